@@ -2,213 +2,535 @@
 
     python tools/nb.py one NAME     carry NAME over, export it, run it, keep its outputs (the editing loop)
     python tools/nb.py build        the same for everything, plus README.md: run this before a commit
-    python tools/nb.py sync         carry edits between nbs/*.ipynb and nbs/_md/*.md, whichever was edited
+    python tools/nb.py sync [NAME]  carry edits between nbs/*.ipynb and nbs/_md/*.md, whichever was edited
+    python tools/nb.py export       write passepartout/ from the notebooks
     python tools/nb.py check        compare without writing; exit 1 and say what to run when something drifted
     python tools/nb.py outputs      run every notebook and compare what it prints with what is stored
 
-A notebook is `nbs/NN_name.ipynb` (or `nbs/gates/name.ipynb`); its twin is `nbs/_md/NN_name.md`. Either may be
-edited. Which one was is asked of git, never of file times: the side that differs from HEAD is the edited one, and
-when both differ and disagree nothing is written.
-"""
-import re, shutil, subprocess, sys
-from pathlib import Path
+`--from twin` or `--from nb` (with `one` and `sync`) says which side wins when the tool cannot know.
 
-import jupytext
-import nbformat
+A notebook is `nbs/NN_name.ipynb` (or `nbs/gates/name.ipynb`); its twin is `nbs/_md/NN_name.md`. Either may be
+edited. Which one was is asked of git, never of file times. The tool notes in the git directory what the pair held
+when both sides last agreed; the side that still holds it is the old one. Without such a note, the side that differs
+from HEAD is the edited one. When both were edited, nothing is written.
+"""
+import contextlib, fcntl, hashlib, json, os, re, shutil, subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
+from difflib import SequenceMatcher
+from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NBS, TWINS, LIB = ROOT / "nbs", ROOT / "nbs" / "_md", ROOT / "passepartout"
+WORKERS = 2
+RUN_NOTEBOOK = ROOT / "tools" / "run_notebook.py"
+
+
+class Drift(Exception):
+    "Something only a person can decide; the message says what and how."
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def notebooks():
     "Every notebook or twin there is, as (notebook, twin) paths, in reading order."
     skip = lambda p, base: any(part[0] in "_." for part in p.relative_to(base).parts)
     names = {p.relative_to(NBS).with_suffix("") for p in NBS.rglob("*.ipynb") if not skip(p, NBS)}
-    names |= {p.relative_to(TWINS).with_suffix("") for p in TWINS.rglob("*.md")}
+    names |= {p.relative_to(TWINS).with_suffix("") for p in TWINS.rglob("*.md") if not skip(p, TWINS)}
     return [(NBS / n.with_suffix(".ipynb"), TWINS / n.with_suffix(".md")) for n in sorted(names)]
 
 
-def as_text(nb: Path) -> str:
-    "What the twin of `nb` should hold."
-    return jupytext.writes(jupytext.read(nb), fmt="md")
+# Reading and writing ------------------------------------------------------------------------------------------------
+
+def write(path: Path, text: str):
+    "Write `path` in one step, and only when it changes: somebody else may be reading it."
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)
 
 
-def bare(text: str) -> str:
-    "A twin without the header that jupytext may add, and with one newline at its end."
-    return re.sub(r"\A---\n.*?\n---\n+", "", text, flags=re.S).rstrip() + "\n"
+def read_notebook(nb: Path) -> dict:
+    "The notebook as plain JSON, every source and text joined to one string."
+    try:
+        book = json.loads(nb.read_text(encoding="utf-8"))
+        for cell in book["cells"]:
+            cell["source"] = "".join(cell["source"])
+        return book
+    except (ValueError, KeyError, TypeError) as error:
+        raise Drift(f"{shown(nb)} is not a readable notebook ({error}); a merge may have left its marks in it. "
+                    f"Rebuild it from its twin: python tools/nb.py one {nb.stem} --from twin") from None
 
 
-def same(nb: Path, twin: Path) -> bool:
-    return nb.exists() and twin.exists() and bare(as_text(nb)) == bare(as_text_twin(twin))
+def write_notebook(nb: Path, book: dict):
+    "Only what belongs in git, in the form `nbdev-clean` leaves: sources, ids, outputs."
+    from fastcore.nbio import dict2nb, nb2str
+    from nbdev.clean import clean_nb
+    cells = [{"cell_type": c["cell_type"], "id": c["id"], "metadata": {}, "source": c["source"],
+              **({"execution_count": None, "outputs": [slim(o) for o in c.get("outputs", [])]} if c["cell_type"] == "code" else {})}
+             for c in book["cells"]]
+    kernel = {"display_name": "python3", "language": "python", "name": "python3"}
+    clean = json.loads(nb2str(dict2nb({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})))
+    clean_nb(clean)
+    write(nb, nb2str(clean))
 
 
-def as_text_twin(twin: Path) -> str:
-    return jupytext.writes(jupytext.read(twin, fmt="md"), fmt="md")
+def cells_of(book: dict):
+    "What the two sides have in common: kind and source of every cell that is not empty."
+    pairs = [(c["cell_type"], c["source"].strip("\n")) for c in book["cells"]]
+    return [(kind, source) for kind, source in pairs if source.strip()]
+
+
+def from_text(text: str, name: str) -> dict:
+    "The cells that a twin's text stands for."
+    import jupytext
+    book = jupytext.reads(text, fmt="md")
+    language = book.metadata.get("jupytext", {}).get("main_language", "python")
+    foreign = [language] if language != "python" else re.findall(
+        r"^%%(\w+)", "\n".join(c.source.split("\n")[0] for c in book.cells if c.cell_type == "code"), re.M)
+    if foreign:
+        raise Drift(f"{name}: a ```{foreign[0]} fence would become a cell that runs. "
+                    "Write ```console for commands and ```py for code that is only to be read.")
+    return {"cells": [{"cell_type": c.cell_type, "source": c.source} for c in book.cells]}
+
+
+def to_text(book: dict, name: str) -> str:
+    "The text that stands for `book`; it reads back as the same cells."
+    import jupytext
+    from nbformat import v4
+    make = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell, "raw": v4.new_raw_cell}
+    plain = {"jupytext": {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all", "main_language": "python"}}
+    text = jupytext.writes(v4.new_notebook(cells=[make[k](s) for k, s in cells_of(book)], metadata=plain), fmt="md")
+    text = text.rstrip() + "\n"
+    if cells_of(from_text(text, name)) != cells_of(book):
+        raise Drift(f"{name}: this notebook has no text form that reads back as the same cells; "
+                    "the usual reason is a ```python fence inside a prose cell: write ```py there.")
+    return text
+
+
+# Which side was edited ----------------------------------------------------------------------------------------------
+
+def git(*args, check=False):
+    return subprocess.run(["git", *args], cwd=ROOT, capture_output=True, check=check)
+
+
+def git_dir():
+    "A directory of ours inside git's own, or None outside a repository."
+    out = git("rev-parse", "--git-path", "notebook-twins")
+    return ROOT / out.stdout.decode().strip() if out.returncode == 0 else None
+
+
+def digest(cells) -> str:
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
+
+
+def note(nb: Path):
+    folder = git_dir()
+    return folder / shown(nb).replace("/", "%") if folder else None
+
+
+def remember(nb: Path, cells):
+    "Note what both sides of the pair hold now."
+    if path := note(nb):
+        write(path, digest(cells) + "\n")
+
+
+def remembered(nb: Path):
+    path = note(nb)
+    return path.read_text().strip() if path and path.exists() else None
 
 
 def at_head(path: Path):
     "The text that git has for `path` at HEAD, or None."
-    out = subprocess.run(["git", "show", f"HEAD:{path.relative_to(ROOT).as_posix()}"], cwd=ROOT, capture_output=True)
+    out = git("show", f"HEAD:./{shown(path)}")
     return out.stdout.decode() if out.returncode == 0 else None
 
 
-def edited(nb: Path, twin: Path):
-    "Which of the two differs in substance from HEAD: a set of 'nb' and 'twin'."
-    sides = set()
-    old_nb, old_twin = at_head(nb), at_head(twin)
-    if nb.exists() and (old_nb is None or bare(jupytext.writes(jupytext.reads(old_nb, fmt="ipynb"), fmt="md")) != bare(as_text(nb))):
-        sides.add("nb")
-    if twin.exists() and (old_twin is None or bare(old_twin) != bare(twin.read_text())):
-        sides.add("twin")
-    return sides
+def cells_at_head(path: Path):
+    text = at_head(path)
+    if text is None:
+        return None
+    if path.suffix == ".md":
+        return cells_of(from_text(text, shown(path)))
+    book = json.loads(text)
+    for cell in book["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return cells_of(book)
 
 
-def to_notebook(nb: Path, twin: Path):
-    nb.parent.mkdir(parents=True, exist_ok=True)
-    args = ["--update"] if nb.exists() else []
-    subprocess.run([sys.executable, "-m", "jupytext", "-q", "--to", "ipynb", *args, "-o", str(nb), str(twin)], check=True)
-    tidy(nb)
+def last_committed(nb: Path, twin: Path):
+    "Which side the newest commit that touched the pair changed, when it changed only one."
+    paths = git("log", "-1", "--format=", "--name-only", "--relative", "--", shown(nb), shown(twin)).stdout.decode().split()
+    sides = {"twin" if p.endswith(".md") else "nb" for p in paths}
+    return sides.pop() if len(sides) == 1 else None
 
 
-def tidy(nb: Path):
-    "Only what belongs in git: sources, ids and outputs."
-    book = nbformat.read(nb, as_version=4)
-    book.metadata = nbformat.from_dict({"kernelspec": {"display_name": "python3", "language": "python", "name": "python3"}})
-    for cell in book.cells:
-        cell.metadata = nbformat.from_dict({})
-        if cell.cell_type == "code":
-            cell.execution_count = None
-    book.nbformat_minor = 5
-    nb.write_text(nbformat.writes(book).rstrip("\n") + "\n")
+def same(nb: Path, twin: Path) -> bool:
+    return nb.exists() and twin.exists() and cells_of(read_notebook(nb)) == cells_of(from_text(twin.read_text(encoding="utf-8"), shown(twin)))
 
 
-def sync(nb: Path, twin: Path):
-    if same(nb, twin):
+def edited(nb: Path, twin: Path) -> str:
+    "The side that was edited, 'nb' or 'twin', of a pair that differs. Raises Drift when that cannot be known."
+    how = f"or say which one wins: python tools/nb.py sync {nb.stem} --from twin (or --from nb)."
+    for here, other, side in ((nb, twin, "twin"), (twin, nb, "nb")):
+        if not here.exists():
+            if at_head(here) is None:
+                return side
+            raise Drift(f"{shown(here)} was deleted and {shown(other)} was not: delete it as well, restore the first, {how}")
+    cells = {"nb": cells_of(read_notebook(nb)), "twin": cells_of(from_text(twin.read_text(encoding="utf-8"), shown(twin)))}
+    agreed = remembered(nb)
+    old = {side for side in cells if digest(cells[side]) == agreed}
+    if not old:
+        head = {"nb": cells_at_head(nb), "twin": cells_at_head(twin)}
+        old = {side for side in cells if cells[side] == head[side] or cells[side] in (head["nb"], head["twin"])}
+        if old == {"nb", "twin"} and (side := last_committed(nb, twin)):
+            return side
+    if len(old) == 1:
+        return "twin" if old == {"nb"} else "nb"
+    raise Drift(f"{shown(nb)} and {shown(twin)} were both edited and differ, so nothing was written. "
+                f"Undo one of them (git checkout -- FILE) and run this again, {how}")
+
+
+# Carrying over ------------------------------------------------------------------------------------------------------
+
+def new_id(source: str, taken: set) -> str:
+    "An id that depends on the source only, so that two people who carry the same text over get the same notebook."
+    for n in range(10_000):
+        if (name := hashlib.sha256(f"{n} {source}".encode()).hexdigest()[:8]) not in taken:
+            taken.add(name)
+            return name
+
+
+def align(new: list, old: list) -> list:
+    """Give the cells of `new` the ids of the cells in `old` they come from, and the outputs where nothing changed.
+
+    Unchanged cells keep theirs in order, moved ones are found by their source, changed ones by likeness."""
+    key = lambda c: (c["cell_type"], c["source"].strip("\n"))
+    origin, free = {}, set(range(len(old)))
+    blocks = SequenceMatcher(None, [key(c) for c in old], [key(c) for c in new], autojunk=False).get_opcodes()
+    pair = lambda j, i: (origin.__setitem__(j, i), free.discard(i))
+    for tag, i1, i2, j1, j2 in blocks:
+        if tag == "equal":
+            for i, j in zip(range(i1, i2), range(j1, j2)): pair(j, i)
+    for j, cell in enumerate(new):
+        if j not in origin and (moved := [i for i in sorted(free) if key(old[i]) == key(cell)]):
+            pair(j, moved[0])
+    for tag, i1, i2, j1, j2 in blocks:
+        if tag != "equal":
+            likeness = lambda i, j: SequenceMatcher(None, old[i]["source"], new[j]["source"], autojunk=False).ratio()
+            scores = sorted(((-likeness(i, j), i, j) for i in range(i1, i2) for j in range(j1, j2)
+                             if old[i]["cell_type"] == new[j]["cell_type"] and i in free and j not in origin))
+            for score, i, j in scores:
+                if score <= -0.4 and i in free and j not in origin: pair(j, i)
+    taken, done = {old[i]["id"] for i in origin.values() if "id" in old[i]}, []
+    for j, cell in enumerate(new):
+        was = old[origin[j]] if j in origin else {}
+        kept = was.get("outputs", []) if was and key(was) == key(cell) else []
+        done.append({**cell, "id": was.get("id") or new_id(cell["source"], taken), "outputs": kept})
+    return done
+
+
+def carry_text_over(nb: Path, twin: Path):
+    "Twin to notebook."
+    try:
+        old = read_notebook(nb)["cells"] if nb.exists() else []
+    except Drift:
+        old = []
+    book = from_text(twin.read_text(encoding="utf-8"), shown(twin))
+    book["cells"] = align([c for c in book["cells"] if c["source"].strip()], old)
+    write_notebook(nb, book)
+
+
+def carry_notebook_over(nb: Path, twin: Path):
+    "Notebook to twin; the notebook is cleaned on the way."
+    book = read_notebook(nb)
+    text = to_text(book, shown(nb))
+    book["cells"] = align([c for c in book["cells"] if c["source"].strip()], book["cells"])
+    write(twin, text)
+    write_notebook(nb, book)
+
+
+def sync(nb: Path, twin: Path, winner=None):
+    "Carry the edited side over. Raises Drift when both were edited."
+    with locked():
+        if winner is None and same(nb, twin):
+            remember(nb, cells_of(read_notebook(nb)))
+            return
+        side = winner or edited(nb, twin)
+        if side == "nb":
+            carry_notebook_over(nb, twin)
+            print(f"{shown(nb)} -> {shown(twin)}")
+        else:
+            carry_text_over(nb, twin)
+            print(f"{shown(twin)} -> {shown(nb)}")
+        remember(nb, cells_of(read_notebook(nb)))
+
+
+@contextlib.contextmanager
+def locked():
+    "One writer at a time in this working tree."
+    folder = git_dir()
+    if folder is None:
+        yield
         return
-    sides = edited(nb, twin)
-    if not twin.exists() or sides == {"nb"}:
-        twin.parent.mkdir(parents=True, exist_ok=True)
-        twin.write_text(bare(as_text(nb)))
-        print(f"{nb.relative_to(ROOT)} -> {twin.relative_to(ROOT)}")
-    elif not nb.exists() or sides == {"twin"} or at_head(nb) is None:
-        to_notebook(nb, twin)
-        print(f"{twin.relative_to(ROOT)} -> {nb.relative_to(ROOT)}")
-    else:
-        sys.exit(f"{nb.relative_to(ROOT)} and {twin.relative_to(ROOT)} were both edited and differ: "
-                 "undo one of them (git checkout -- FILE), then run this again.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
+
+# Exporting ----------------------------------------------------------------------------------------------------------
 
 def export(nb: Path):
+    "Write the module of one notebook, in one step, so that nobody imports half of it."
     from nbdev.export import nb_export
-    nb_export(nb, lib_path=LIB)
+    from nbdev.maker import ModuleMaker
+
+    class InOneStep(ModuleMaker):
+        def make(self, *args, **kwargs):
+            target, self.fname = self.fname, self.fname.with_name(f".{self.fname.name}.{os.getpid()}")
+            super().make(*args, **kwargs)
+            write(target, self.fname.read_text(encoding="utf-8"))
+            self.fname.unlink()
+            for folder in target.relative_to(LIB).parents:
+                if not (LIB / folder / "__init__.py").exists(): (LIB / folder / "__init__.py").touch()
+
+    with inside(ROOT):
+        nb_export(nb, lib_path=LIB, mod_maker=InOneStep)
 
 
 def export_all():
+    "What `nbdev-export` does, and the packaged copy of settings.ini."
     from nbdev.doclinks import nbdev_export
-    nbdev_export()
-    shutil.copyfile(ROOT / "settings.ini", LIB / "settings.ini")
+    with inside(ROOT):
+        nbdev_export()
+    copy_settings()
 
 
-def execute(nb: Path):
-    "Run `nb` in a fresh process and return it with its outputs."
-    code = ("import sys, nbformat, os; os.chdir(sys.argv[1])\n"
-            "from execnb.shell import CaptureShell; from execnb.nbio import read_nb, write_nb\n"
-            "nb = read_nb(sys.argv[2]); shell = CaptureShell(mpl_format=None)\n"
-            "shell.run_all(nb, exc_stop=True); write_nb(nb, sys.argv[3])\n")
-    import tempfile
+def copy_settings():
+    if (ROOT / "settings.ini").exists():
+        write(LIB / "settings.ini", (ROOT / "settings.ini").read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def inside(folder: Path):
+    "nbdev finds its configuration from the working directory."
+    was = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(was)
+
+
+def orphans():
+    "Modules that no notebook exports any more."
+    from nbdev.processors import _default_exp
+    from fastcore.nbio import read_nb
+    made = {LIB / (name.replace(".", "/") + ".py") for nb, _ in notebooks() if nb.exists() and (name := _default_exp(read_nb(nb)))}
+    return [p for p in sorted(LIB.rglob("*.py")) if p.name not in ("__init__.py", "_modidx.py") and p not in made
+            and "sample" not in p.relative_to(LIB).parts]
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+def run(nb: Path, check=True):
+    """Run `nb` in a fresh process, the way nbdev's test does, and return it with its outputs.
+
+    Raises Drift with the failing cell's traceback. The person's own configuration is out of reach."""
     with tempfile.TemporaryDirectory() as tmp:
-        out = Path(tmp) / nb.name
-        run = subprocess.run([sys.executable, "-c", code, str(NBS), str(nb), str(out)], capture_output=True, text=True)
-        if run.returncode or not out.exists():
-            sys.exit(f"{nb.relative_to(ROOT)} failed:\n{run.stdout[-3000:]}\n{run.stderr[-6000:]}")
-        return nbformat.read(out, as_version=4)
+        out, keep = Path(tmp) / "ran.ipynb", {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_"))}
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        env = keep | {f"XDG_{n}_HOME": f"{tmp}/{n.lower()}" for n in ("CONFIG", "STATE", "CACHE", "DATA")}
+        env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
+        done = subprocess.run([sys.executable, str(RUN_NOTEBOOK), str(nb), str(out)], capture_output=True, text=True, env=env,
+                              cwd=ROOT, stdin=subprocess.DEVNULL)
+        if done.returncode or not out.exists():
+            raise Drift(f"{shown(nb)} failed:\n{done.stdout[-3000:]}{done.stderr[-8000:]}")
+        return json.loads(out.read_text(encoding="utf-8"))
 
 
-def hides(cell):
-    return re.search(r"^#\|\s*(hide|eval:\s*false)", cell.source, re.M)
+def hides(cell) -> bool:
+    return bool(re.search(r"^#\|\s*(hide\b|eval:?\s*false|notest)", cell["source"], re.M))
 
 
-def outputs_of(book):
-    "The outputs of each code cell in a form that can be compared."
-    pick = lambda o: (o.output_type, "".join(o.get("text", "")), "".join((o.get("data") or {}).get("text/plain", "")))
-    return [[pick(o) for o in c.get("outputs", [])] for c in book.cells if c.cell_type == "code"]
+def joined(text) -> str:
+    return text if isinstance(text, str) else "".join(text)
+
+
+def slim(out: dict) -> dict:
+    "Outputs keep their text; transient ids, counters and object addresses go."
+    kind = out["output_type"]
+    address = lambda text: re.sub(r"(<[^<>\n]*?) at 0x[0-9a-fA-F]+", r"\1", joined(text))
+    if kind == "stream":
+        return {"output_type": kind, "name": out["name"], "text": address(out["text"])}
+    if kind == "error":
+        return {"output_type": kind, "ename": out["ename"], "evalue": out["evalue"], "traceback": []}
+    data = {k: address(v) if k.startswith("text/") else v for k, v in out.get("data", {}).items()}
+    return {"output_type": kind, "data": data, "metadata": {}, **({"execution_count": None} if kind == "execute_result" else {})}
+
+
+def outputs_of(book) -> list:
+    "What the reader sees below each cell, in a form that can be compared: (kind, text) pairs."
+    text = lambda o: joined(o["text"]) if "text" in o else o.get("evalue") or "\n".join(
+        f"{k} {joined(v) if isinstance(v, (str, list)) else json.dumps(v)}" for k, v in sorted(o.get("data", {}).items()))
+    return [[(o["output_type"], text(o)) for o in map(slim, c.get("outputs", []))]
+            for c in book["cells"] if c["cell_type"] == "code" and not hides({"source": joined(c["source"])})]
 
 
 def store_outputs(nb: Path):
-    book, ran = nbformat.read(nb, as_version=4), execute(nb)
-    for cell, new in zip(book.cells, ran.cells):
-        if cell.cell_type == "code":
-            cell.outputs = [] if hides(cell) else [slim(o) for o in new.get("outputs", [])]
-    nb.write_text(nbformat.writes(book).rstrip("\n") + "\n")
-    tidy(nb)
+    "Run `nb` and keep what it prints, unless somebody edited it meanwhile."
+    ran = run(nb)
+    outputs = {c["id"]: c.get("outputs", []) for c in ran["cells"] if c["cell_type"] == "code"}
+    sources = {c["id"]: joined(c["source"]) for c in ran["cells"]}
+    with locked():
+        book = read_notebook(nb)
+        for cell in book["cells"]:
+            if cell["cell_type"] == "code" and sources.get(cell["id"]) == cell["source"]:
+                cell["outputs"] = [] if hides(cell) else outputs[cell["id"]]
+        write_notebook(nb, book)
 
 
-def slim(out):
-    "Outputs keep their text; transient ids and counters go."
-    out.pop("transient", None)
-    out.pop("metadata", None)
-    if out.output_type in ("display_data", "execute_result"):
-        out.metadata = nbformat.from_dict({})
-    if out.output_type == "execute_result":
-        out.execution_count = None
-    return out
+def each(function, items):
+    "Call `function` on every item, two at a time, and give back results or Drift in order."
+    def one(item):
+        try:
+            return function(item)
+        except Drift as problem:
+            return problem
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(one, items))
+
+
+def complain(results):
+    "Stop with everything that went wrong."
+    if problems := [str(r) for r in results if isinstance(r, Drift)]:
+        raise Drift("\n\n".join(problems))
+
+
+# README -------------------------------------------------------------------------------------------------------------
+
+def for_github(text: str) -> str:
+    "Prose of a page as it must stand at the top of the repository: links from there, mermaid the way GitHub has it."
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        if mark := re.match(r"(`{3,}|~{3,})(.*)", line):
+            if not fence:
+                fence, line = mark[1], re.sub(r"^(`+|~+)\{(\w+)\}", r"\1\2", line)
+            elif line.startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif not fence:
+            near = lambda m: m[1] + os.path.normpath("nbs/" + m[2]) if not re.match(r"[a-z][a-z+.-]*:|[#/]", m[2]) else m[0]
+            line = re.sub(r"(\]\(|\b(?:src|href)=\")([^)\s\"]+)", near, line)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def readme_text() -> str:
     "README.md as nbs/index.ipynb says it."
-    book, lines = nbformat.read(NBS / "index.ipynb", as_version=4), []
-    for cell in book.cells:
-        if cell.cell_type == "markdown":
-            lines.append(cell.source.replace("](images/", "](nbs/images/").replace('src="images/', 'src="nbs/images/'))
-        elif cell.cell_type == "code" and not hides(cell):
-            source = re.sub(r"^#\|.*\n?", "", cell.source, flags=re.M).strip()
-            if source and not re.search(r"^#\|\s*echo:\s*false", cell.source, re.M):
+    lines = []
+    for cell in read_notebook(NBS / "index.ipynb")["cells"]:
+        if cell["cell_type"] == "markdown":
+            lines.append(for_github(cell["source"]))
+        elif cell["cell_type"] == "code" and not hides(cell):
+            source = re.sub(r"^#\|.*\n?", "", cell["source"], flags=re.M).strip()
+            if source and not re.search(r"^#\|\s*(echo:\s*false|default_exp|export)", cell["source"], re.M):
                 lines.append(f"```python\n{source}\n```")
-            text = "".join("".join(o.get("text", "")) or "".join((o.get("data") or {}).get("text/plain", "")) for o in cell.outputs)
-            if text.strip():
-                lines.append("```text\n" + text.rstrip() + "\n```")
+            for out in cell["outputs"]:
+                data = out.get("data", {})
+                if "text/markdown" in data:
+                    lines.append(for_github(joined(data["text/markdown"]).rstrip()))
+                elif text := joined(out.get("text") or data.get("text/plain", "")).rstrip():
+                    lines.append(f"```text\n{text}\n```")
     return "<!-- Generated from nbs/index.ipynb by tools/nb.py. Edit the notebook. -->\n\n" + "\n\n".join(lines).rstrip() + "\n"
 
 
+# The command --------------------------------------------------------------------------------------------------------
+
 def pick(name: str):
-    found = [(nb, tw) for nb, tw in notebooks() if nb.stem == name or nb.stem.split("_", 1)[-1] == name or nb.relative_to(NBS).with_suffix("").as_posix() == name]
-    if len(found) != 1:
-        sys.exit(f"{name}: {len(found)} notebooks have that name; there are: " + " ".join(nb.relative_to(NBS).with_suffix("").as_posix() for nb, _ in notebooks()))
-    return found[0]
+    "The one pair that `name` means: `verify`, `13_verify`, `gates/paths` or a path to either side."
+    path = Path(name).with_suffix("") if name.endswith((".ipynb", ".md")) else Path(name)
+    key = lambda nb: nb.relative_to(NBS).with_suffix("").as_posix()
+    short = lambda nb: re.sub(r"^\d+[a-z]*_", "", nb.stem)
+    names = {path.as_posix(), path.as_posix().removeprefix("nbs/").removeprefix("_md/")}
+    pairs = notebooks()
+    for matches in (lambda nb: key(nb) in names, lambda nb: nb.stem in names or short(nb) in names):
+        if len(found := [pair for pair in pairs if matches(pair[0])]) == 1:
+            return found[0]
+    raise Drift(f"{name}: {len(found)} notebooks have that name; there are: " + " ".join(key(nb) for nb, _ in pairs))
 
 
-def main(verb="", *names):
+def check():
+    "What drifted, one line each; nothing is written."
+    for nb, twin in notebooks():
+        try:
+            if not nb.exists() or not twin.exists():
+                yield f"{shown(nb if nb.exists() else twin)} has no {'text twin' if nb.exists() else 'notebook'}"
+            elif not same(nb, twin):
+                yield f"{shown(nb)} and its text twin differ"
+        except Drift as problem:
+            yield str(problem)
+    for module in orphans():
+        yield f"{shown(module)} comes from no notebook: delete it, or name it in a notebook's default_exp"
+    if (ROOT / "settings.ini").exists() and (not (LIB / "settings.ini").exists() or (LIB / "settings.ini").read_bytes() != (ROOT / "settings.ini").read_bytes()):
+        yield "passepartout/settings.ini is not a copy of settings.ini"
+    if (NBS / "index.ipynb").exists() and (not (ROOT / "README.md").exists() or (ROOT / "README.md").read_text(encoding="utf-8") != readme_text()):
+        yield "README.md is not what nbs/index.ipynb says"
+
+
+def stale():
+    "Notebooks that print something else than they store."
+    pairs = [nb for nb, _ in notebooks() if nb.exists()]
+    for nb, ran in zip(pairs, each(run, pairs)):
+        if isinstance(ran, Drift):
+            yield str(ran)
+            continue
+        stored, now = outputs_of(read_notebook(nb)), outputs_of(ran)
+        if stored != now:
+            old, new = next((pair for pair in zip(stored, now) if pair[0] != pair[1]), (stored, now))
+            yield f"{shown(nb)} prints something else than it stores:\n  stored {str(old)[:300]}\n  now    {str(new)[:300]}"
+
+
+def main(*args):
+    winner = None
+    if "--from" in args:
+        at = args.index("--from")
+        winner, args = (args[at + 1:at + 2] or ("",))[0], args[:at] + args[at + 2:]
+        if winner not in ("nb", "twin"): raise Drift("--from takes nb or twin")
+    verb, *names = args or ("",)
+    pairs = [pick(name) for name in names] if names else notebooks()
+    if winner and not names: raise Drift("--from needs the names of the notebooks it is for")
     if verb == "one" and names:
-        for name in names:
-            nb, twin = pick(name)
-            sync(nb, twin); export(nb); store_outputs(nb)
+        for nb, twin in pairs: sync(nb, twin, winner)
+        for nb, _ in pairs: export(nb)
+        copy_settings()
+        complain(each(store_outputs, [nb for nb, _ in pairs]))
     elif verb == "sync":
-        for nb, twin in notebooks(): sync(nb, twin)
+        problems = []
+        for nb, twin in pairs:
+            try: sync(nb, twin, winner)
+            except Drift as problem: problems.append(problem)
+        complain(problems)
     elif verb == "export":
         export_all()
     elif verb == "build":
-        for nb, twin in notebooks(): sync(nb, twin)
+        main("sync")
         export_all()
-        for nb, _ in notebooks(): store_outputs(nb)
-        (ROOT / "README.md").write_text(readme_text())
-    elif verb == "check":
-        drift = [nb for nb, twin in notebooks() if not same(nb, twin)]
-        for nb in drift: print(f"{nb.relative_to(ROOT)} and its text twin differ")
-        stale = not (ROOT / "README.md").exists() or (ROOT / "README.md").read_text() != readme_text()
-        if stale: print("README.md is not what nbs/index.ipynb says")
-        if drift or stale: sys.exit("run: python tools/nb.py build")
-    elif verb == "outputs":
-        stale = [nb for nb, _ in notebooks() if outputs_of_shown(nbformat.read(nb, as_version=4)) != outputs_of_shown(execute(nb))]
-        for nb in stale: print(f"{nb.relative_to(ROOT)} prints something else than it stores")
-        if stale: sys.exit("run: python tools/nb.py build")
+        complain(each(store_outputs, [nb for nb, _ in pairs]))
+        if (NBS / "index.ipynb").exists(): write(ROOT / "README.md", readme_text())
+    elif verb in ("check", "outputs"):
+        drift = list(check() if verb == "check" else stale())
+        for line in drift: print(line)
+        if drift: raise Drift("run: python tools/nb.py build")
     else:
-        sys.exit(__doc__)
-
-
-def outputs_of_shown(book):
-    shown = [c for c in book.cells if c.cell_type == "code" and not hides(c)]
-    return outputs_of(nbformat.from_dict({"cells": shown, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+        raise Drift(__doc__)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except Drift as problem:
+        sys.exit(str(problem))
