@@ -291,10 +291,12 @@ def export(nb: Path):
 
     class InOneStep(ModuleMaker):
         def make(self, *args, **kwargs):
-            target, self.fname = self.fname, self.fname.with_name(f".{self.fname.name}.{os.getpid()}")
-            super().make(*args, **kwargs)
-            write(target, self.fname.read_text(encoding="utf-8"))
-            self.fname.unlink()
+            target, self.fname = self.fname, self.fname.with_name(f"_new_{os.getpid()}_{self.fname.name}")
+            try:
+                super().make(*args, **kwargs)
+                write(target, self.fname.read_text(encoding="utf-8"))
+            finally:
+                self.fname.unlink(missing_ok=True)
             for folder in target.relative_to(LIB).parents:
                 if not (LIB / folder / "__init__.py").exists(): (LIB / folder / "__init__.py").touch()
 
