@@ -1,0 +1,350 @@
+"tools/nb.py keeps notebooks and their text twins in step: whichever side was edited, in a throw-away git repository"
+import importlib.util, json, shutil, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = """
+[project]
+name = "passepartout"
+version = "0"
+requires-python = ">=3.11"
+[tool.nbdev]
+exec_profile = false
+put_version_in_init = false
+"""
+DEMO = """# demo
+
+> Things to carry over
+
+```python
+#| default_exp demo
+```
+
+Twice as much is what `double` gives:
+
+```python
+#| exports
+def double(x):
+    return 2 * x
+```
+
+So it does:
+
+```python
+double(21)
+```
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    "A repository with one committed pair and the tool loaded for it."
+    (tmp_path / "nbs" / "_md").mkdir(parents=True)
+    (tmp_path / "passepartout").mkdir()
+    (tmp_path / "passepartout" / "__init__.py").write_text("")
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT)
+    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".gitignore").write_text("__pycache__/\n")
+    (tmp_path / "nbs" / "_md" / "01_demo.md").write_text(DEMO)
+    git(tmp_path, "init", "-q", "-b", "main")
+    return Project(tmp_path)
+
+
+def git(folder, *args):
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+    return subprocess.run(["git", *who, *args], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+class Project:
+    def __init__(self, root):
+        spec = importlib.util.spec_from_file_location("nb_under_test", root / "tools" / "nb.py")
+        self.tool = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.tool)
+        self.root, self.nb, self.twin = root, root / "nbs" / "01_demo.ipynb", root / "nbs" / "_md" / "01_demo.md"
+
+    def run(self, *args):
+        self.tool.main(*args)
+
+    def commit(self, *paths):
+        git(self.root, "add", *(paths or ["-A"]))
+        git(self.root, "commit", "-q", "-m", "step")
+
+    def cells(self):
+        return json.loads(self.nb.read_text())["cells"]
+
+    def ids(self):
+        return {"".join(c["source"]): c["id"] for c in self.cells()}
+
+    def edit_twin(self, old, new):
+        assert old in self.twin.read_text()
+        self.twin.write_text(self.twin.read_text().replace(old, new))
+
+    def edit_nb(self, old, new):
+        book = json.loads(self.nb.read_text())
+        hits = [c for c in book["cells"] if old in "".join(c["source"])]
+        hits[0]["source"] = "".join(hits[0]["source"]).replace(old, new).splitlines(True)
+        hits[0]["metadata"] = {"editable": True}
+        self.nb.write_text(json.dumps(book))
+
+    def refuses(self, *args):
+        with pytest.raises(self.tool.Drift) as caught:
+            self.run(*args)
+        return str(caught.value)
+
+
+@pytest.fixture
+def pair(project):
+    project.run("sync")
+    project.commit()
+    return project
+
+
+def test_an_edit_of_the_text_reaches_the_notebook_as_often_as_one_likes(pair):
+    for word in ("Thrice", "Four times", "Five times"):       # no commit in between
+        pair.edit_twin(pair.twin.read_text().split("\n")[8].split(" as")[0], word)
+        pair.run("sync")
+        assert any(word in "".join(c["source"]) for c in pair.cells())
+
+
+def test_an_edit_of_the_notebook_reaches_the_text_and_leaves_a_clean_notebook(pair):
+    for old, new in (("Twice", "Thrice"), ("Thrice", "Four times")):
+        pair.edit_nb(old, new)
+        pair.run("sync")
+        assert new in pair.twin.read_text()
+    assert all(c["metadata"] == {} for c in pair.cells())
+    before = pair.nb.read_text()
+    from nbdev.clean import nbdev_clean
+    nbdev_clean.__wrapped__(str(pair.nb))
+    assert pair.nb.read_text() == before
+
+
+def test_sides_take_turns(pair):
+    pair.edit_nb("Twice", "Thrice")
+    pair.run("sync")
+    pair.edit_twin("So it does", "Indeed")
+    pair.run("sync")
+    pair.edit_nb("Indeed", "Behold")
+    pair.run("sync")
+    assert "Behold" in pair.twin.read_text() and "Thrice" in pair.twin.read_text()
+
+
+def test_when_both_were_edited_nothing_is_written_and_the_way_out_is_named(pair):
+    pair.edit_nb("Twice", "Thrice")
+    pair.edit_twin("So it does", "Indeed")
+    before = pair.nb.read_text(), pair.twin.read_text()
+    said = pair.refuses("sync")
+    assert "nbs/01_demo.ipynb" in said and "nbs/_md/01_demo.md" in said and "git checkout" in said and "--from twin" in said
+    assert before == (pair.nb.read_text(), pair.twin.read_text())
+    git(pair.root, "checkout", "--", "nbs/01_demo.ipynb")
+    pair.run("sync")
+    assert "Twice" in pair.twin.read_text() and "Indeed" in pair.nb.read_text()
+
+
+@pytest.mark.parametrize("winner, word, lost", [("twin", "Indeed", "Thrice"), ("nb", "Thrice", "Indeed")])
+def test_a_person_can_say_which_side_wins(pair, winner, word, lost):
+    pair.edit_nb("Twice", "Thrice")
+    pair.edit_twin("So it does", "Indeed")
+    pair.run("sync", "demo", "--from", winner)
+    for text in (pair.nb.read_text(), pair.twin.read_text()):
+        assert word in text and lost not in text
+    assert "--from needs" in pair.refuses("sync", "--from", "nb")
+
+
+def test_the_same_edit_on_both_sides_is_no_conflict(pair):
+    pair.edit_nb("Twice", "Thrice")
+    pair.edit_twin("Twice", "Thrice")
+    pair.run("sync")
+    pair.edit_twin("Thrice", "Four times")
+    pair.run("sync")
+    assert "Four times" in pair.nb.read_text()
+
+
+def test_without_a_note_git_decides(pair):
+    shutil.rmtree(pair.root / ".git" / "notebook-twins")          # a fresh clone has none
+    pair.edit_nb("Twice", "Thrice")
+    pair.run("sync")
+    assert "Thrice" in pair.twin.read_text()
+    pair.commit()
+    pair.edit_twin("Thrice", "Twice")
+    shutil.rmtree(pair.root / ".git" / "notebook-twins")
+    pair.commit("nbs/_md/01_demo.md")                             # out of step in the newest commit already
+    pair.run("sync")
+    assert "Twice" in pair.nb.read_text()
+
+
+def test_a_pair_that_nobody_noted_and_git_does_not_know_is_left_alone(project):
+    project.run("sync")
+    shutil.rmtree(project.root / ".git" / "notebook-twins")
+    project.edit_twin("Twice", "Thrice")
+    assert "both edited" in project.refuses("sync") and "Twice" in project.nb.read_text()
+
+
+def test_a_deleted_side_is_not_silently_brought_back(pair):
+    pair.nb.unlink()
+    assert "was deleted" in pair.refuses("sync") and not pair.nb.exists()
+    pair.run("sync", "demo", "--from", "twin")
+    assert pair.nb.exists()
+
+
+def test_a_notebook_full_of_merge_marks_can_be_rebuilt(pair):
+    pair.nb.write_text("<<<<<<< ours\n" + pair.nb.read_text())
+    assert "--from twin" in pair.refuses("sync")
+    assert any("not a readable notebook" in line for line in pair.tool.check())
+    pair.run("sync", "demo", "--from", "twin")
+    assert list(pair.tool.check()) == []
+
+
+def test_ids_and_outputs_stay_with_their_cells(pair):
+    pair.run("one", "demo")
+    before = pair.ids()
+    pair.edit_twin("So it does:", "A new paragraph.\n\n```python\nassert double(1) == 2\n```\n\nSo it does:")
+    pair.edit_twin("return 2 * x", "return x + x")
+    pair.run("sync")
+    after = pair.ids()
+    assert {k: after[k] for k in before if k in after} == {k: before[k] for k in before if k in after}
+    changed = [c["id"] for c in pair.cells() if "x + x" in "".join(c["source"])]
+    assert changed == [before["#| exports\ndef double(x):\n    return 2 * x"]]
+    assert [c["outputs"][0]["data"]["text/plain"] for c in pair.cells() if "".join(c["source"]) == "double(21)"] == [["42"]]
+
+
+def test_a_moved_cell_keeps_its_id(pair):
+    before = pair.ids()
+    text = pair.twin.read_text()
+    tail = "So it does:\n\n```python\ndouble(21)\n```\n"
+    pair.twin.write_text(text.replace(tail, "").replace("Twice as much", tail + "\nTwice as much"))
+    pair.run("sync")
+    assert pair.ids()["double(21)"] == before["double(21)"]
+
+
+def test_ids_stay_when_jupytext_itself_does_the_update(pair):
+    before = pair.ids()
+    pair.edit_twin("So it does:", "Indeed:\n\n```python\ndouble(2)\n```\n\nAnd:")
+    command = "--to ipynb --update -o nbs/01_demo.ipynb nbs/_md/01_demo.md".split()
+    subprocess.run([sys.executable, "-m", "jupytext", "-q", *command], cwd=pair.root, check=True)
+    assert {k: v for k, v in pair.ids().items() if k in before} == {k: v for k, v in before.items() if k in pair.ids()}
+    pair.run("sync")                                              # agreed already: nothing to carry
+    pair.edit_twin("Indeed", "Behold")
+    pair.run("sync")
+    assert "Behold" in pair.nb.read_text()
+
+
+def test_two_people_get_the_same_notebook_from_the_same_text(project):
+    project.run("sync")
+    first = project.nb.read_text()
+    project.nb.unlink()
+    project.run("sync")
+    assert project.nb.read_text() == first
+    assert len({c["id"] for c in project.cells()}) == len(project.cells())
+
+
+def test_a_fence_without_a_blank_line_before_it_is_not_drift(pair):
+    pair.edit_twin("gives:\n\n```python", "gives:\n```python")
+    pair.run("sync")
+    assert list(pair.tool.check()) == []
+
+
+@pytest.mark.parametrize("fence", ["sh", "bash", "html", "javascript"])
+def test_a_fence_that_would_run_by_accident_is_refused(pair, fence):
+    pair.edit_twin("So it does:", f"```{fence}\nrm -r build\n```\n\nSo it does:")
+    assert "```console" in pair.refuses("sync")
+
+
+def test_a_notebook_without_a_text_form_is_refused(pair):
+    pair.edit_nb("So it does:", "So it does:\n\n```python\nfirst()\n```\n\nthen\n<!-- #endregion -->")
+    before = pair.twin.read_text()
+    assert "reads back" in pair.refuses("sync") and pair.twin.read_text() == before
+
+
+def test_subfolders_export_as_subpackages(project):
+    folder = project.root / "nbs" / "_md" / "gates"
+    folder.mkdir()
+    (folder / "paths.md").write_text(DEMO.replace("# demo", "# paths").replace("default_exp demo", "default_exp gates.paths"))
+    project.run("one", "gates/paths")
+    module = project.root / "passepartout" / "gates" / "paths.py"
+    assert "def double" in module.read_text() and (module.parent / "__init__.py").exists()
+    assert (project.root / "nbs" / "gates" / "paths.ipynb").exists()
+    assert [nb.name for nb, _ in project.tool.notebooks()] == ["01_demo.ipynb", "paths.ipynb"]
+    assert not any("gates" in line for line in project.tool.check())
+
+
+def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
+    pair.run("one", "demo")
+    one = (pair.root / "passepartout" / "demo.py").read_bytes()
+    pair.run("build")
+    pair.commit()
+    for script in ("from nbdev.doclinks import nbdev_export as f", "from nbdev.clean import nbdev_clean as f"):
+        subprocess.run([sys.executable, "-c", f"{script}; f.__wrapped__()"], cwd=pair.root, check=True)
+    assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
+
+
+def test_a_module_that_no_notebook_makes_is_reported(pair):
+    pair.run("one", "demo")
+    (pair.root / "passepartout" / "gone.py").write_text("x = 1\n")
+    assert [line for line in pair.tool.check() if "gone.py" in line] and not [line for line in pair.tool.check() if "demo.py" in line]
+
+
+def test_stored_outputs_are_what_comes_out_again(pair):
+    extra = "\n```python\nprint(sorted({'a', 'b'}), {'x', 'y', 'z'})\nobject()\n```\n\n```python\n#| hide\nimport time; print(time.time())\n```\n"
+    pair.twin.write_text(pair.twin.read_text() + extra)
+    pair.run("one", "demo")
+    assert list(pair.tool.stale()) == []
+    stored = pair.nb.read_text()
+    assert "at 0x" not in stored and "<object>" in stored
+    pair.edit_nb("double(21)", "double(4)")
+    assert "01_demo.ipynb prints something else" in "".join(pair.tool.stale())
+
+
+def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
+    pair.run("one", "demo")
+    pair.edit_twin("double(21)", "double()")
+    said = pair.refuses("one", "demo")
+    assert "missing 1 required positional argument" in said and "nbs/01_demo.ipynb failed" in said
+    assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
+
+
+def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair, monkeypatch):
+    ran = pair.tool.run(pair.nb)
+    pair.edit_twin("double(21)", "double(4)")
+    pair.run("sync")
+    monkeypatch.setattr(pair.tool, "run", lambda nb: ran)
+    pair.tool.store_outputs(pair.nb)
+    assert [c["outputs"] for c in pair.cells() if "".join(c["source"]) == "double(4)"] == [[]]
+
+
+def test_notebooks_see_neither_the_person_nor_each_other(pair, monkeypatch):
+    monkeypatch.setenv("MEMEX_DIR", "/somewhere")
+    monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
+    pair.edit_twin("double(21)", "import os\nos.environ.get('MEMEX_DIR'), os.environ['XDG_STATE_HOME'] == '/elsewhere', os.getcwd().split('/')[-1]")
+    pair.run("one", "demo")
+    assert "(None, False, 'nbs')" in pair.nb.read_text()
+
+
+def test_several_at_once_end_in_a_whole_tree(project):
+    for n in (2, 3):
+        (project.twin.parent / f"0{n}_room{n}.md").write_text(DEMO.replace("default_exp demo", f"default_exp room{n}"))
+    call = lambda *args: subprocess.run([sys.executable, "tools/nb.py", *args], cwd=project.root, capture_output=True, text=True)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda name: call("one", name), ["demo", "room2", "room3", "demo"]))
+    assert [r.stderr for r in results if r.returncode] == []
+    assert [line for line in project.tool.check() if "README" not in line] == []
+
+
+def test_the_readme_stands_at_the_top_of_the_repository(project):
+    index = "# Passepartout\n\n[rooms](01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](images/a.svg)\n\n" \
+            "```{mermaid}\nflowchart LR\n  a --> b\n```\n\n```console\ncat nbs](x)\n```\n\n## Use\n\n```python\n6 * 7\n```\n\n" \
+            "```python\n#| hide\n8 * 8\n```\n"
+    (project.twin.parent / "index.md").write_text(index)
+    project.run("build")
+    readme = (project.root / "README.md").read_text()
+    assert "[rooms](nbs/01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](nbs/images/a.svg)" in readme
+    assert "```mermaid\n" in readme and "cat nbs](x)" in readme and "```text\n42\n```" in readme and "64" not in readme
+    assert list(project.tool.check()) == []
+    (project.root / "README.md").write_text(readme + "x")
+    assert list(project.tool.check()) == ["README.md is not what nbs/index.ipynb says"]
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(pair):
+    assert "01_demo" in pair.refuses("one", "nonsense") and "build" in pair.refuses("what")
