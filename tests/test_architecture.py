@@ -1,0 +1,264 @@
+"The package keeps its shape: rooms import downwards, nothing is shared by accident, nothing heavy loads early, text is never run"
+import ast, json, re, subprocess, sys, tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LIB = ROOT / "passepartout"
+
+# A room imports only rooms that stand before it. A name with a star is a folder; its rooms do not import each other,
+# except what EXCEPTIONS names. A new room is placed here before it is written.
+ROOMS = """
+    conditions plist messages inifile settings protocol chain journal memory org context limits skills resources tools verify
+    plan backends providers.* perceive reason act loop gates.* workers.* agent doctor daemon cli tui
+""".split()
+
+EXCEPTIONS = {
+    ("loop", "cli"): "the contract promises loop.main; it lives in cli and is reached when called",
+}
+
+# Only these functions may rebind a module's global, and why.
+REBINDING = {}
+
+
+def modules():
+    "Dotted name below the package, path: every exported module."
+    for path in sorted(LIB.rglob("*.py")):
+        parts = path.relative_to(LIB).with_suffix("").parts
+        if path.name not in ("__init__.py", "_modidx.py") and parts[0] != "sample":
+            yield ".".join(parts), path
+
+
+NAMES = [name for name, _ in modules()]
+
+
+def rank(room: str) -> int:
+    "Where a room stands; -1 when nobody has placed it."
+    key = room if room in ROOMS else f"{room.split('.')[0]}.*"
+    return ROOMS.index(key) if key in ROOMS else -1
+
+
+def runtime_nodes(tree):
+    "Every node but those below `if TYPE_CHECKING:`, which never run."
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        todo += node.orelse if typing_only else list(ast.iter_child_nodes(node))
+
+
+def imported(room: str, tree):
+    """(module, line, at import time) of every import in `room`, in any function too; relative ones in full.
+
+    nbdev writes `from .plist import x` where the notebook says `from passepartout.plist import x`."""
+    late = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) for n in ast.walk(f)}
+    packages = {"passepartout", *(f"passepartout.{r[:-2]}" for r in ROOMS if r.endswith(".*"))}
+    for node in runtime_nodes(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = f"passepartout.{room}".split(".")[:-node.level] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            names = [f"{module}.{a.name}" for a in node.names] if module in packages else [module]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+        else:
+            continue
+        for name in names:
+            yield name, node.lineno, id(node) not in late
+
+
+def upward(room: str, tree):
+    "Imports of `room` that go to rooms which do not stand before it."
+    for name, line, _ in imported(room, tree):
+        if name.split(".")[0] != "passepartout" or name.count(".") == 0:
+            continue
+        parts = name.split(".")[1:]
+        other = ".".join(parts[:2]) if f"{parts[0]}.*" in ROOMS else parts[0]
+        if other in ("__version__", room) or (room, other) in EXCEPTIONS:
+            continue
+        if rank(other) < 0 or rank(other) >= rank(room):
+            yield f"line {line}: {room} imports {other}, which does not stand before it"
+
+
+@pytest.mark.parametrize("name, path", list(modules()), ids=NAMES)
+def test_a_room_imports_only_rooms_above_it(name, path):
+    assert rank(name) >= 0, f"{name} has no place yet: put it into ROOMS in {Path(__file__).name}"
+    assert list(upward(name, ast.parse(path.read_text()))) == []
+
+
+def test_the_notebooks_are_numbered_in_the_order_of_the_rooms():
+    numbered = [re.fullmatch(r"\d+[a-z]*_(\w+)", p.stem) for p in sorted((ROOT / "nbs").glob("[0-9]*.ipynb"))]
+    order = [m[1] for m in numbered if m[1] in ROOMS]
+    assert order == sorted(order, key=rank)
+
+
+# Shared state -------------------------------------------------------------------------------------------------------
+
+MAKERS = {"dict", "list", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque", "ChainMap", "WeakValueDictionary",
+          "WeakKeyDictionary", "WeakSet", "SimpleNamespace", "Queue", "LifoQueue", "PriorityQueue"}
+CHANGERS = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "popleft", "remove", "discard", "clear"}
+
+
+def mutable(value) -> bool:
+    "A dict, list or set, written out, comprehended or called for."
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in MAKERS
+    return isinstance(value, (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp))
+
+
+def shared_state(tree):
+    """What two agents in one process would share, one line each.
+
+    Allowed is a table: written in capitals, filled where it is assigned, changed nowhere. Anything else that can change
+    belongs to the agent. Class attributes without annotation count as well; `global` does, wherever it stands."""
+    tables = set()
+    for scope in [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]:
+        for node in scope.body:
+            if isinstance(node, ast.Assign) or isinstance(node, ast.AnnAssign) and scope is tree and node.value:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    name = ast.unparse(target)
+                    if not mutable(node.value) or re.fullmatch(r"__\w+__", name):
+                        continue
+                    tables.add(name)
+                    if not re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name):
+                        yield f"line {node.lineno}: {name} is shared and can change: make it the agent's, or a tuple, frozenset or TABLE"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            if not set(node.names) <= set(REBINDING):
+                yield f"line {node.lineno}: global {', '.join(node.names)}: keep it in an object somebody owns"
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.value, ast.Name) and node.value.id in tables:
+            written = isinstance(node.ctx, (ast.Store, ast.Del)) or isinstance(node, ast.Attribute) and node.attr in CHANGERS
+            if written:
+                yield f"line {node.lineno}: {node.value.id} is a table and is changed here"
+
+
+@pytest.mark.parametrize("name, path", list(modules()), ids=NAMES)
+def test_modules_hold_no_registries(name, path):
+    assert list(shared_state(ast.parse(path.read_text()))) == []
+
+
+# What runs text -----------------------------------------------------------------------------------------------------
+
+RUNNERS = {"eval", "exec", "compile", "__import__"}
+LOADERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "code", "codeop"}
+
+
+def runs_text(tree):
+    "Every place where text could become code, or a line for a shell."
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in RUNNERS or called.removeprefix("builtins.") in RUNNERS:
+                yield f"line {node.lineno}: {called}(…)"
+            if called in ("os.system", "os.popen", "subprocess.getoutput", "asyncio.create_subprocess_shell", "yaml.load", "yaml.unsafe_load"):
+                yield f"line {node.lineno}: {called}(…)"
+            if any(k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value) for k in node.keywords):
+                yield f"line {node.lineno}: shell=… in {called}"
+        elif isinstance(node, ast.Name) and node.id in RUNNERS and isinstance(node.ctx, ast.Load):
+            if not any(isinstance(c, ast.Call) and c.func is node for c in ast.walk(tree)):
+                yield f"line {node.lineno}: {node.id} is passed on"
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            if bad := [n for n in names if n.split(".")[0] in LOADERS]:
+                yield f"line {node.lineno}: import {', '.join(bad)}"
+
+
+@pytest.mark.parametrize("name, path", list(modules()), ids=NAMES)
+def test_text_is_never_run(name, path):
+    assert list(runs_text(ast.parse(path.read_text()))) == []
+
+
+# What loads when ----------------------------------------------------------------------------------------------------
+
+HEAVY = {"httpx", "httpcore", "requests", "aiohttp", "typer", "click", "rich", "textual", "prompt_toolkit", "http.server", "socketserver",
+         "uvicorn", "tree_sitter", "re2", "watchfiles", "keyring", "mcp", "IPython", "fastcore", "nbdev", "execnb", "jupytext", "pytest"}
+
+
+def loaded_by(*names):
+    "The modules that importing `names` one after the other brings in: a list of sets."
+    code = ("import sys, importlib, json\nsteps = []\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
+            "    steps.append(sorted(sys.modules))\nprint(json.dumps(steps))")
+    out = subprocess.run([sys.executable, "-c", code, *names], cwd=ROOT, capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    return [set(step) for step in json.loads(out.stdout)]
+
+
+def test_import_passepartout_loads_only_the_standard_library_and_little_of_it():
+    new = loaded_by("sys", "passepartout")
+    brought = {name.split(".")[0] for name in new[1] - new[0]}
+    assert brought - {"passepartout"} <= sys.stdlib_module_names
+    assert not brought & {"asyncio", "sqlite3", "ssl", "http", "email", "urllib", "logging", "pydantic"}
+
+
+def test_the_rooms_of_the_core_load_no_network_terminal_or_parser():
+    core = [name for name in sorted(NAMES, key=rank) if 0 <= rank(name) <= rank("agent")]
+    problems, before = {}, set()
+    for name, now in zip(core, loaded_by(*("passepartout." + n for n in core))):
+        if heavy := HEAVY & (now - before):
+            problems[name] = sorted(heavy)
+        before = now
+    assert problems == {}
+
+
+def test_what_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    plain = lambda needs: {re.match(r"[\w.-]+", need)[0].lower().replace("-", "_") for need in needs}
+    needed = plain(project["dependencies"])
+    extras = set().union(*(plain(v) for k, v in project.get("optional-dependencies", {}).items() if k != "dev"))
+    dist = {"rpds": "rpds_py", "re2": "google_re2", "annotated_types": "pydantic", "pydantic_core": "pydantic", "click": "typer"}
+    wrong = []
+    for name, path in modules():
+        for module, line, eager in imported(name, ast.parse(path.read_text())):
+            top = module.split(".")[0]
+            allowed = needed if eager and rank(name) <= rank("agent") else needed | extras
+            if top not in sys.stdlib_module_names and top != "passepartout" and dist.get(top, top) not in allowed:
+                wrong.append(f"{name} line {line}: {module} is in no dependency of pyproject.toml")
+    assert wrong == []
+
+
+# The checks themselves ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("source", [
+    "tools = {}", "seen: list = []", "CACHE = dict()\ndef f(k): CACHE[k] = 1", "class A:\n    known = []", "import collections\nlast = collections.deque()",
+    "NAMES = []\nNAMES.append(1)", "x = 1\ndef f():\n    global x\n    x = 2", "all_of = {k: k for k in 'ab'}"])
+def test_shared_state_is_found(source):
+    assert list(shared_state(ast.parse(source)))
+
+
+@pytest.mark.parametrize("source", [
+    "NAMES = {'a': 1}", "_TABLE = {k: 1 for k in 'ab'}", "__all__ = ['a']", "names = ('a', 'b')", "names = frozenset({'a'})",
+    "from types import MappingProxyType\nnames = MappingProxyType({'a': 1})", "def f():\n    seen = []\n    seen.append(1)", "class A:\n    items: list = []"])
+def test_what_cannot_change_is_allowed(source):
+    assert not list(shared_state(ast.parse(source)))
+
+
+@pytest.mark.parametrize("source", [
+    "eval('1')", "exec(text)", "import pickle", "from pickle import loads", "import subprocess\nsubprocess.run(text, shell=True)",
+    "import os\nos.system(text)", "import builtins\nbuiltins.eval(text)", "run = eval", "compile(text, '', 'exec')"])
+def test_running_text_is_found(source):
+    assert list(runs_text(ast.parse(source)))
+
+
+@pytest.mark.parametrize("source", ["import re\nre.compile('a')", "connection.exec(sql)", "import subprocess\nsubprocess.run(['ls'], shell=False)", "'eval(x)'"])
+def test_what_only_looks_like_it_is_allowed(source):
+    assert not list(runs_text(ast.parse(source)))
+
+
+@pytest.mark.parametrize("room, source", [
+    ("plist", "from passepartout.messages import Signal"), ("act", "def f():\n    from passepartout.agent import Agent"), ("gates.paths", "import passepartout.cli"),
+    ("gates.paths", "from passepartout.gates import shell"), ("plist", "import importlib\nimportlib.import_module('passepartout.cli')"),
+    ("plist", "from passepartout import reason"), ("messages", "import passepartout.nowhere"), ("plist", "from .messages import Signal"), ("gates.paths", "from ..agent import Agent"),
+    ("gates.paths", "from .shell import x")])
+def test_imports_upwards_are_found(room, source):
+    assert list(upward(room, ast.parse(source)))
+
+
+@pytest.mark.parametrize("room, source", [
+    ("messages", "from passepartout.plist import Keyword"), ("gates.paths", "from passepartout.verify import x"), ("agent", "from passepartout.gates.paths import paths_gate"),
+    ("act", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from passepartout.agent import Agent"), ("cli", "from passepartout import __version__"),
+    ("gates.paths", "from ..verify import x"), ("messages", "from .plist import Keyword")])
+def test_imports_downwards_are_allowed(room, source):
+    assert not list(upward(room, ast.parse(source)))
