@@ -1,0 +1,218 @@
+"""Passepartout in the same scenario: everything is on that a person has on (gates, ledger, audit chain)."""
+import asyncio
+import copy
+import itertools
+import json
+import statistics
+import time
+from contextvars import ContextVar
+from pathlib import Path
+
+from scenario import (ARGS, CONVERSATIONS, DELAY, FINAL, MESSAGE_JSON, MESSAGE_PLIST, TOOL, USER, Commits, Ran, exactly, grow, guard,
+                      run_tool, serve, summary, time_call, time_concurrent, time_turns)
+
+
+# ---- one turn ----------------------------------------------------------------------------------------------------------
+
+PROPOSAL = ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "%s" :ARGS (:COMMAND "%s" :TIMEOUT %d) '
+            ':EXPLANATION "The person asks for the files."))' % (TOOL, ARGS["command"], ARGS["timeout"]))
+ANSWER = '(:TYPE :REQUEST :TARGET :CLI :PAYLOAD (:ACTION :MESSAGE :TEXT "%s"))' % FINAL
+calls: ContextVar[list] = ContextVar("calls")       # model calls of the running turn: the first proposes, the second answers
+
+
+def fake_backend(delay):
+    async def fake(prompt, system_prompt, *, model=None):
+        Ran.model += 1
+        calls.get().append(1)
+        if delay:
+            await asyncio.sleep(delay)
+        return PROPOSAL if len(calls.get()) == 1 else ANSWER
+    return fake
+
+
+async def run_shell(command, timeout):
+    return run_tool(command, timeout)
+
+
+async def boot(directory, delay=0.0, **overrides):
+    """A booted agent with the manifest gates, one tool, one fake model; an empty memex below `directory`."""
+    from passepartout.agent import Agent
+    from passepartout.backends import register_backend
+    from passepartout.tools import Parameter, Tool
+    root = Path(directory)
+    for name in ("memex", "state"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    agent = await Agent.boot(memex_dir=root / "memex", state_dir=root / "state", provider_cascade=("fake",),
+                             permissions={"run-shell": "allow", TOOL: "allow"}, **overrides)
+    agent.tools.register(Tool(TOOL, "Run a shell command.", [Parameter("command"), Parameter("timeout", "integer")], run_shell,
+                              guard=lambda args: guard(TOOL, args)))
+    register_backend(agent, "fake", fake_backend(delay))
+    return agent
+
+
+def turn_of(agent, session="main"):
+    async def turn():
+        calls.set([])
+        return str(await agent.handle(USER, session=session))
+    return turn
+
+
+async def closing(agent, measure):
+    try:
+        return await measure
+    finally:
+        await agent.close()
+
+
+async def turn_memory(directory, seconds):
+    agent = await boot(directory, journal=":memory:")
+    return await closing(agent, time_turns(turn_of(agent), seconds))
+
+
+async def turn_durable(directory, seconds):
+    """The journal on disk. The commits are counted twice: by the journal, and by watching the statements SQLite runs."""
+    agent = await boot(f"{directory}/timed")
+    result = await closing(agent, time_turns(turn_of(agent), seconds))
+    with Commits() as commits:
+        agent = await boot(f"{directory}/counted")
+        turn = turn_of(agent)
+        await grow(turn, 1)
+        watched, told = (commits.total, commits.full), tuple(agent.journal.commits)
+        await grow(turn, 10)
+        await asyncio.sleep(0)
+        watched, told = [(a - b) / 10 for a, b in zip((commits.total, commits.full), watched)], \
+                        [(a - b) / 10 for a, b in zip(agent.journal.commits, told)]
+        await agent.close()
+    return result | dict(commits=watched[0], full=watched[1], told=told)
+
+
+async def concurrent(directory, turns, **overrides):
+    """Conversations of one agent. Turns that commit at the same moment share a commit, so a turn costs less than two."""
+    agent = await boot(directory, DELAY, **overrides)
+    result = await closing(agent, time_concurrent(lambda i: turn_of(agent, f"conversation-{i}"), turns))
+    commits, full = agent.journal.commits
+    turns = result["turns"] + CONVERSATIONS              # the first turn of each conversation is not timed, but committed
+    return result | (dict(commits=commits / turns, full=full / turns) if "journal" not in overrides else {})
+
+
+# ---- a long conversation -----------------------------------------------------------------------------------------------
+
+kept = {}
+
+
+async def long(directory, before, turns=20, keep=False):
+    """Time `turns` turns of a conversation that has `before` turns; `keep` it for the next round instead of closing it."""
+    path = f"{directory}/{before}"
+    if path not in kept:
+        agent = await boot(path)
+        await grow(turn_of(agent), before)
+        kept[path] = agent
+    agent = kept[path]
+    size = journal_bytes(path)
+    result = await exactly(turn_of(agent), turns)
+    result["bytes"] = (journal_bytes(path) - size) / turns
+    if not keep:
+        await kept.pop(path).close()
+    return result
+
+
+def journal_bytes(path):
+    from scenario import database_bytes
+    return sum(database_bytes(file) for file in Path(path, "state").rglob("*") if file.suffix in (".db", ".sqlite", ".sqlite3"))
+
+
+# ---- memory ------------------------------------------------------------------------------------------------------------
+
+def note(i, headings=99):
+    """An outline of 100 objects, like a note with its headings."""
+    child = lambda j: {"type": "heading", "properties": {"ID": f"n{i}-{j}", "TITLE": f"heading {j} of note {i}"}, "contents": []}
+    return {"type": "note", "properties": {"ID": f"n{i}", "TITLE": f"note number {i}", "SCOPE": "memex"},
+            "contents": [child(j) for j in range(headings)]}
+
+
+stores = {}
+
+
+def memory_build(objects):
+    from passepartout.memory import Memory
+    start, memory = time.perf_counter(), Memory()
+    for i in range(objects // 100):
+        memory.ingest(note(i))
+    stores[objects] = memory
+    return dict(seconds=time.perf_counter() - start, objects=len(memory))
+
+
+def memory_measure(objects, repeat=501):
+    """A snapshot after every single change, then a rollback after every single change; only these are timed."""
+    memory, clock = stores[objects], time.perf_counter_ns
+    numbers = itertools.cycle(range(0, objects // 100, max(1, objects // 100 // 97)))
+    taken, back = [], []
+    for out, function in ((taken, memory.snapshot), (back, memory.rollback)):
+        memory.snapshot()
+        for _ in range(repeat):
+            i = next(numbers)
+            memory.ingest({"type": "heading", "properties": {"ID": f"n{i}-new", "TITLE": "new"}, "contents": []}, parent_id=f"n{i}")
+            start = clock()
+            function()
+            out.append(clock() - start)
+    return dict(snapshot_us=statistics.median(taken) / 1000, rollback_us=statistics.median(back) / 1000)
+
+
+def dict_measure(objects):
+    """For orientation: what copying costs, with a plain dict of dicts of the same size."""
+    store = {f"k{i}": {"id": i, "title": f"note number {i}", "tags": ["a", "b"]} for i in range(objects)}
+    start = time.perf_counter()
+    store.copy()
+    shallow = time.perf_counter() - start
+    start = time.perf_counter()
+    copy.deepcopy(store)
+    return dict(copy_us=shallow * 1e6, deepcopy_us=(time.perf_counter() - start) * 1e6)
+
+
+# ---- the reader --------------------------------------------------------------------------------------------------------
+
+def reader(seconds):
+    from passepartout.plist import read_plist
+    return time_call(lambda: read_plist(MESSAGE_PLIST), seconds) | dict(bytes=len(MESSAGE_PLIST.encode()))
+
+
+def writer(seconds):
+    from passepartout.plist import read_plist, write_plist
+    message = read_plist(MESSAGE_PLIST)
+    return time_call(lambda: write_plist(message), seconds)
+
+
+def reader_json(seconds):
+    return time_call(lambda: json.loads(MESSAGE_JSON), seconds) | dict(bytes=len(MESSAGE_JSON))
+
+
+def reader_sized(size, repeat=5):
+    """Reading a list of messages of about `size` bytes: microseconds for each kilobyte."""
+    from passepartout.plist import read_plist
+    text = "(" + " ".join([MESSAGE_PLIST] * max(1, size // len(MESSAGE_PLIST))) + ")"
+    repeat = max(repeat, 300_000 // len(text))
+    samples = []
+    for _ in range(repeat):
+        start = time.perf_counter_ns()
+        value = read_plist(text, max_chars=2 * len(text), max_nodes=len(text))
+        samples.append(time.perf_counter_ns() - start)
+        del value
+    return summary(samples) | dict(bytes=len(text), us_per_kb=statistics.median(samples) / len(text))
+
+
+def parentheses(depth=100_000):
+    from passepartout.plist import read_plist
+    start = time.perf_counter()
+    try:
+        read_plist("(" * depth)
+        what = "accepted"
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"[:100]
+    return dict(us=(time.perf_counter() - start) * 1e6, what=what)
+
+
+if __name__ == "__main__":
+    serve({"turn": turn_memory, "turn_durable": turn_durable,
+           "concurrent": lambda **k: concurrent(journal=":memory:", **k), "concurrent_durable": concurrent, "long": long,
+           "memory_build": memory_build, "memory": memory_measure, "dict": dict_measure,
+           "reader": reader, "writer": writer, "reader_json": reader_json, "reader_sized": reader_sized, "parentheses": parentheses})
