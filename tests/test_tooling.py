@@ -333,7 +333,7 @@ def test_several_at_once_end_in_a_whole_tree(project):
 
 
 def test_the_readme_stands_at_the_top_of_the_repository(project):
-    index = "# Passepartout\n\n[rooms](01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](images/a.svg)\n\n" \
+    index = "# Passepartout\n\n> An agent\n\n\n[rooms](01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](images/a.svg)\n\n" \
             "```{mermaid}\nflowchart LR\n  a --> b\n```\n\n```console\ncat nbs](x)\n```\n\n## Use\n\n```python\n6 * 7\n```\n\n" \
             "```python\n#| hide\n8 * 8\n```\n"
     (project.twin.parent / "index.md").write_text(index)
@@ -344,6 +344,25 @@ def test_the_readme_stands_at_the_top_of_the_repository(project):
     assert list(project.tool.check()) == []
     (project.root / "README.md").write_text(readme + "x")
     assert list(project.tool.check()) == ["README.md is not what nbs/index.ipynb says"]
+
+
+@pytest.mark.parametrize("old, new, said", [
+    ("double(21)", "import os\ndouble(21)", "import shares a cell"),
+    ("double(21)", "def f():\n    import os\nf()", "import shares a cell"),
+    ("> Things to carry over", "> Things to carry over\n> and more", "first cell"),
+    ("> Things to carry over", "> Things to carry over\n\nAnd prose that the page would lose.", "first cell")])
+def test_what_breaks_the_documentation_is_said_before_it_does(pair, capsys, old, new, said):
+    assert not any(said in line for line in pair.tool.check())
+    pair.edit_twin(old, new)
+    pair.run("one", "demo")
+    assert said in capsys.readouterr().out and any(said in line for line in pair.tool.check())
+
+
+def test_imports_of_their_own_and_exported_ones_are_fine(pair):
+    pair.edit_twin("double(21)", "#| hide\nimport os, sys")
+    pair.edit_twin("    return 2 * x", "    import math\n    return math.prod((2, x))")
+    pair.run("sync")
+    assert list(pair.tool.unfit(pair.nb)) == []
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(pair):

@@ -337,6 +337,30 @@ def orphans():
             and "sample" not in p.relative_to(LIB).parts]
 
 
+def unfit(nb: Path):
+    """What would break the documentation or the export of `nb` although its cells run, one line each.
+
+    The documentation build runs exported cells and every cell that holds an import, and nothing else. It takes the first cell
+    for the title, whatever else stands in it. A second line of purpose makes nbdev rewrite passepartout/__init__.py."""
+    import ast
+    cells = read_notebook(nb)["cells"]
+    if not cells or not re.fullmatch(r"# [^\n]+\n+> [^\n]+\n*", cells[0]["source"]):
+        yield (f"{shown(nb)}: the first cell must hold '# name' and one line '> purpose' and nothing else; more would not be "
+               "on the page (two blank lines, or a code cell, begin the next cell)")
+    for cell in cells:
+        if cell["cell_type"] != "code" or re.search(r"^#\|\s*(export|eval:\s*false)", cell["source"], re.M):
+            continue
+        try:
+            tree = ast.parse(cell["source"])
+        except SyntaxError:
+            continue
+        imports = (ast.Import, ast.ImportFrom)
+        rest = [n for n in tree.body if not isinstance(n, imports) and not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+        if rest and any(isinstance(n, imports) for n in ast.walk(tree)):
+            yield (f"{shown(nb)}: an import shares a cell with other code; give it a cell of its own, because the documentation build "
+                   f"runs this cell without the ones before it:\n    " + cell["source"].strip()[:160].replace("\n", "\n    "))
+
+
 # Running ------------------------------------------------------------------------------------------------------------
 
 def run(nb: Path, check=True):
@@ -473,6 +497,7 @@ def check():
                 yield f"{shown(nb if nb.exists() else twin)} has no {'text twin' if nb.exists() else 'notebook'}"
             elif not same(nb, twin):
                 yield f"{shown(nb)} and its text twin differ"
+            if nb.exists(): yield from unfit(nb)
         except Drift as problem:
             yield str(problem)
     for module in orphans():
@@ -510,6 +535,8 @@ def main(*args):
         for nb, _ in pairs: export(nb)
         copy_settings()
         complain(each(store_outputs, [nb for nb, _ in pairs]))
+        for nb, _ in pairs:
+            for line in unfit(nb): print(f"note: {line}")
     elif verb == "sync":
         problems = []
         for nb, twin in pairs:
@@ -526,7 +553,7 @@ def main(*args):
     elif verb in ("check", "outputs"):
         drift = list(check() if verb == "check" else stale())
         for line in drift: print(line)
-        if drift: raise Drift("run: python tools/nb.py build")
+        if drift: raise Drift("mend what is named above, then run: python tools/nb.py build")
     else:
         raise Drift(__doc__)
 

@@ -1,0 +1,276 @@
+"""Check the documentation site without rendering it, and write its Markdown edition.
+
+    python tools/site.py check              process every page as the site build does, then read what came out
+    python tools/site.py markdown FOLDER    put NAME.html.md beside every rendered page NAME.html in FOLDER
+
+`check` needs neither Quarto nor the network. It fails with one line for each broken link, public symbol without a place on
+its page, diagram that mermaid would not draw, unbalanced fence, and page that does not say what it promises.
+"""
+import json, os, re, shutil, sys
+from pathlib import Path
+from urllib.parse import unquote
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
+NBS, LIB, PROC = ROOT / "nbs", ROOT / "passepartout", ROOT / "_proc"
+
+# Pages that describe no stage, so they have nothing to promise.
+NO_PROMISES = {"index.ipynb"}
+PROMISES = "What this stage promises"
+
+DIAGRAMS = {"flowchart", "graph", "sequenceDiagram", "stateDiagram", "stateDiagram-v2", "classDiagram", "erDiagram", "gantt", "pie",
+            "journey", "gitGraph", "mindmap", "timeline", "quadrantChart", "requirementDiagram", "block-beta", "sankey-beta", "xychart-beta"}
+
+
+def joined(text) -> str:
+    return text if isinstance(text, str) else "".join(text)
+
+
+# Pages --------------------------------------------------------------------------------------------------------------
+
+class Page:
+    "One processed page: what a reader of the site would see."
+
+    def __init__(self, path: Path):
+        self.name = path.relative_to(PROC).as_posix()
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        self.prose, self.code, self.shown = [], [], []
+        for cell in cells:
+            source = joined(cell["source"])
+            if cell["cell_type"] == "markdown":
+                self.prose.append(source)
+            elif cell["cell_type"] == "code":
+                if not re.search(r"^#\|\s*(echo|include):\s*false", source, re.M): self.code.append(source)
+                for out in cell.get("outputs", []):
+                    if "text/markdown" in out.get("data", {}): self.shown.append(joined(out["data"]["text/markdown"]))
+        self.anchors = {a for text in self.prose + self.shown for a in anchors(text)} | {"title-block-header"}
+
+    @property
+    def html(self) -> str:
+        return html_name(self.name)
+
+    def mentions(self, name: str) -> bool:
+        "Whether prose or a cell other than the one that defines `name` speaks of it."
+        word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)|\.{re.escape(name)}(?!\w)")
+        defined = re.compile(rf"^(?:async )?(?:def|class) {re.escape(name)}\b|^{re.escape(name)}\s*(?::[^=\n]+)?=", re.M)
+        for source in self.code:
+            hits = len(word.findall(source))
+            if hits > (1 if defined.search(source) else 0): return True
+        return any(word.search(text) for text in self.prose)
+
+    def defines(self, name: str) -> bool:
+        return any(re.search(rf"^{re.escape(name)}\b[^=\n]*=|\b{re.escape(name)}\b.*=", source, re.M) for source in self.code)
+
+
+def html_name(notebook: str) -> str:
+    "The rendered page of a notebook: its number goes, as in nbdev's own rule."
+    folder, _, name = notebook.rpartition("/")
+    name = re.sub(r"^\d+[a-zA-Z0-9]*_", "", name.lower()).removesuffix(".ipynb") + ".html"
+    return f"{folder}/{name}" if folder else name
+
+
+def without_fences(text: str) -> str:
+    "Markdown with its code taken out, in lines that keep their number."
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        mark = re.match(r"\s*(`{3,}|~{3,})(.*)", line)
+        if mark and not fence:
+            fence, line = mark[1], ""
+        elif fence:
+            if mark and mark[1].startswith(fence) and not mark[2].strip(): fence = ""
+            line = ""
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def anchors(text: str):
+    "The ids that pandoc gives to the headings of `text`, and those that stand in it."
+    text = without_fences(text)
+    for heading in re.findall(r"^#{1,6}\s+(.+?)\s*#*$", text, re.M):
+        if own := re.search(r"\{[^}]*#([\w.:-]+)[^}]*\}\s*$", heading):
+            yield own[1]
+            continue
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"\{[^}]*\}\s*$", "", heading)).replace("`", "").replace("*", "")
+        slug = re.sub(r"\s+", "-", re.sub(r"[^\w\s.-]", "", plain.strip()).lower())
+        yield re.sub(r"^[^a-z]+", "", slug) or "section"
+    yield from re.findall(r"\bid=\"([^\"]+)\"", text)
+    yield from re.findall(r"\]\{#([\w.:-]+)", text)
+
+
+# Checks: each yields one line for each thing that is wrong ------------------------------------------------------------
+
+def links(text: str):
+    "Targets of the links and pictures in Markdown, code left out."
+    text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "code", without_fences(text), flags=re.S)
+    yield from re.findall(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)", text)
+    yield from re.findall(r"\b(?:href|src)=\"([^\"]+)\"", text)
+    yield from re.findall(r"^\[[^\]]+\]:\s*(\S+)", text, re.M)
+
+
+def broken_links(page: Page, pages: dict, config):
+    "Links of `page` that lead nowhere inside the project. Other people's sites are not asked."
+    html = {p.html: p for p in pages.values()}
+    site = config.doc_host.rstrip("/") + config.doc_baseurl.rstrip("/") + "/" if config.doc_host else None
+    code = f"{config.git_url}/blob/{config.branch}/" if config.git_url else None
+    for target in (t for text in page.prose + page.shown for t in links(text)):
+        path, _, fragment = unquote(target).partition("#")
+        if code and target.startswith(code):
+            line = fragment.removeprefix("L")
+            source = ROOT / path.removeprefix(code)
+            if not source.is_file() or fragment and not (line.isdigit() and int(line) <= source.read_text(encoding="utf-8").count("\n") + 1):
+                yield f"{page.name}: {target} is no place in the source"
+            continue
+        inside = path.removeprefix(site) if site and path.startswith(site) else None
+        if inside is None and re.match(r"[a-z][a-z0-9+.-]*:", target):
+            continue
+        if inside is None:
+            inside = os.path.normpath(os.path.join(os.path.dirname(page.name), path)) if path else page.name
+        other = pages.get(inside) or html.get(inside or "index.html") or html.get(inside.removesuffix(".md"))
+        if other is None:
+            if not (NBS / inside).is_file(): yield f"{page.name}: the link to {target} leads nowhere"
+        elif fragment and fragment not in other.anchors:
+            yield f"{page.name}: {target}: {other.name} has no heading or symbol #{fragment}"
+
+
+def public_symbols():
+    "(module, symbol, notebook, whether it is a function or class) for everything in an `__all__`."
+    import ast
+    for path in sorted(LIB.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        made = re.search(r"AUTOGENERATED! DO NOT EDIT! File to edit: (\S+\.ipynb)", text)
+        if not made: continue
+        notebook = os.path.relpath(os.path.normpath(path.parent / made[1]), NBS)
+        tree = ast.parse(text)
+        kinds = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                for name in ast.literal_eval(node.value): yield path.relative_to(LIB).as_posix(), name, notebook, name in kinds
+
+
+def missing_symbols(pages: dict):
+    "Public names that their page does not show, or shows without a word or an example."
+    for module, name, notebook, documented in public_symbols():
+        page = pages.get(notebook)
+        if page is None:
+            yield f"{module}: {name} has no page ({notebook} was not processed)"
+        elif documented and name.lower() not in page.anchors:
+            yield f"{notebook}: {name} is public and has no entry on its page: is its cell hidden?"
+        elif not page.mentions(name) and not (not documented and page.defines(name)):
+            yield f"{notebook}: {name} is public, and neither prose nor example mentions it: show it in use or begin its name with _"
+
+
+def bad_fences(page: Page):
+    "Code fences that do not close, and mermaid that would come out as text."
+    for text in page.prose:
+        fence = ""
+        for line in text.split("\n"):
+            mark = re.match(r"(`{3,}|~{3,})(.*)", line)
+            if mark and not fence:
+                fence = mark[1]
+                if mark[2].strip().startswith("mermaid"): yield f"{page.name}: ```mermaid is shown as text by Quarto: write ```{{mermaid}}"
+            elif mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        if fence: yield f"{page.name}: a code fence is not closed: {text.strip()[:60]!r}…"
+
+
+def diagrams(text: str):
+    return re.findall(r"^```\{mermaid\}[^\n]*\n(.*?)^```\s*$", text, re.M | re.S)
+
+
+def diagram_faults(source: str):
+    "What mermaid would stumble over, as far as that can be seen without it."
+    lines = [line for line in source.split("\n") if line.strip() and not line.lstrip().startswith("%%")]
+    if lines and lines[0].strip() == "---":
+        lines = lines[lines.index(next(l for l in lines[1:] if l.strip() == "---"), 1) + 1:] if any(l.strip() == "---" for l in lines[1:]) else []
+    keyword = lines[0].split()[0].rstrip(";") if lines else ""
+    if keyword not in DIAGRAMS:
+        yield f"begins with {keyword!r}, which is no kind of diagram"
+        return
+    body = [line.strip() for line in lines[1:]]
+    starts = r"(subgraph)\b" if keyword in ("flowchart", "graph") else r"(alt|opt|loop|par|critical|break|rect|box)\b"
+    if keyword in ("flowchart", "graph", "sequenceDiagram"):
+        opened, closed = sum(bool(re.match(starts, line)) for line in body), body.count("end")
+        if opened != closed: yield f"opens {opened} blocks and closes {closed}"
+    if keyword in ("flowchart", "graph"):
+        if not re.fullmatch(r"(?:flowchart|graph)(?:-elk)?(?: (?:TB|TD|BT|RL|LR))?;?", lines[0].strip()): yield f"has no direction that mermaid knows: {lines[0].strip()!r}"
+        for line in body:
+            if line.count('"') % 2:
+                yield f"leaves a quote open: {line!r}"
+                continue
+            bare = re.sub(r'"[^"]*"', "", line)
+            if any(bare.count(a) != bare.count(b) for a, b in ("()", "[]", "{}")) and not re.search(r">[^\]]*\]", bare): yield f"leaves a bracket open: {line!r}"
+            elif re.search(r"\[(?![(\[/\\])[^\]]*[(){}]|\|[^|]*[()\[\]{}][^|]*\||(?<![(\[])\((?![(\[])[^)]*[\[\]{}(]", bare): yield f"has brackets inside a label without quotes: {line!r}"
+            if re.search(r"(?:^|[\s>\-])end(?:$|[\s\[({\-])", bare) and bare != "end": yield f"uses the word end as a node: {line!r}"
+    if keyword == "sequenceDiagram":
+        for line in body:
+            if ";" in line: yield f"has a semicolon, which ends a statement: {line!r}"
+
+
+def bad_diagrams(page: Page):
+    for number, source in enumerate((d for text in page.prose for d in diagrams(text)), 1):
+        for fault in diagram_faults(source): yield f"{page.name}: diagram {number} {fault}"
+
+
+def silent_pages(pages: dict):
+    "Pages that do not say what may be relied on."
+    for page in pages.values():
+        says = any(re.search(rf"^##\s+{PROMISES}\s*$", without_fences(text), re.M) for text in page.prose)
+        if not says and page.name not in NO_PROMISES: yield f"{page.name}: has no section '## {PROMISES}'"
+        if says and page.name in NO_PROMISES: yield f"{page.name}: promises something; take it out of NO_PROMISES in tools/site.py"
+
+
+def faults(pages: dict, config):
+    for page in pages.values():
+        yield from broken_links(page, pages, config)
+        yield from bad_fences(page)
+        yield from bad_diagrams(page)
+    yield from missing_symbols(pages)
+    yield from silent_pages(pages)
+
+
+# The commands -------------------------------------------------------------------------------------------------------
+
+def process():
+    "Process every page the way the site build does, which runs their imports and exported cells."
+    from nbdev.serve import proc_nbs
+    os.chdir(ROOT)
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    shutil.rmtree(PROC, ignore_errors=True)
+    try:
+        proc_nbs()
+    except Exception as error:
+        sys.exit(f"The documentation build fails. It runs exported cells and cells with imports, and nothing else:\n{error}")
+
+
+def read_pages() -> dict:
+    paths = [p for p in sorted(PROC.rglob("*.ipynb")) if not any(part[0] in "_." for part in p.relative_to(PROC).parts)]
+    return {page.name: page for page in map(Page, paths)}
+
+
+def check():
+    from nbdev.config import get_config
+    process()
+    pages = read_pages()
+    found = list(dict.fromkeys(faults(pages, get_config(ROOT))))
+    for line in found: print(line)
+    if found: sys.exit(f"{len(found)} faults on {len(pages)} pages")
+    symbols = sum(1 for _ in public_symbols())
+    drawn = sum(len(diagrams(text)) for page in pages.values() for text in page.prose)
+    print(f"{len(pages)} pages, {symbols} public symbols, {drawn} diagrams: in order")
+
+
+def markdown(folder: str):
+    "The text twins, under the names that the modules' docstrings link to."
+    from nbdev.config import get_config
+    for twin in sorted((NBS / "_md").rglob("*.md")):
+        page = Path(folder) / (html_name(twin.relative_to(NBS / "_md").with_suffix(".ipynb").as_posix()) + ".md")
+        if page.with_suffix("").exists():
+            text = twin.read_text(encoding="utf-8")
+            near = lambda m: m[1] + html_name(m[2]) + (m[3] or "") + ")"
+            page.write_text(re.sub(r"(\]\()((?![a-z]+:)[^)#\s]+\.ipynb)(#[^)]*)?\)", near, text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["check"]: check()
+    elif len(sys.argv) == 3 and sys.argv[1] == "markdown": markdown(sys.argv[2])
+    else: sys.exit(__doc__)
