@@ -354,8 +354,8 @@ def unfit(nb: Path):
             tree = ast.parse(cell["source"])
         except SyntaxError:
             continue
-        imports = (ast.Import, ast.ImportFrom)
-        rest = [n for n in tree.body if not isinstance(n, imports) and not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+        imports, harmless = (ast.Import, ast.ImportFrom), (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        rest = [n for n in tree.body if not isinstance(n, harmless) and not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
         if rest and any(isinstance(n, imports) for n in ast.walk(tree)):
             yield (f"{shown(nb)}: an import shares a cell with other code; give it a cell of its own, because the documentation build "
                    f"runs this cell without the ones before it:\n    " + cell["source"].strip()[:160].replace("\n", "\n    "))
