@@ -126,7 +126,7 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
     if fence: dead.append((fence_start, len(text)))
     build.close(TASK_RANK, last_end)
     for index, tags in more.items(): build.nodes[index].tags = tuple(dict.fromkeys(build.nodes[index].tags) | tags)
-    return Outline(text, build.finish(), file, "markdown", modified, tuple(dead))
+    return Outline(text, build.finish(), file, "markdown", modified, dead=tuple(dead))
 
 # %% ../nbs/08a_markdown.ipynb #d2731fd3
 def open_heading(build: Builder, heading: re.Match, number: int, start: int, end: int) -> None:

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['LINK', 'TAGS', 'PRIORITY', 'WORD', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK', 'PREAMBLE', 'HEADING',
-           'Node', 'Outline', 'plain_text', 'Builder', 'Keywords', 'read_keywords', 'read_headline', 'read_properties',
+           'Node', 'Keywords', 'read_keywords', 'Outline', 'plain_text', 'Builder', 'read_headline', 'read_properties',
            'find_blocks', 'read_settings', 'inside', 'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
@@ -42,6 +42,27 @@ class Node:
         "True for something still to be done."
         return self.keyword is not None and not self.done
 
+# %% ../nbs/08_org.ipynb #8bf57ccb
+@dataclass(frozen=True)
+class Keywords:
+    "The TODO states that count in one file."
+    open: tuple[str, ...] = ("TODO",)
+    done: tuple[str, ...] = ("DONE",)
+
+    @property
+    def states(self) -> dict[str, bool]:
+        "Keyword -> whether it means done."
+        return dict.fromkeys(self.open, False) | dict.fromkeys(self.done, True)
+
+def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
+    "Keywords from the values of a file's `#+TODO:` lines; `default` when there are none."
+    todo, done = [], []
+    for line in lines:
+        words = [word.split("(")[0] for word in line.split()]
+        before, bar, behind = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False, words[-1:])
+        todo += before; done += behind
+    return Keywords(tuple(filter(None, todo)), tuple(filter(None, done))) if todo or done else default
+
 # %% ../nbs/08_org.ipynb #b376dbbe
 @dataclass(frozen=True, eq=False)
 class Outline:
@@ -51,6 +72,7 @@ class Outline:
     file: str = ""                     # as it is shown to the person, relative to the memex
     format: str = "org"                # "org" or "markdown"
     modified: float = 0.0              # seconds since 1970
+    keywords: Keywords = Keywords()
     dead: tuple[tuple[int, int], ...] = ()    # blocks of code or examples: dates and tags in them mean nothing
     memo: dict = field(default_factory=dict, repr=False)
 
@@ -135,27 +157,6 @@ class Builder:
             node.hidden = node.hidden or self.nodes[node.parent].hidden
         return tuple(self.nodes)
 
-# %% ../nbs/08_org.ipynb #8bf57ccb
-@dataclass(frozen=True)
-class Keywords:
-    "The TODO states that count in one file."
-    open: tuple[str, ...] = ("TODO",)
-    done: tuple[str, ...] = ("DONE",)
-
-    @property
-    def states(self) -> dict[str, bool]:
-        "Keyword -> whether it means done."
-        return dict.fromkeys(self.open, False) | dict.fromkeys(self.done, True)
-
-def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
-    "Keywords from the values of a file's `#+TODO:` lines; `default` when there are none."
-    todo, done = [], []
-    for line in lines:
-        words = [word.split("(")[0] for word in line.split()]
-        before, bar, behind = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False, words[-1:])
-        todo += before; done += behind
-    return Keywords(tuple(filter(None, todo)), tuple(filter(None, done))) if todo or done else default
-
 # %% ../nbs/08_org.ipynb #e0d4af36
 TAGS = re.compile(r":(?:[\w@#%]+:)+")
 PRIORITY = re.compile(r"\[#([A-Z]|\d{1,2})\][ \t]*")
@@ -237,7 +238,8 @@ def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modi
     "The outline of an Org file. Never raises: what makes no sense is body text. `default` holds when the file names no keywords."
     dead = find_blocks(text)
     settings = read_settings(text, dead)
-    states = read_keywords(sum([settings.get(k, []) for k in ("todo", "seq_todo", "typ_todo")], []), default).states
+    keywords = read_keywords(sum([settings.get(k, []) for k in ("todo", "seq_todo", "typ_todo")], []), default)
+    states = keywords.states
     build = Builder(text, file)
     read_file_node(build.nodes[0], text, settings)
     line, at = 1, 0
@@ -251,7 +253,7 @@ def parse_org(text: str, file: str = "", *, default: Keywords = Keywords(), modi
             facts["properties"], below = read_properties(drawer[1]), drawer.end()
         level = len(found[1])
         build.open(level, kind="heading", level=level, line=line, start=start, body_start=below, **facts)
-    return Outline(text, build.finish(), file, "org", modified, dead)
+    return Outline(text, build.finish(), file, "org", modified, keywords, dead)
 
 def read_file_node(node: Node, text: str, settings: Mapping[str, list[str]]) -> None:
     "Fill in node 0 from the settings of the file and a drawer at its top."
