@@ -93,17 +93,17 @@ def _mount(fd: int) -> int:
     try:
         with open(f"/proc/self/fdinfo/{fd}", "rb") as info: text = info.read()
         return int(text[text.index(b"mnt_id:") + 7:].split(None, 1)[0])
-    except (OSError, ValueError): return os.fstat(fd).st_dev
+    except FileNotFoundError: return os.fstat(fd).st_dev                        # no /proc
 
 # %% ../nbs/11_resources.ipynb #7817b448
 def _step(root: Root, folder: int, name: str, flags: int = LOOK) -> int:
     "Open the component `name` of an open `folder` without following a link or crossing a mount."
     if root.kernel: return root.kernel(folder, name, flags | os.O_NOFOLLOW, INSIDE)
     fd = os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
-    if _mount(fd) != root.mount:
-        os.close(fd)
+    try:
+        if _mount(fd) == root.mount: return fd
         raise OSError(errno.EXDEV, "another file system is mounted here", name)
-    return fd
+    except BaseException: os.close(fd); raise
 
 # %% ../nbs/11_resources.ipynb #5d219ce1
 class _Place:
@@ -134,6 +134,7 @@ def _search(root: Root, parts: Sequence[str]) -> _Place:
             info = os.fstat(fd)
             if stat.S_ISDIR(info.st_mode):
                 stack.append(fd); names.append(part)
+                if len(stack) > 256: raise OSError(errno.ENAMETOOLONG, "too deep")
             elif stat.S_ISLNK(info.st_mode):
                 links += 1
                 todo.extendleft(reversed(_target(root, fd, links, stack, names)))
@@ -255,7 +256,7 @@ def _refusal(roots: Sequence[Root], root: Root, text: str, access: str, err: OSE
     if code == errno.ENOENT: return PathRefused(f"There is no {name} in {shown(root.name)}.{_hint(root, text)}", "missing")
     if code == errno.ENOTDIR: return PathRefused(f"{name} goes through something that is not a folder.", "missing")
     if code in (errno.EACCES, errno.EPERM): return PathRefused(f"You have no permission to open {name}; change its permissions if you want it used.", "denied")
-    if code == errno.ENAMETOOLONG: return PathRefused(f"{name} has a component that is longer than a file name can be.", "name")
+    if code == errno.ENAMETOOLONG: return PathRefused(f"{name} is deeper, or has a longer name in it, than a path can be.", "name")
     if code == errno.ELOOP: return PathRefused(f"{name} goes through too many links, or a link that was changing; nothing was opened.", "outside")
     if code == errno.EXDEV and err.strerror == "leads out": return PathRefused(_outside(roots, text))
     if code == errno.EXDEV:
@@ -268,10 +269,12 @@ def _hint(root: Root, text: str) -> str:
     import unicodedata
     same = lambda name: unicodedata.normalize("NFC", name).casefold()
     folder, _, wanted = text.rstrip("/").rpartition("/")
+    names, place = [], None
     try:
-        with resolve([root], folder or ("/" if text.startswith("/") else "."), "tree") as place:
-            names = [name for name, kind in _entries(place.fd, 2_000) if same(name) == same(wanted) and not name.startswith(".")]
-    except (PassepartoutError, OSError): names = []
+        place = _search(root, _locate([root], folder or ("/" if text.startswith("/") else "."))[1])
+        if place.fd is not None: names = [name for name, kind in _entries(place.fd, 2_000) if same(name) == same(wanted) and not name.startswith(".")]
+    except (PathRefused, OSError): pass                                        # no such folder either
+    finally: place and place.close()
     return f" Did you mean {shown(names[0])}?" if names else ""
 
 # %% ../nbs/11_resources.ipynb #169464ec

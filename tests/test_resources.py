@@ -1,0 +1,424 @@
+"""What `resources` promises, against a second process that swaps, against both ways of resolving, and against collected traversal attempts."""
+import errno, json, os, resource as limits, socket, stat, subprocess, sys, threading, time
+from pathlib import Path
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+import passepartout.resources as resources
+from passepartout.resources import OpenedPath, PathRefused, Root, resolve, shown
+
+ROOT = os.geteuid() == 0
+need_root = pytest.mark.skipif(not ROOT, reason="needs root to mount, or to own files of others")
+
+
+@pytest.fixture(params=[True, False], ids=["openat2", "by-hand"])
+def kernel(request): return request.param
+
+
+@pytest.fixture
+def tree(tmp_path):
+    memex, outside = tmp_path / "memex", tmp_path / "outside"
+    for folder in (memex / "a" / "b", memex / ".git", outside): folder.mkdir(parents=True)
+    (memex / "inbox.org").write_bytes(b"inbox")
+    (memex / "a" / "b" / "deep.org").write_bytes(b"deep")
+    (memex / ".git" / "config").write_bytes(b"config")
+    (outside / "secret").write_bytes(b"secret")
+    return memex
+
+
+@pytest.fixture
+def root(tree, kernel):
+    root = Root(tree, kernel=kernel)
+    yield root
+    root.close()
+
+
+def open_fds(): return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks():
+    before = open_fds()
+    yield
+    assert open_fds() <= before + 1                                             # the root itself may still be open
+
+
+def reason(roots, text, access="read"):
+    with pytest.raises(PathRefused) as refusal: resolve(roots, text, access)
+    assert "\x1b" not in refusal.value.message and len(refusal.value.message) < 700
+    return refusal.value.reason
+
+
+# What is inside, what is outside
+
+@pytest.mark.parametrize("text, real", [("inbox.org", "inbox.org"), ("./inbox.org", "inbox.org"), ("a//b/./deep.org", "a/b/deep.org"), ("a/../inbox.org", "inbox.org"),
+                                        ("a/b/../../inbox.org", "inbox.org")])
+def test_spellings_of_one_file(root, text, real):
+    with resolve([root], text) as file: assert file.relative == file.display == real and file.kind == "file"
+
+
+@pytest.mark.parametrize("text, why", [
+    ("../outside/secret", "outside"), ("a/../../outside/secret", "outside"), ("/etc/passwd", "outside"), ("/", "outside"), ("..", "outside"), ("../memex/inbox.org", "outside"),
+    ("inbox.org/", "missing"), ("inbox.org/.", "missing"), ("inbox.org/..", "missing"), ("inbox.org/x", "missing"), ("nothing", "missing"), ("~/inbox.org", "missing"),
+    ("", "name"), ("in\0box", "name"), ("inbox.org\0/../../outside/secret", "name"), ("in\nbox", "name"), ("\x1b[2J", "name"), ("\x9b", "name"), ("\ud800", "name"),
+    ("x" * 256, "name"), ("a/" * 3000, "name"), ("é" * 200, "name"), ("a", "kind"), (".", "kind"), ("INBOX.ORG", "missing"), ("inbox.org ", "missing")])
+def test_refused(root, text, why): assert reason([root], text) == why
+
+
+@pytest.mark.parametrize("access", ["read", "write", "tree"])
+@pytest.mark.parametrize("value", [None, 7, b"inbox.org", Path("inbox.org"), ["inbox.org"]])
+def test_only_text_is_a_path(root, value, access): assert reason([root], value, access) == "name"
+
+
+def test_absolute_paths(tree, root, tmp_path):
+    for text in (f"{tree}/inbox.org", f"/{tree}//./inbox.org".replace("//", "/", 1)):
+        with resolve([root], text) as file: assert file.display == "inbox.org"
+    assert reason([root], f"{tree}-2/inbox.org") == "outside"
+    assert reason([root], f"{tree}/../outside/secret") == "outside"
+    with resolve([root], str(tree), "tree") as folder: assert folder.relative == "."
+    with resolve([root], f"{tree}/", "tree") as folder: assert folder.kind == "dir"
+
+
+def test_a_root_given_through_a_link(tree, tmp_path, kernel):
+    (tmp_path / "notes").symlink_to(tree)
+    root = Root(tmp_path / "notes", kernel=kernel)
+    for text in (f"{tmp_path}/notes/inbox.org", f"{tree}/inbox.org", "inbox.org"): resolve([root], text).close()
+    root.close()
+
+
+def test_several_roots(tree, tmp_path, kernel):
+    (tree / "a" / "work").mkdir(); (tree / "a" / "work" / "x").write_bytes(b"x")
+    outer, inner, other = roots = [Root(p, kernel=kernel) for p in (tree, tree / "a" / "work", tmp_path / "outside")]
+    with resolve(roots, f"{tree}/a/work/x") as file: assert file.root is inner                       # the closest root
+    with resolve(roots, f"{tmp_path}/outside/secret") as file: shown = file.display
+    with resolve(roots, shown) as again: assert again.root is other and again.display == shown       # what is shown resolves again
+    assert reason(roots, "secret") == "missing"                                                       # relative means the first root
+    with resolve(roots, f"{tmp_path}/outside", "tree") as top: assert [f.display for f in top.walk()] == [f"{tmp_path}/outside/secret"]
+    for each in roots: each.close()
+
+
+def test_roots_that_cannot_be(tmp_path):
+    for bad in ("", tmp_path / "no", tmp_path / "in\0valid"): pytest.raises(PathRefused, Root, bad)
+    (tmp_path / "file").write_text("")
+    pytest.raises(PathRefused, Root, tmp_path / "file")
+    assert reason([], "x") == "outside"
+
+
+# Links
+
+def test_links(tree, root, tmp_path):
+    for name, target in {"near": "a/b/deep.org", "up": "a/b/../../inbox.org", "far": "../outside/secret", "abs": f"{tree}/inbox.org", "absfar": str(tmp_path / "outside" / "secret"),
+                         "loop": "loop", "folder": "a", "slash": "inbox.org/", "gone": "nothing", "chain": "near", "etc": "/etc", "back": "../memex/inbox.org", "proc": "/proc/self/root", "dot": "."}.items():
+        (tree / name).symlink_to(target)
+    for name, real in {"near": "a/b/deep.org", "up": "inbox.org", "abs": "inbox.org", "chain": "a/b/deep.org", "folder/b/deep.org": "a/b/deep.org", "dot/dot/inbox.org": "inbox.org", "folder/../inbox.org": "inbox.org"}.items():
+        with resolve([root], name) as file: assert file.relative == real
+    for name in ("far", "absfar", "loop", "etc/passwd", "back", "proc/etc/passwd"): assert reason([root], name) == "outside"
+    assert reason([root], "slash") == "missing" and reason([root], "gone") == "missing"
+    with resolve([root], "gone", "write") as file: assert (file.kind, file.relative) == ("missing", "nothing")
+
+
+def test_forty_links_at_most(tree, root):
+    (tree / "l0").symlink_to("inbox.org")
+    for i in range(45): (tree / f"l{i + 1}").symlink_to(f"l{i}")
+    resolve([root], "l39").close()
+    assert reason([root], "l41") == "outside"
+
+
+def test_magic_links(kernel):
+    root = Root("/proc/self", kernel=kernel)
+    for text in ("root/etc/passwd", "cwd", "exe", "fd/0"): assert reason([root], text) in ("outside", "missing")
+    root.close()
+
+
+# What is not a file
+
+def test_pipes_sockets_and_devices_are_refused_without_waiting(tree, root):
+    os.mkfifo(tree / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        os.chdir(tree); server.bind("sock"); os.chdir("/")
+        if ROOT: os.mknod(tree / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        begun = time.monotonic()
+        for access in ("read", "write", "tree"):
+            for name in ("pipe", "sock") + (("null",) if ROOT else ()): assert reason([root], name, access) == "kind"
+        assert time.monotonic() - begun < 1
+
+
+def test_a_pipe_that_appears_in_a_walk_does_not_block(tree, root, monkeypatch):
+    def late(folder, limit=200_000, entries=resources._entries):
+        found = entries(folder)
+        if ("inbox.org", "file") in found: (tree / "inbox.org").unlink(); os.mkfifo(tree / "inbox.org")
+        return found
+    monkeypatch.setattr(resources, "_entries", late)
+    skipped = []
+    with resolve([root], ".", "tree") as top: assert [f.relative for f in top.walk(skipped=skipped)] == ["a/b/deep.org"]
+    assert skipped == [("inbox.org", "not an ordinary file")]
+
+
+@need_root
+def test_a_mounted_file_system_is_not_part_of_the_root(tree, root):
+    (tree / "usb").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", tree / "usb"], check=True)
+    try:
+        (tree / "usb" / "x.org").write_text("x")
+        (tree / "bound").touch()
+        subprocess.run(["mount", "--bind", tree.parent / "outside" / "secret", tree / "bound"], check=True)
+        try:
+            for text in ("usb/x.org", "bound", "usb/../usb/x.org"): assert reason([root], text) == "outside"
+            assert reason([root], "usb", "tree") == "outside"
+            with resolve([root], ".", "tree") as top: assert {f.relative for f in top.walk()} == {"inbox.org", "a/b/deep.org"}
+        finally: subprocess.run(["umount", tree / "bound"], check=True)
+        inner = Root(tree / "usb", kernel=root.kernel is not None)
+        resolve([inner], "x.org").close(); inner.close()
+    finally: subprocess.run(["umount", tree / "usb"], check=True)
+
+
+@need_root
+def test_files_of_others(tree, root):
+    (tree / "theirs").write_bytes(b"t"); os.chown(tree / "theirs", 12345, 12345)
+    with resolve([root], "theirs") as file: assert file.read_bytes() == b"t"
+    os.link(tree / "theirs", tree.parent / "second")
+    assert reason([root], "theirs") == "outside"
+    with resolve([root], ".", "tree") as top: assert "theirs" not in {f.relative for f in top.walk()}
+
+
+def test_hard_links_of_ones_own(tree, root):
+    os.link(tree / "inbox.org", tree / "again.org")
+    with resolve([root], "again.org") as file: assert file.links == 2
+
+
+@need_root
+def test_no_permission(tree, kernel):
+    (tree / "closed").mkdir(); (tree / "locked").touch(); os.chmod(tree / "locked", 0); os.chmod(tree / "closed", 0)
+    for folder in (tree, tree.parent, tree.parent.parent, tree.parent.parent.parent): os.chmod(folder, 0o755)
+    code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
+            "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
+            "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
+    run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    if "Permission" in run.stderr: pytest.skip("the temporary folder is closed to other users")
+    assert run.stdout.splitlines() == ["denied", "denied", "['a/b/deep.org', 'inbox.org'] [('closed', 'permission denied'), ('locked', 'permission denied')]"], run.stderr
+
+
+# Reading and walking
+
+def test_reading(tree, root):
+    (tree / "big").write_bytes(b"x" * 100_000); (tree / "empty").touch()
+    with open(tree / "sparse", "wb") as f: f.truncate(1 << 40)
+    with resolve([root], "big") as file:
+        assert file.read_bytes() == file.read_bytes() == b"x" * 100_000
+        assert file.read_bytes(100_000) and pytest.raises(PathRefused, file.read_bytes, 99_999).value.reason == "large"
+        with open(tree / "big", "ab") as f: f.write(b"more")
+        assert len(file.read_bytes()) == 100_004
+    with resolve([root], "empty") as file: assert file.read_bytes() == b""
+    with resolve([root], "sparse") as file: assert pytest.raises(PathRefused, file.read_bytes).value.reason == "large"
+    assert pytest.raises(PathRefused, file.read_bytes).value.reason == "closed"
+
+
+def test_ten_thousand_files(tree, root):
+    folder, count = tree / "many", 10_000 if root.kernel else 1_000
+    folder.mkdir()
+    for i in range(count): os.close(os.open(folder / f"{i:05}.org", os.O_CREAT))
+    before, most, names = open_fds(), 0, []
+    with resolve([root], "many", "tree") as top:
+        for file in top.walk([".org"]):
+            names.append(file.name)
+            if len(names) % 100 == 0: most = max(most, open_fds())
+        assert names == sorted(names) and len(names) == count and most < before + 8
+        assert len(list(top.walk(max_files=7))) == 7 and len(list(top.walk(max_files=0))) == 0 and len(list(top.walk([".md"]))) == 0
+
+
+def test_a_walk_that_is_left_early_closes_everything(root):
+    with resolve([root], ".", "tree") as top:
+        for file in top.walk(): break
+        del file
+    assert pytest.raises(PathRefused, lambda: list(top.walk())).value.reason == "closed"
+
+
+def test_walk_of_one_file_and_of_odd_names(tree, root):
+    for name in (b"caf\xe9.org", b"new\nline.org", "\u202egro.txt".encode(), b"UPPER.ORG", b".hidden.org"): (tree / os.fsdecode(name)).touch()
+    with resolve([root], ".", "tree") as top: seen = {f.display: f.relative for f in top.walk([".org", ".txt"])}
+    assert {"caf\\xe9.org", "new\\nline.org", "\\u202egro.txt", "UPPER.ORG"} < set(seen) and not any("hidden" in name for name in seen)
+    with resolve([root], os.fsdecode(b"caf\xe9.org")) as file: assert file.kind == "file"
+    with resolve([root], "inbox.org", "tree") as top: assert [f.read_bytes() for f in top.walk()] == [b"inbox"]
+
+
+def test_deep_trees_end(tree, root):
+    folder = tree / "d"
+    for _ in range(100): folder.mkdir(); folder = folder / "d"
+    skipped = []
+    with resolve([root], "d", "tree") as top: assert list(top.walk(skipped=skipped)) == []
+    assert skipped[0][1] == "too deep"
+
+
+def test_everything_vanishes_during_a_walk(tree, root):
+    import shutil
+    (tree / "z").mkdir(); (tree / "z" / "last.org").touch()
+    with resolve([root], ".", "tree") as top:
+        walk = top.walk()
+        assert next(walk).name == "deep.org"
+        for name in ("a", "z"): shutil.rmtree(tree / name)
+        (tree / "z").symlink_to(tree.parent / "outside")
+        assert [f.relative for f in walk] == ["inbox.org"]
+
+
+def test_hints(tree, root):
+    (tree / "caf\u00e9.org").touch()
+    for text, hint in (("Inbox.org", "inbox.org"), ("cafe\u0301.org", "caf\u00e9.org"), ("A/b", "")):
+        assert f"Did you mean {hint}" in str(pytest.raises(PathRefused, resolve, [root], text).value) or not hint
+    assert "Did you mean" not in str(pytest.raises(PathRefused, resolve, [root], ".GIT").value)
+
+
+def test_shown():
+    assert shown("a" * 1000).count("a") < 160 and shown("naïve 👩‍🍳.org") == "naïve 👩‍🍳.org" and shown("\ud800") == "\\ud800" and shown("a\u202eb") == "a\\u202eb"
+
+
+# Both ways agree, and nothing escapes
+
+PART = st.sampled_from(["a", "b", "f", "..", ".", "", "l", "m", "n", "x", ".git"])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(links=st.dictionaries(st.tuples(st.sampled_from(["", "a", "a/b"]), st.sampled_from(["l", "m", "n"])), st.lists(PART, min_size=1, max_size=4), max_size=5),
+       absolute=st.booleans(), text=st.lists(PART, min_size=1, max_size=6), access=st.sampled_from(["read", "write", "tree"]))
+def test_both_ways_agree_and_stay_inside(tmp_path, links, absolute, text, access):
+    import shutil
+    base = tmp_path / "base"
+    shutil.rmtree(base, ignore_errors=True)
+    memex = base / "memex"
+    (memex / "a" / "b").mkdir(parents=True)
+    for name in ("f", "a/f", "a/b/f"): (memex / name).write_text(name)
+    (base / "f").write_text("outside")
+    for (where, name), target in links.items():
+        target = "/".join(target)
+        (memex / where / name).symlink_to(f"{memex}/{target}" if absolute else target or ".")
+    path, answers = "/".join(text), []
+    for way in (True, False):
+        root = Root(memex, kernel=way)
+        try:
+            with resolve([root], path, access) as opened:
+                answers.append((opened.relative, opened.kind, opened.identity))
+                real = os.path.realpath(memex / path)
+                if not (absolute and links): assert real == os.path.normpath(memex / opened.relative)
+                assert real == str(memex) or real.startswith(f"{memex}/")
+                if opened.fd is not None: assert os.path.samestat(os.fstat(opened.fd), os.stat(real))
+        except PathRefused as refusal: answers.append(refusal.reason)
+        finally: root.close()
+    assert answers[0] == answers[1]
+
+
+CASES = Path(__file__).parent / "data" / "paths.jsonl"
+CASE = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []
+
+@pytest.mark.parametrize("way", [True, False])
+def test_collected_traversal_attempts_never_open_anything_outside(tmp_path, way):
+    memex = tmp_path / "home" / "user" / "project"; memex.mkdir(parents=True)
+    for name in ("etc/passwd", "boot.ini", "home/user/boot.ini"): (tmp_path / name).parent.mkdir(parents=True, exist_ok=True); (tmp_path / name).write_text("outside")
+    root = Root(memex, kernel=way)
+    for case in CASE:
+        if case["kind"] != "payload": continue
+        for access in ("read", "write", "tree"):
+            try: opened = resolve([root], case["path"], access)
+            except PathRefused as refusal: assert not (case["escapes"] and refusal.reason == "kind")
+            else:
+                assert not case["escapes"]
+                with opened: assert os.readlink(f"/proc/self/fd/{opened.parent_fd if opened.fd is None else opened.fd}").startswith(str(memex))
+    root.close()
+
+
+@pytest.mark.parametrize("case", [c for c in CASE if c["kind"] == "pair"], ids=lambda c: c["note"][-40:])
+def test_collected_pairs(tmp_path, case):
+    place = lambda path: str(tmp_path) + path
+    real = os.path.normpath(place(case["path"]).replace("\0", ""))
+    too_long = len(place(case["path"])) > 4095 or max(map(len, real.split("/"))) > 255
+    roots = []
+    for path in case["roots"]:
+        if path: os.makedirs(os.path.normpath(place(path)), exist_ok=True); os.makedirs(os.path.dirname(place(path)).replace("project/..", "project"), exist_ok=True); roots.append(Root(place(path)))
+    deep = real.count("/") > 300
+    if case["inside"] and not too_long and not deep: os.makedirs(real, exist_ok=True)
+    if deep: assert reason(roots, place(case["path"]), "tree") == ("missing" if not too_long else "name")
+    elif case["inside"] and not too_long: resolve(roots, place(case["path"]), "tree").close()
+    else: assert reason(roots, place(case["path"]), "tree") in ("outside", "name")
+    for root in roots: root.close()
+
+
+# Somebody swaps while we look
+
+SWAPPER = """
+import ctypes, os, sys
+os.chdir(sys.argv[1]); libc = ctypes.CDLL(None)
+os.mkdir("dir"); open("dir/file", "w").write("inside"); os.symlink("../outside", "link")
+open("note", "w").write("inside"); os.symlink("../outside/file", "note-link")
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, b"dir", -100, b"link", 2)
+    libc.renameat2(-100, b"note", -100, b"note-link", 2)
+"""
+
+def test_a_second_process_that_swaps_links_never_wins(tree, root, tmp_path):
+    (tmp_path / "outside" / "file").write_text("OUTSIDE")
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, tree], stdout=subprocess.PIPE)
+    try:
+        assert swapper.stdout.readline() == b"ready\n"
+        outcomes, end = {"inside": 0, "refused": 0}, time.monotonic() + 0.5
+        while time.monotonic() < end:
+            for text, access in (("dir/file", "read"), ("note", "read"), ("dir/file", "write"), ("link/file", "read"), ("dir/../dir/file", "read")):
+                try:
+                    with resolve([root], text, access) as file: got = file.read_bytes() if file.kind == "file" else b"inside"
+                except PathRefused: outcomes["refused"] += 1
+                else: assert got == b"inside"; outcomes["inside"] += 1
+            with resolve([root], ".", "tree") as top:
+                for file in top.walk(): assert b"OUTSIDE" not in file.read_bytes()
+        assert min(outcomes.values()) > 10, outcomes
+    finally: swapper.kill(); swapper.wait(); swapper.stdout.close()
+
+
+def test_too_many_open_files_is_a_sentence(tree, root):
+    soft, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
+    limits.setrlimit(limits.RLIMIT_NOFILE, (open_fds() + 4, hard))
+    held = []
+    try:
+        with pytest.raises(PathRefused) as refusal:
+            for _ in range(20): held.append(resolve([root], "inbox.org"))
+        assert "too many" in refusal.value.message.lower()
+    finally:
+        limits.setrlimit(limits.RLIMIT_NOFILE, (soft, hard))
+        for each in held: each.close()
+
+
+def test_many_folders_are_refused_before_they_eat_all_descriptors(tree, kernel):
+    fd = os.open(tree, os.O_RDONLY)
+    for _ in range(400):
+        os.mkdir("d", dir_fd=fd); inner = os.open("d", os.O_RDONLY, dir_fd=fd); os.close(fd); fd = inner
+    os.symlink(".", "here", dir_fd=fd); os.close(fd)
+    root = Root(tree, kernel=kernel)
+    assert reason([root], "d/" * 400 + "here", "tree") == "name"
+    root.close()
+
+
+def test_without_proc_the_name_is_opened_again_and_compared(tree, root, monkeypatch):
+    real = os.open
+    def no_proc(path, *args, **keywords):
+        if str(path).startswith("/proc/self/fd/"): raise FileNotFoundError(errno.ENOENT, "no /proc")
+        return real(path, *args, **keywords)
+    monkeypatch.setattr(os, "open", no_proc)
+    with resolve([root], "a/b/deep.org", "write") as file: assert file.read_bytes() == b"deep"
+
+
+def test_dropped_resources_close_themselves(root):
+    before = open_fds()
+    for _ in range(50): resolve([root], "inbox.org", "write")
+    assert open_fds() == before
+
+
+@pytest.mark.slow
+def test_speed(tree, root):
+    (tree / "forty").mkdir()
+    for i in range(40): (tree / "forty" / f"{i}.org").write_text("x" * 1000)
+    best = lambda work, n: min(_timed(work, n) for _ in range(5))
+    scale = 1 if root.kernel else 6
+    assert best(lambda: resolve([root], "a/b/deep.org").close(), 500) < 30e-6 * scale
+    def walk():
+        with resolve([root], "forty", "tree") as top: return sum(len(f.read_bytes()) for f in top.walk())
+    assert best(walk, 20) < 2e-3 * scale
+
+
+def _timed(work, n):
+    begun = time.perf_counter()
+    for _ in range(n): work()
+    return (time.perf_counter() - begun) / n
