@@ -57,7 +57,7 @@ class NoSuchDate(PassepartoutError):
 def words_of(text: str) -> tuple[str, ...]:
     "Lower-case words of the start of `text` without the punctuation around them; a date's own dots stay."
     trimmed = (word.strip("\"'“”‘’(),;:!?").lower() for word in text[:400].split()[:40])
-    return tuple(w[:-1] if w.endswith(".") and not w[:1].isdigit() else w for w in trimmed if w)
+    return tuple(word for w in trimmed if (word := w if w[:1].isdigit() else w.rstrip(".")))
 
 
 def a_count(word: str) -> int | None:
@@ -323,7 +323,7 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-400:])]
     offset = max(0, len(text) - 400)
     for start in range(max(1, len(spots) - LONGEST), len(spots)):
-        if spots[start][1][0] in "\"'“‘": continue
+        if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
     return text.strip(), None
