@@ -59,7 +59,7 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
 
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int) -> list[str]:
     "The lines of a new Markdown task or section."
-    dates = "".join(f" {sign} {day.isoformat()[:10]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
+    dates = "".join(f" {sign} {str(day)[:16]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
     lines = clean_body(body, "markdown")
     if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
