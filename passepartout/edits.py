@@ -193,7 +193,9 @@ def _swap_in(edit: FileEdit, folder: int, name: str, exchange: bool) -> _Held | 
     if held is None: raise _put_back(edit, folder, name, exchanged)
     if not exchanged and edit.after is not None:
         try: _place(folder, draft, name)
-        except FileExistsError: os.close(held.fd); os.unlink(swap, dir_fd=folder); raise _conflict(edit, folder) from None
+        except FileExistsError:
+            os.close(held.fd)
+            raise _conflict(edit, folder, _keep(folder, swap, name, edit.token)) from None
     os.unlink(swap, dir_fd=folder)
     return held
 
