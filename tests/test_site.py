@@ -18,10 +18,7 @@ def site(tmp_path):
     shutil.copy(ROOT / "tools" / "site.py", tmp_path / "tools")
     spec = importlib.util.spec_from_file_location("site_under_test", tmp_path / "tools" / "site.py")
     tool = importlib.util.module_from_spec(spec)
-    import sys
-    before = list(sys.path)
     spec.loader.exec_module(tool)
-    sys.path[:] = before
     tool.PROC.mkdir()
     (tool.LIB).mkdir()
     (tool.NBS).mkdir()
@@ -81,6 +78,25 @@ def test_a_page_that_promises_nothing_is_found(site):
     site.said()
     (site.PROC / "02_more.ipynb").write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": "```py\n## What this stage promises\n```"}]}))
     assert "02_more.ipynb: has no section" in "\n".join(site.faults(site.read_pages(), CONFIG))
+
+
+def test_an_author_hears_of_it_before_the_site_is_made(site, tmp_path, capsys, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "passepartout"\n[tool.nbdev]\nexec_profile = false\n')
+    monkeypatch.setattr("sys.path", [""] + __import__("sys").path)
+    monkeypatch.setenv("IN_TEST", "1")
+    monkeypatch.chdir(tmp_path)
+    cells = [("markdown", "# demo\n\n> text"), ("code", "#| export\ndef read(): ..."), ("code", "#| hide\nread()"), ("markdown", "```{mermaid}\nnonsense\n```")]
+    book = {"cells": [{"cell_type": k, "source": s, "id": f"c{n}", "metadata": {}, **({"outputs": []} if k == "code" else {})} for n, (k, s) in enumerate(cells)],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    notebook = site.NBS / "01_demo.ipynb"
+    notebook.write_text(json.dumps(book))
+    site.check_page(str(notebook))
+    found = capsys.readouterr().out
+    assert "no kind of diagram" in found and "has no section" in found and "read is public, and neither" in found
+    book["cells"][1]["source"] = "#| export\ndef read(): ...\nundefined"
+    notebook.write_text(json.dumps(book))
+    site.check_page(str(notebook))
+    assert "documentation build fails" in capsys.readouterr().out
 
 
 def test_the_markdown_edition_stands_beside_the_pages(site, tmp_path):

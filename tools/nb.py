@@ -379,6 +379,13 @@ def run(nb: Path, check=True):
         return json.loads(out.read_text(encoding="utf-8"))
 
 
+def page_faults(nb: Path):
+    "What tools/site.py says of this page, so that its author hears it while the page is open."
+    done = subprocess.run([sys.executable, "-W", "ignore", str(ROOT / "tools" / "site.py"), "page", str(nb)], capture_output=True, text=True,
+                          cwd=ROOT, stdin=subprocess.DEVNULL)
+    return (done.stdout if done.returncode == 0 else done.stderr[-2000:]).splitlines()
+
+
 def hides(cell) -> bool:
     return bool(re.search(r"^#\|\s*(hide\b|eval:?\s*false|notest)", cell["source"], re.M))
 
@@ -536,7 +543,7 @@ def main(*args):
         copy_settings()
         complain(each(store_outputs, [nb for nb, _ in pairs]))
         for nb, _ in pairs:
-            for line in unfit(nb): print(f"note: {line}")
+            for line in (*unfit(nb), *page_faults(nb)): print(f"note: {line}")
     elif verb == "sync":
         problems = []
         for nb, twin in pairs:

@@ -1,6 +1,7 @@
 """Check the documentation site without rendering it, and write its Markdown edition.
 
     python tools/site.py check              process every page as the site build does, then read what came out
+    python tools/site.py page NOTEBOOK      the same for one page, without the links that leave it
     python tools/site.py markdown FOLDER    put NAME.html.md beside every rendered page NAME.html in FOLDER
 
 `check` needs neither Quarto nor the network. It fails with one line for each broken link, public symbol without a place on
@@ -11,7 +12,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
 NBS, LIB, PROC = ROOT / "nbs", ROOT / "passepartout", ROOT / "_proc"
 
 # Pages that describe no stage, so they have nothing to promise.
@@ -31,9 +31,8 @@ def joined(text) -> str:
 class Page:
     "One processed page: what a reader of the site would see."
 
-    def __init__(self, path: Path):
-        self.name = path.relative_to(PROC).as_posix()
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    def __init__(self, name: str, cells: list):
+        self.name = name
         self.prose, self.code, self.shown = [], [], []
         for cell in cells:
             source = joined(cell["source"])
@@ -232,6 +231,7 @@ def faults(pages: dict, config):
 
 def process():
     "Process every page the way the site build does, which runs their imports and exported cells."
+    sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
     from nbdev.serve import proc_nbs
     os.chdir(ROOT)
     os.environ["PYTHONWARNINGS"] = "ignore"
@@ -244,7 +244,27 @@ def process():
 
 def read_pages() -> dict:
     paths = [p for p in sorted(PROC.rglob("*.ipynb")) if not any(part[0] in "_." for part in p.relative_to(PROC).parts)]
-    return {page.name: page for page in map(Page, paths)}
+    return {name: Page(name, json.loads(path.read_text(encoding="utf-8"))["cells"]) for path in paths for name in [path.relative_to(PROC).as_posix()]}
+
+
+def check_page(notebook: str):
+    "Process one page in memory and print what is wrong with it."
+    from fastcore.nbio import nb2dict, read_nb
+    from nbdev.processors import FilterDefaults
+    path = Path(notebook).resolve()
+    name = path.relative_to(NBS).as_posix()
+    sys.path[0] = str(ROOT)
+    os.chdir(ROOT)
+    os.environ["IN_TEST"] = "1"
+    book = read_nb(path)
+    try:
+        FilterDefaults()(book)
+    except Exception as error:
+        print(f"{name}: the documentation build fails. It runs exported cells and cells with imports, and nothing else:\n{error}")
+        return
+    page = Page(name, json.loads(json.dumps(nb2dict(book)))["cells"])
+    everything = missing_symbols({name: page})
+    for line in (*bad_fences(page), *bad_diagrams(page), *silent_pages({name: page}), *(l for l in everything if l.startswith(f"{name}:"))): print(line)
 
 
 def check():
@@ -272,5 +292,6 @@ def markdown(folder: str):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["check"]: check()
+    elif len(sys.argv) == 3 and sys.argv[1] == "page": check_page(sys.argv[2])
     elif len(sys.argv) == 3 and sys.argv[1] == "markdown": markdown(sys.argv[2])
     else: sys.exit(__doc__)
