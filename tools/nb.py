@@ -14,7 +14,7 @@ edited. Which one was is asked of git, never of file times. The tool notes in th
 when both sides last agreed; the side that still holds it is the old one. Without such a note, the side that differs
 from HEAD is the edited one. When both were edited, nothing is written.
 """
-import contextlib, fcntl, hashlib, json, os, re, shutil, subprocess, sys, tempfile
+import contextlib, fcntl, functools, hashlib, json, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -117,6 +117,7 @@ def git(*args, check=False):
     return subprocess.run(["git", *args], cwd=ROOT, capture_output=True, check=check)
 
 
+@functools.cache
 def git_dir():
     "A directory of ours inside git's own, or None outside a repository."
     out = git("rev-parse", "--git-path", "notebook-twins")
