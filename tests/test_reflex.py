@@ -34,23 +34,22 @@ def said(text, today=TODAY):
     ("agenda", "2026-11-19", "2026-11-26"), ("what is due?", "2026-11-19", "2026-11-26"), ("what's next", "2026-11-19", "2026-11-26"), ("todo list", "2026-11-19", "2026-11-26"),
     ("What do I have to do today?", "2026-11-19", "2026-11-19"), ("today's agenda please", "2026-11-19", "2026-11-19"), ("do I have anything tomorrow", "2026-11-20", "2026-11-20"),
     ("show me next week", "2026-11-23", "2026-11-29"), ("next week?", "2026-11-23", "2026-11-29"), ("what is due in the next 10 days", "2026-11-19", "2026-11-29"),
-    ("due within two weeks", "2026-11-19", "2026-12-03"), ("overdue tasks", "2025-11-19", "2026-11-18"), ("what is overdue?", "2025-11-19", "2026-11-18"), ("am I late with anything?", "2025-11-19", "2026-11-18"),
+    ("due within two weeks", "2026-11-19", "2026-12-03"), ("overdue tasks", "2016-11-19", "2026-11-18"), ("what is overdue?", "2016-11-19", "2026-11-18"), ("am I late with anything?", "2016-11-19", "2026-11-18"),
     ("what's on friday", "2026-11-20", "2026-11-20"), ("friday's agenda", "2026-11-20", "2026-11-20"), ("what is due on 24 november", "2026-11-24", "2026-11-24"), ("agenda 2026-12-01", "2026-12-01", "2026-12-01"),
     ("deadlines this month", "2026-11-01", "2026-11-30"), ("what is due in december?", "2026-12-01", "2026-12-31"), ("tasks until friday", "2026-11-19", "2026-11-20"),
     ("what's coming up this weekend", "2026-11-21", "2026-11-22"), ("hey, can you show me what is due from monday to wednesday?", "2026-11-23", "2026-11-25"), ("this week's deadlines", "2026-11-16", "2026-11-22"),
-    ("what's coming up in the coming week", "2026-11-16", "2026-11-22"), ("what have I got planned for 3 december", "2026-12-03", "2026-12-03"), ("DUE TODAY", "2026-11-19", "2026-11-19")])
+    ("what's coming up in the coming week", "2026-11-16", "2026-11-22"), ("what have I got planned for 3 december", "2026-12-03", "2026-12-03"), ("and tomorrow?", "2026-11-20", "2026-11-20"), ("what's on my plate this week?", "2026-11-16", "2026-11-22"), ("agenda for the week of 2 december", "2026-11-30", "2026-12-06"), ("DUE TODAY", "2026-11-19", "2026-11-19")])
 def test_agenda_questions(text, start, end):
     assert call(text) == ("org-agenda", {"start": start, "end": end})
 
 
 @pytest.mark.parametrize("text, query, folder", [
     ("find lisbon", "lisbon", None), ("Find the Roof!", "Roof", None), ("search for zinc gutter in clippings/", "zinc gutter", "clippings"), ("where is the ladder?", "ladder", None),
-    ("where did I write about the boiler", "boiler", None), ("what did I write about Solaris?", "Solaris", None), ("what did we decide about the roof?", "roof", None), ("who is Haruka", "Haruka", None),
-    ("Who's Samir?", "Samir", None), ("look for مجدّرة", "مجدّرة", None), ("find 屋根", "屋根", None), ("notes about Ana please", "Ana", None), ("find \"Die Wand\"", "Die Wand", None),
-    ("find bread in the oven", "bread in the oven", None), ("find bread in the recipes folder", "bread", "recipes"), ("when is the dentist?", "dentist", None), ("search: fig", "fig", None),
-    ("find Ana, please", "Ana", None), ("what do I know about Frau Kessler", "Frau Kessler", None), ("do I have any notes on tiles", None, None), ("show me notes about glaze", "glaze", None)])
+    ("where did I write about the boiler", "boiler", None), ("what did I write about Solaris?", "Solaris", None), ("what did we decide about the roof?", "decide roof", None), ("what have I decided about the tiles", "decide tiles", None), ("who is Haruka", "Haruka", None),
+    ("Who's Samir?", "Samir", None), ("look for مجدّرة", "مجدّرة", None), ("find 屋根", "屋根", None), ("notes about Ana please", "Ana", None), ("find \"Die Wand\"", '"Die Wand"', None),
+    ("find bread in the oven", "bread oven", None), ("where is Ana's key", "Ana key", None), ("find the", "the", None), ("search \"die wand\" in reading", '"die wand" reading', None), ("what did I do yesterday?", "2026-11-18", None), ("what happened on monday", "2026-11-16", None), ("journal of 16 november", "2026-11-16", None), ("help me find the roof", "roof", None), ("find bread in the recipes folder", "bread", "recipes"), ("when is the dentist?", "dentist", None), ("search: fig", "fig", None),
+    ("find Ana, please", "Ana", None), ("what do I know about Frau Kessler", "Frau Kessler", None), ("do I have notes on tiles", "tiles", None), ("show me notes about glaze", "glaze", None)])
 def test_searches(text, query, folder):
-    if query is None: assert "find" in said(text); return
     assert call(text) == ("org-find", {"query": query} | ({"folder": folder} if folder else {}))
 
 
@@ -64,7 +63,8 @@ def test_searches(text, query, folder):
     ("Remind me to pay rent by 1 december", "pay rent", {"deadline": "2026-12-01"}), ("remind me about the bins tomorrow", "the bins", {"scheduled": "2026-11-20"}), ("remember to buy 3 apples", "buy 3 apples", {}),
     ("set a reminder to call Ana tomorrow", "call Ana", {"scheduled": "2026-11-20"}), ("todo 買い物 🛒 tomorrow", "買い物 🛒", {"scheduled": "2026-11-20"}), ("remember that note: this", "note: this", {"kind": "note"}),
     ("todo give Ana the 24.11. ticket", "give Ana the 24.11. ticket", {}), ("todo upgrade to 3.11", "upgrade to 3.11", {}), ("todo lie in the sun", "lie in the sun", {}), ("todo write to Mon Repos", "write to Mon Repos", {}),
-    ("remind me to tell Paula to bring chairs on tuesday", "tell Paula to bring chairs", {"scheduled": "2026-11-24"}), ("todo book 2 seats, 11:38, on 23 december", "book 2 seats, 11:38", {"scheduled": "2026-12-23"})])
+    ("- [ ] buy milk", "buy milk", {"kind": "task"}), ("* TODO buy milk", "buy milk", {"kind": "task"}), ("don’t forget to pay Paula", "pay Paula", {"kind": "task"}), ("note to self: smile", "smile", {"kind": "note"}),
+    ("remind me tomorrow: bins", "bins", {"scheduled": "2026-11-20"}), ("todo call Ana on friday morning", "call Ana", {"scheduled": "2026-11-20"}), ("remind me to tell Paula to bring chairs on tuesday", "tell Paula to bring chairs", {"scheduled": "2026-11-24"}), ("todo book 2 seats, 11:38, on 23 december", "book 2 seats, 11:38", {"scheduled": "2026-12-23"})])
 def test_captures(text, title, more):
     tool, args = call(text)
     assert tool == "org-capture" and args["title"] == title and more.items() <= args.items()
@@ -74,7 +74,7 @@ def test_captures(text, title, more):
 
 @pytest.mark.parametrize("text, args", [
     ("read inbox.org", {"path": "inbox.org"}), ("Show me the file projects/roof.org, please", {"path": "projects/roof.org"}), ("open inbox.org.", {"path": "inbox.org"}), ("cat ../../etc/shadow", {"path": "../../etc/shadow"}),
-    ("read /etc/passwd", {"path": "/etc/passwd"}), ("read inbox.org from line 20", {"path": "inbox.org", "start": 20}), ("read inbox.org lines 5-9", {"path": "inbox.org", "start": 5, "lines": 5}),
+    ("read /etc/passwd", {"path": "/etc/passwd"}), ("what's in inbox.org?", {"path": "inbox.org"}), ("read inbox.org from line 20", {"path": "inbox.org", "start": 20}), ("read inbox.org lines 5-9", {"path": "inbox.org", "start": 5, "lines": 5}),
     ("show line 7 of inbox.org", {"path": "inbox.org", "start": 7, "lines": 1}), ("read 'a b/c.org' from line 2 to 4", {"path": "a b/c.org", "start": 2, "lines": 3}), ("show the first 10 lines of a.md", {"path": "a.md", "start": 1, "lines": 10})])
 def test_reading(text, args):
     assert call(text) == ("read-file", args) and exact_form(text, TODAY) is None
@@ -83,13 +83,13 @@ def test_reading(text, args):
 @pytest.mark.parametrize("text, hint", [
     ("", "empty line"), (" \n\t ", "empty line"), ("todo x on 31 november", "no 31 November"), ("what is due on 30 february", "no 30 February"), ("remind me to x on friday at 25:00", "no time"),
     ("todo x on 24/13", "day first"), ("todo meet on monday 20 november", "is a Friday"), ("todo", "What shall the task say"), ("note:", "What shall the note say"), ("remind me", "Remind you of what"), ("find", "What shall I look for"),
-    ("todo plan next week", "Which day"), ("remind me to buy milk", "When shall I"), ("todo x on 1.1.2020", "has passed"), ("todo water every 3 days", "repeating"), ("todo bins every thursday", "repeating"),
+    ("todo plan next week", "Which day"), ("remind me to buy milk", "Which day shall I"), ("todo x on 1.1.2020", "has passed"), ("todo water every 3 days", "repeating"), ("todo bins every thursday", "repeating"),
     ("open the roof note", "find roof"), ("read a.org backwards", "from line"), ("read a.org lines 9-3", "range goes forward"), ("read a.org from line 0", "counted from 1"),
     ("fnid roof", "“find roof”"), ("what is deu this week", "“what is due this week”"), ("aganda tomorow", "“agenda tomorrow”"), ("reda inbox.org", "“read inbox.org”"),
     ("run ls", "shell gate"), ("sudo rm -rf /", "shell gate"), ("$ ls", "shell gate"), ("please git push", "shell gate"), ("open https://example.org", "web"), ("what is the weather in Lisbon?", "web"),
     ("google tiles", "web"), ("send Ana a mail", "can't send"), ("delete inbox.org", "only add"), ("mark dentist done", "only add"), ("summarise my journal", "PROVIDER_CASCADE"), ("translate this", "~/.config/passepartout/settings.ini"),
     ("what is the meaning of life", "PROVIDER_CASCADE"), ("sing", "PROVIDER_CASCADE"), ("help", "what is due this week?"), ("what can you do?", "what is due this week?"), ("?", "read projects/roof.org"),
-    ("hello!", "Hello"), ("Good morning", "Hello"), ("thanks", "welcome"), ("what day is it?", "Thursday 19 November 2026"), ("what's today's date", "Thursday 19 November 2026"), ("what time is it", "not the time"), ("add milk", "task or a note"),
+    ("hello!", "Hello"), ("hi there", "Hello"), ("yes", "whole request"), ("/trace", "commands of the chat"), ("buy milk", "“todo buy milk”"), ("add milk to my shopping list", "“todo milk”"), ("Good morning", "Hello"), ("thanks", "welcome"), ("what day is it?", "Thursday 19 November 2026"), ("what's today's date", "Thursday 19 November 2026"), ("what time is it", "not the time"), ("add milk", "task or a note"),
     ("undo", "/undo"), ("a\nb", "One request at a time"), ("ring \x07", "U+0007"), ("\x1b[2J", "U+001B"), ("\ud800", "U+D800"), ("x" * 1_000_000, "1,000,000 characters"), ("note: " + "y" * MOST_TEXT, "characters")])
 def test_sentences_instead_of_guesses(text, hint):
     assert hint in said(text) and exact_form(text, TODAY) is None

@@ -77,6 +77,7 @@ async def test_the_demonstration_goes_as_told(no_pauses):
     quick = lambda backend, sensor: backend("", "", context=asked(sensor))
     first, second = read_plist(await quick(a, "user-input")), read_plist(await quick(a, "user-input"))
     assert first["payload"]["args"]["path"] == "/etc/shadow" and second["payload"]["tool"] == "org-find"
+    assert read_plist(await quick(a, "tool-output"))["payload"]["args"]["path"] == "trips/lisbon.org"
     assert "11 December" in await quick(a, "tool-output")
     ask = read_plist(await quick(a, "user-input"))
     assert ask["payload"]["tool"] == "org-capture" and ask["payload"]["args"]["scheduled"] == "2026-11-21"
@@ -90,8 +91,7 @@ async def test_the_demonstration_goes_as_told(no_pauses):
 async def test_the_demonstration_does_not_depend_on_an_answer_after_the_approval(no_pauses):
     a = make_scripted(SAMPLE / "demo-a.script", name="a")
     for _ in range(2): await a("", "", context=asked("user-input"))
-    await a("", "", context=asked("tool-output"))
-    await a("", "", context=asked("user-input"))
+    for sensor in ("tool-output", "tool-output", "user-input"): await a("", "", context=asked(sensor))
     assert (await a("", "", context=asked("user-input")))["message"].startswith("503")
 
 
