@@ -12,7 +12,7 @@ LIB = ROOT / "passepartout"
 # placed here before it is written.
 ROOMS = """
     conditions limits resources edits
-    plist
+    symbols plist
     messages
     inifile settings
     protocol
@@ -21,13 +21,13 @@ ROOMS = """
     org markdown timestamps agenda search notes capture
     context
     skills
-    tools
+    tools notetools
     verify
     plan
     backends providers.dates providers.captures providers.grammar providers.reflex providers.*
     perceive
     reason
-    act
+    act turns approvals undo services
     loop
     gates.*
     workers.*
