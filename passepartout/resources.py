@@ -233,7 +233,7 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
     if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in text):
         raise PathRefused(f"The path {shown(text)} contains control characters; no note is named like that.", "name")
-    try: size = len(os.fsencode(text))
+    try: size = len(text) if text.isascii() else len(os.fsencode(text))
     except UnicodeEncodeError: raise PathRefused(f"The path {shown(text)} is not valid Unicode.", "name") from None
     if size > 4095: raise PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
     if not roots: raise PathRefused("No folder is open to the agent. Set the memex folder in the settings.")

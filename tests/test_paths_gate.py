@@ -1,0 +1,148 @@
+"""What the gate for paths promises, alone and inside the whole chain."""
+import json, os, subprocess, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+import pytest
+from passepartout.gates.paths import OpenedPaths, paths_gate, paths_skill
+from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
+from passepartout.resources import Root, resolve
+from passepartout.skills import SkillRegistry
+from passepartout.tools import Parameter, Tool, ToolRegistry
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "data" / "paths.jsonl").read_text().splitlines()]
+SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "hi"}, "meta": {"source": "cli"}})
+
+
+def call(tool, **args): return Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}})
+
+
+@pytest.fixture
+def memex(tmp_path):
+    memex = tmp_path / "memex"
+    for folder in (memex / "a" / ".keys", tmp_path / "outside", memex / ".git"): folder.mkdir(parents=True)
+    for name in ("inbox.org", "a/n.org", "a/.keys/k", ".git/config", ".env"): (memex / name).write_text(name)
+    (tmp_path / "outside" / "secret").write_text("secret")
+    return memex
+
+
+@pytest.fixture
+def tools():
+    tools = ToolRegistry()
+    for access in ("read", "write", "tree"):
+        tools.register(Tool(access, "", [Parameter("path", kind="path", access=access, required=False), Parameter("text", required=False)], lambda args: ""))
+    tools.register(Tool("many", "", [Parameter("paths", "list", kind="path"), Parameter("into", kind="path", access="write", required=False)], lambda args: ""))
+    return tools
+
+
+@pytest.fixture
+def roots(memex):
+    roots = [Root(memex)]
+    yield roots
+    for root in roots: root.close()
+
+
+@pytest.fixture
+def gate(tools, roots): return paths_gate(tools, roots)
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks():
+    before = len(os.listdir("/proc/self/fd"))
+    yield
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+@pytest.mark.parametrize("tool, path, verdict", [
+    ("read", "inbox.org", Allowed), ("read", "a/n.org", Allowed), ("read", "../outside/secret", Rejected), ("read", "/etc/passwd", Rejected), ("read", "none", Rejected), ("read", "a", Rejected),
+    ("read", ".env", ApprovalRequired), ("read", "a/.keys/k", ApprovalRequired), ("read", "a/../.git/config", ApprovalRequired), ("read", "./.git/../inbox.org", Allowed),
+    ("write", "inbox.org", Allowed), ("write", "new.org", Allowed), ("write", ".env", Rejected), ("write", ".new", Rejected), ("write", ".git/hooks", Rejected), ("write", "a/.keys/k2", Rejected),
+    ("write", "none/new.org", Rejected), ("write", "a", Rejected), ("tree", ".", Allowed), ("tree", "a", Allowed), ("tree", ".git", ApprovalRequired), ("tree", "a/.keys", ApprovalRequired), ("tree", "..", Rejected)])
+def test_verdicts(gate, tool, path, verdict):
+    found = gate(call(tool, path=path), SIGNAL)
+    assert type(found) is verdict and (getattr(found, "text", None) or getattr(found, "reason", None) or verdict is Allowed)
+    for resource in getattr(found, "resolved", {}).values(): resource.close()
+
+
+def test_links_are_judged_by_where_they_lead(gate, memex):
+    for name, target in {"friendly.org": ".env", "folder": ".git", "out.org": "../outside/secret"}.items(): (memex / name).symlink_to(target)
+    for tool, path, verdict in (("read", "friendly.org", ApprovalRequired), ("write", "friendly.org", Rejected), ("read", "folder/config", ApprovalRequired), ("write", "folder/new", Rejected),
+                                ("tree", "folder", ApprovalRequired), ("read", "out.org", Rejected), ("write", "out.org", Rejected)):
+        assert type(gate(call(tool, path=path), SIGNAL)) is verdict, (tool, path)
+
+
+def test_a_note_with_another_name_asks_before_it_is_written(gate, memex, tmp_path):
+    os.link(memex / "inbox.org", tmp_path / "outside" / "backup.org")
+    assert type(gate(call("read", path="inbox.org"), SIGNAL)) is Allowed
+    assert "2 names" in gate(call("write", path="inbox.org"), SIGNAL).reason
+
+
+def test_absent_paths_are_no_paths(gate):
+    for action in (call("read"), call("read", path=None), call("read", text="/etc/passwd"), call("many", paths=[])): assert gate(action, SIGNAL) == Allowed(action)
+    for path in ("", 7, True, {"a": 1}): assert type(gate(call("read", path=path), SIGNAL)) is Rejected
+
+
+def test_lists(gate):
+    found = gate(call("many", paths=["inbox.org", "a/n.org"], into="new.org"), SIGNAL)
+    assert [r.relative for r in found.resolved["paths"]] == ["inbox.org", "a/n.org"] and found.resolved["into"].kind == "missing"
+    found.resolved["paths"].close(); found.resolved["into"].close()
+    assert all(r.fd is None for r in found.resolved["paths"])
+    for args in (dict(paths=["inbox.org", "../x"]), dict(paths=["inbox.org"], into=".env"), dict(paths=["inbox.org"], into="../x"), dict(paths=["inbox.org", None])):
+        assert type(gate(call("many", **args), SIGNAL)) is Rejected
+
+
+def test_other_targets_and_unknown_tools(gate):
+    for action in (Action.of({"target": "cli", "payload": {"action": "message", "text": "/etc/passwd"}}), Action.of({"payload": {"text": "x"}})): assert gate(action, SIGNAL) == Allowed(action)
+    for strange in (call("nobody", path="inbox.org"), Action.of({"target": "tool", "payload": {"action": "call"}}), Action.of({"target": "tool", "payload": {"action": "call", "tool": "read", "args": "inbox.org"}})):
+        assert type(gate(strange, SIGNAL)) is Rejected
+
+
+def test_collected_attempts(gate, memex):
+    for case in CASES:
+        for tool in ("read", "write", "tree"):
+            found = gate(call(tool, path=case["path"]), SIGNAL)
+            if case.get("escapes"): assert type(found) is Rejected
+            for resource in getattr(found, "resolved", {}).values():
+                fd = resource.parent_fd if resource.fd is None else resource.fd
+                assert os.readlink(f"/proc/self/fd/{fd}").startswith(str(memex)); resource.close()
+
+
+def test_in_the_chain(tools, roots):
+    from passepartout.verify import judge
+    agent = SimpleNamespace(skills=SkillRegistry(), tools=tools, manifest=None)
+    agent.skills.register(paths_skill(tools, roots))
+    allowed = judge(agent, call("read", path="inbox.org"), SIGNAL)
+    assert type(allowed.verdict) is Allowed and allowed.resolved["path"].read_bytes() == b"inbox.org"
+    allowed.close(); assert allowed.resolved == {}
+    asks = judge(agent, call("read", path=".env"), SIGNAL)
+    assert type(asks.verdict) is ApprovalRequired and asks.resolved["path"].read_bytes() == b".env"      # answered, it is this very file
+    asks.close()
+
+
+def test_what_was_judged_is_what_is_read(gate, memex, tmp_path):
+    found = gate(call("read", path="a/n.org"), SIGNAL)
+    (memex / "a").rename(memex / "b"); (memex / "a").symlink_to(tmp_path / "outside"); (tmp_path / "outside" / "n.org").write_text("OUTSIDE")
+    assert found.resolved["path"].read_bytes() == b"a/n.org"
+    found.resolved["path"].close()
+
+
+SWAPPER = """
+import ctypes, os, sys
+os.chdir(sys.argv[1]); libc = ctypes.CDLL(None)
+os.symlink(".env", "swap.org"); open("plain.org", "w").write("plain")
+print("ready", flush=True)
+while True: libc.renameat2(-100, b"swap.org", -100, b"plain.org", 2)
+"""
+
+def test_a_swap_never_turns_an_ask_into_a_pass(gate, memex):
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, memex], stdout=subprocess.PIPE)
+    try:
+        swapper.stdout.readline()
+        seen, end = set(), time.monotonic() + 0.4
+        while time.monotonic() < end:
+            found = gate(call("read", path="swap.org"), SIGNAL)
+            seen.add(type(found))
+            if type(found) is Allowed: assert found.resolved["path"].read_bytes() == b"plain"
+            if type(found) is ApprovalRequired: assert found.resolved["path"].read_bytes() == b".env"
+            for resource in getattr(found, "resolved", {}).values(): resource.close()
+        assert {Allowed, ApprovalRequired} <= seen
+    finally: swapper.kill(); swapper.wait(); swapper.stdout.close()
