@@ -48,7 +48,9 @@ def explain_rejection(trace: Any) -> str:
         inner = trace.get("payload")
         trace = trace.get("text") or trace.get("message") or (isinstance(inner, Mapping) and (inner.get("text") or inner.get("message"))) or "no reason was given"
     reason = str(getattr(trace, "text", trace)).strip()[:4000]
-    return f"That was refused: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'} Nothing was done, and I did not try again. Ask differently, or change the setting that the reason names."
+    reason += "" if reason.endswith((".", "!", "?")) else "."
+    if reason.startswith("There is no "): return f"{reason} Nothing was done. {HINTS['read-file']}"
+    return f"That was refused, and nothing was done: {reason}"
 
 # %% ../../nbs/providers/reflex.ipynb #570c01fc
 def reply_to(prompt: str, context: Any, today: date) -> dict:
