@@ -27,7 +27,7 @@ class Batch(Entries):
     "What one turn wants written together. Made by `Journal.batch`, filled by its methods, written by `commit`."
     __slots__ = ("journal", "durable", "written", "error")
 
-    def __init__(self, journal: "Journal", session: str, turn: str):
+    def __init__(self, journal, session: str, turn: str):
         super().__init__(session, turn, journal.clock)
         self.journal, self.durable, self.written, self.error = journal, False, False, None
 
@@ -163,7 +163,9 @@ class Journal(Audit):
         if batch.written:
             raise JournalError("This batch is written already; begin another one.")
         batch.durable, batch.error = durable, None
-        if batch not in self._waiting and (finish(batch).records or batch.changes):
+        if batch.remembered:
+            finish(batch)
+        if batch.records and batch not in self._waiting:
             self._waiting.append(batch)
 
     def approve(self, approval: str, *, by: str, session: str) -> dict:

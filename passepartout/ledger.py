@@ -11,12 +11,12 @@ __all__ = ['ApprovalGone', 'expired', 'Entries', 'finish', 'Ledger', 'decide', '
 import hashlib, json
 from typing import Iterator
 
-from .chain import JournalError, Verdict, check, encode_body
+from .chain import JournalError, Verdict, check, encode_body, head_of
 from .store import Draft, Store, explained, is_alive
 
 # %% ../nbs/05d_ledger.ipynb #78f31d26
 def _begin(store: Store, seq: int, draft: Draft, effect: str, before: bytes | None) -> None:
-    store._run("INSERT INTO effects VALUES (?, ?, ?, 'started', ?, NULL)", (seq, effect, draft.session, store.boot))
+    store._run("INSERT INTO effects VALUES (?, ?, 'started', ?, NULL)", (seq, effect, store.boot))
     if before is not None:
         store._run("INSERT INTO images VALUES (?, ?)", (seq, before))
 
@@ -37,9 +37,9 @@ def expired(asked: float, expires: float, now: float) -> bool:
 # %% ../nbs/05d_ledger.ipynb #7f63331e
 def _genuine(store: Store, seq: int | None) -> tuple[float, dict] | None:
     "Time and body of record `seq` if its seal is ours, else None."
-    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, salt, digest, mac FROM chain WHERE seq BETWEEN ? AND ? ORDER BY seq",
+    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq BETWEEN ? AND ? ORDER BY seq",
                             ((seq or 0) - 1, seq)).fetchall()
-    head = {"head": rows[0][8]} if len(rows) == 2 else {}
+    head = {"head": head_of(rows[:1])} if len(rows) == 2 else {}
     if not rows or rows[-1][5] is None or not check(store.mac, rows[-1:], rows[-1][0] - 1, **head).ok:
         return None
     return rows[-1][4], json.loads(rows[-1][5])
@@ -69,7 +69,7 @@ def _spent(store: Store, approval: str, decided: int) -> bool:
 
 # %% ../nbs/05d_ledger.ipynb #84eb620d
 def _ask(store: Store, seq: int, draft: Draft, approval: str) -> None:
-    store._run("INSERT INTO approvals VALUES (?, ?, ?, 'pending', NULL)", (seq, approval, draft.session))
+    store._run("INSERT INTO approvals VALUES (?, ?, 'pending', NULL)", (seq, approval))
 
 def _decide(store: Store, seq: int, draft: Draft, approval: str, state: str) -> None:
     _standing(store, approval, ("pending",) if state == "approved" else ("pending", "approved"))
@@ -105,7 +105,7 @@ class Entries(Draft):
         "Add a record that changes no table: turn, proposal, verdict, answer, log, note, …"
         if kind in _OWN_METHOD:
             raise JournalError(f"Records of kind {kind} are made by {_OWN_METHOD[kind]}, which keeps the tables in step.")
-        super().record(kind, body)
+        self.records.append((kind, self.clock(), *encode_body(body)))
 
     def intend(self, effect: str, action_hash: str, action: str, *, before: bytes | None = None, detail: dict | None = None) -> None:
         "Announce `effect`: the hash and text of the canonical action, and what the file held `before` if there is one."
@@ -151,7 +151,7 @@ def finish(draft: Entries) -> Entries:
     return draft
 
 # %% ../nbs/05d_ledger.ipynb #cc6144a8
-_EFFECTS = """SELECT e.id, e.seq, e.session, i.turn, i.at, e.state, e.owner, i.body, o.at, o.body
+_EFFECTS = """SELECT e.id, e.seq, i.session, i.turn, i.at, e.state, e.owner, i.body, o.at, o.body
 FROM effects e JOIN chain i ON i.seq = e.seq LEFT JOIN chain o ON o.seq = e.settled"""
 
 def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) -> dict:
@@ -161,7 +161,7 @@ def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) 
             "settled": settled, "outcome": came.get("detail")}
 
 # %% ../nbs/05d_ledger.ipynb #889dbf9f
-_APPROVALS = """SELECT a.id, a.seq, a.session, q.turn, q.at, a.state, q.body, d.at, d.body
+_APPROVALS = """SELECT a.id, a.seq, q.session, q.turn, q.at, a.state, q.body, d.at, d.body
 FROM approvals a JOIN chain q ON q.seq = a.seq LEFT JOIN chain d ON d.seq = a.decided"""
 
 def _approval(now, id, seq, session, turn, at, state, question, decided, decision) -> dict:
@@ -173,9 +173,9 @@ def _approval(now, id, seq, session, turn, at, state, question, decided, decisio
             "reason": asked.get("reason"), "channel": asked.get("channel"), "by": told.get("by"), "decided": decided}
 
 # %% ../nbs/05d_ledger.ipynb #d6540b28
-def _where(**conditions) -> tuple[str, list]:
-    given = {name.replace("_", "."): value for name, value in conditions.items() if value is not None}
-    return ("".join([" WHERE " + " AND ".join(f"{name} = ?" for name in given)] if given else []), list(given.values()))
+def _where(tests: dict) -> tuple[str, list]:
+    given = {test: value for test, value in tests.items() if value is not None}
+    return (" WHERE " + " AND ".join(given) if given else ""), list(given.values())
 
 # %% ../nbs/05d_ledger.ipynb #34cc9479
 class Ledger(Store):
@@ -183,8 +183,9 @@ class Ledger(Store):
 
     def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None) -> list[dict]:
         "Effects, newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
-        where, values = _where(e_session=session, e_state=state)
-        return self._list(f"{_EFFECTS}{where} ORDER BY e.seq DESC LIMIT ?", [*values, -1 if limit is None else limit], _effect)
+        where, values = _where({"i.session = ?": session, "e.state = ?": state})
+        place = "e.seq" if session is None else "i.seq"
+        return self._list(f"{_EFFECTS}{where} ORDER BY {place} DESC LIMIT ?", [*values, -1 if limit is None else limit], _effect)
 
     def effect(self, id: str) -> dict | None:
         "One effect with its `before` image (bytes, or None), or None when there is no such effect."
@@ -201,7 +202,7 @@ class Ledger(Store):
 
     def approvals(self, state: str | None = None, session: str | None = None) -> list[dict]:
         "Approvals, newest first. A state is pending, approved, denied, used or expired."
-        where, values = _where(a_state=None if state == "expired" else state, a_session=session)
+        where, values = _where({"a.state = ?": None if state == "expired" else state, "+q.session = ?": session})
         found = self._list(f"{_APPROVALS}{where} ORDER BY a.seq DESC", values, lambda *row: _approval(self.clock(), *row))
         return [row for row in found if state in (None, row["state"])]
 

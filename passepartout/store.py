@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Callable, Iterator
 
-from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, judge, key_name, keyed, make_key, read_anchor,
-                                read_key, seal, write_anchor)
+from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, make_key,
+                                read_anchor, read_key, seal, without_text, write_anchor)
 
 # %% ../nbs/05c_store.ipynb #e8b76953
 _TROUBLE = {
@@ -58,15 +58,13 @@ SCHEMA = 1
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE chain(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, at REAL NOT NULL,
-                   body TEXT, salt BLOB, digest BLOB NOT NULL, mac BLOB NOT NULL);
+                   body TEXT, proof BLOB NOT NULL);
 CREATE INDEX chain_turn ON chain(turn);
 CREATE INDEX chain_session ON chain(session);
-CREATE TABLE effects(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, state TEXT NOT NULL,
-                     owner TEXT NOT NULL, settled INTEGER);
-CREATE INDEX effects_session ON effects(session);
+CREATE TABLE effects(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state TEXT NOT NULL, owner TEXT NOT NULL, settled INTEGER);
 CREATE INDEX effects_started ON effects(owner) WHERE state = 'started';
 CREATE TABLE images(seq INTEGER PRIMARY KEY, before BLOB NOT NULL);
-CREATE TABLE approvals(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, state TEXT NOT NULL, decided INTEGER);
+CREATE TABLE approvals(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state TEXT NOT NULL, decided INTEGER);
 CREATE INDEX approvals_state ON approvals(state);
 CREATE TABLE memory(id TEXT PRIMARY KEY, hash TEXT NOT NULL, body TEXT NOT NULL, seal BLOB NOT NULL);
 """
@@ -117,8 +115,8 @@ def _find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) ->
     if known and not lost and key_name(key) != known:
         raise JournalError(f"The journal {path} was sealed with another key than {'the one given' if given else file}. Put the right key "
                            "back; without it, remove the key file and older records can no longer be checked.")
-    with_both = [("key", key_name(key)), ("first_key", known or key_name(key))]
-    db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", with_both)
+    if known is None:
+        db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", [("key", key_name(key)), ("first_key", key_name(key))])
     return key, lost
 
 # %% ../nbs/05c_store.ipynb #d05a5ece
@@ -166,8 +164,9 @@ def _plain(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 # %% ../nbs/05c_store.ipynb #ec868ac0
-_INSERT = "INSERT INTO chain VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ROWS = "SELECT seq, kind, session, turn, at, body, salt, digest, mac FROM chain"
+_INSERT = "INSERT INTO chain VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ROWS = "SELECT seq, kind, session, turn, at, body, proof FROM chain"
+_LAST = "SELECT seq, substr(proof, 1, 32) FROM chain ORDER BY seq DESC LIMIT 1"
 
 # %% ../nbs/05c_store.ipynb #8c8c38d1
 class Writer:
@@ -178,7 +177,7 @@ class Writer:
         self.boot, self.lock = os.urandom(8).hex(), threading.RLock()
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
-        self._run = db.cursor().execute
+        self._run, self._run_many = db.cursor().execute, db.cursor().executemany
         self._seen = self._full = self._owner = None
         self._anchored = 0
 
@@ -196,14 +195,13 @@ class Writer:
 
 # %% ../nbs/05c_store.ipynb #e863527a
 def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
-    run = store._run
-    if store._full is not durable:
+    run, on_disk = store._run, store.path is not None
+    if on_disk and store._full is not durable:
         store.db.executescript(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        version = run("PRAGMA data_version").fetchone()[0]
-        if version != store._seen:
+        if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
         seq, head, rows = store.seq, store.head, []
         for draft in drafts:
@@ -212,8 +210,8 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
                 function(store, seq + index, draft, *args)
             if draft.records:
                 rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records)
-                seq, head = rows[-1][0], rows[-1][8]
-        store.db.executemany(_INSERT, rows)
+                seq, head = rows[-1][0], head_of(rows)
+        store._run_many(_INSERT, rows)
         run("COMMIT")
     except BaseException:
         _abandon(store)
@@ -225,7 +223,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
 def _catch_up(store: Writer, version: int) -> None:
     "Read and check what other processes appended since the last look."
     verdict = check(store.mac, store._run(f"{_ROWS} WHERE seq > ? ORDER BY seq", (store.seq,)), store.seq, store.head, key=store.key)
-    last = store._run("SELECT seq, mac FROM chain ORDER BY seq DESC LIMIT 1").fetchone() or (0, START)
+    last = store._run(_LAST).fetchone() or (0, START)
     if last[0] < store.seq:
         verdict = Verdict(False, 0, f"Records {last[0] + 1} to {store.seq} vanished while the journal was open.", "cut-off", last[0])
     if store.checked.ok and not verdict.ok:
@@ -262,7 +260,7 @@ def _verify(store: Writer, whole: bool) -> Verdict:
     return judge(check(store.mac, rows(0), key=store.key, foreign=foreign), anchor, at_anchor)
 
 def _seal_at(store: Writer, seq: int) -> bytes | None:
-    found = store.db.execute("SELECT mac FROM chain WHERE seq = ?", (seq,)).fetchone()
+    found = store.db.execute("SELECT substr(proof, 1, 32) FROM chain WHERE seq = ?", (seq,)).fetchone()
     return found[0] if found else START if seq == 0 else None
 
 def _damage() -> sqlite3.DatabaseError:
@@ -286,7 +284,7 @@ def _begin(store: "Store", lost: str | None) -> None:
     if verdict.ok:
         store.seq, store.head = verdict.seq, verdict.head
     else:
-        store.seq, store.head = store.db.execute("SELECT seq, mac FROM chain ORDER BY seq DESC LIMIT 1").fetchone() or (0, START)
+        store.seq, store.head = store.db.execute(_LAST).fetchone() or (0, START)
     if lost:
         _take_over(store, lost)
 
@@ -326,7 +324,9 @@ class Store(Writer):
             except sqlite3.ProgrammingError as error:
                 raise explain(error, self.path) from error
             except sqlite3.DatabaseError as error:
-                return Verdict(False, 0, explain(error, self.path).message, "damaged", 0)
+                if hasattr(error, "sqlite_errorname"):
+                    return Verdict(False, 0, explain(error, self.path).message, "damaged", 0)
+                return Verdict(False, 0, "A record holds text that was never written there.", "forged", 0)
 
     def anchor(self) -> int:
         "Note the present head, whatever the last check said: this accepts the journal as it stands. Returns the record's number."
@@ -348,6 +348,7 @@ class Store(Writer):
                 os.unlink(self.path.with_suffix(".owners") / self.boot)
                 os.close(self._owner)
                 self._owner = None
+            self._run = self._run_many = self.db.execute        # lets go of the cursors, which would keep the file open
             self.db.close()
 
 # %% ../nbs/05c_store.ipynb #9183bf34
@@ -375,5 +376,6 @@ def erase(store: Store, seq: int) -> None:
         store.db.executescript("PRAGMA wal_checkpoint(TRUNCATE)")
 
 def _blank(store: Store, seq: int, draft: Draft, target: int) -> None:
-    store._run("UPDATE chain SET body = NULL, salt = NULL WHERE seq = ?", (target,))
+    row = store._run(f"{_ROWS} WHERE seq = ?", (target,)).fetchone()
+    store._run("UPDATE chain SET body = NULL, proof = ? WHERE seq = ?", (without_text(row)[6], target))
     store._run("DELETE FROM images WHERE seq = ?", (target,))
