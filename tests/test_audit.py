@@ -1,0 +1,325 @@
+"Somebody without the key edits, cuts, swaps and forges; the journal notices, and says which it was."
+import json, shutil, sqlite3
+
+import pytest
+from passepartout.journal import ApprovalGone, Journal, JournalError
+
+NOW = [1000.0]
+
+
+@pytest.fixture
+def home(tmp_path):
+    "A closed journal with twelve records of several kinds."
+    NOW[0] = 1000.0
+    folder = tmp_path / "one"
+    journal = Journal.open(folder / "journal.db", clock=lambda: NOW[0])
+    for n in range(3):
+        batch = journal.batch("main", f"t{n}")
+        batch.record("turn", {"text": f"request {n}"})
+        batch.intend(f"e{n}", "h", "append", before=b"before")
+        batch.commit_now()
+        batch = journal.batch("main", f"t{n}")
+        batch.settle(f"e{n}", "committed", {"n": n})
+        batch.record("answer", {"text": "done"})
+        batch.commit_now()
+    journal.close()
+    return folder
+
+
+def opened(folder):
+    return Journal.open(folder / "journal.db", clock=lambda: NOW[0])
+
+
+def edit(folder, *statements):
+    db = sqlite3.connect(folder / "journal.db")
+    for statement in statements:
+        db.execute(*(statement if isinstance(statement, tuple) else (statement,)))
+    db.commit()
+    db.close()
+
+
+def verdict_on(folder, whole=True):
+    journal = opened(folder)
+    verdict = journal.verify(whole=whole)
+    journal.close()
+    return verdict
+
+
+def test_untouched(home):
+    verdict = verdict_on(home)
+    assert verdict and verdict.kind == "ok" and verdict.checked == 12
+
+
+@pytest.mark.parametrize("seq", [1, 7, 12])
+@pytest.mark.parametrize("column, value", [
+    ("kind", "log"), ("session", "other"), ("turn", "t9"), ("at", 999.0), ("at", None), ("body", '{"text":"else"}'), ("body", 5),
+    ("body", b"\xff"), ("body", None), ("proof", b""), ("proof", bytes(48)), ("proof", "text"), ("seq", 99), ("seq", 0)])
+def test_every_column(home, seq, column, value):
+    try:
+        edit(home, (f"UPDATE chain SET {column} = ? WHERE seq = ?", (value, seq)))
+    except sqlite3.IntegrityError:
+        return
+    verdict = verdict_on(home)
+    assert not verdict and verdict.kind in ("forged", "cut-off")
+    assert verdict.kind == "forged" or (column, seq) == ("seq", 12)
+
+
+@pytest.mark.parametrize("statements", [
+    ["DELETE FROM chain WHERE seq = 5"],
+    ["DELETE FROM chain WHERE seq = 1"],
+    ["UPDATE chain SET seq = -1 WHERE seq = 4", "UPDATE chain SET seq = 4 WHERE seq = 5", "UPDATE chain SET seq = 5 WHERE seq = -1"],
+    ["INSERT INTO chain SELECT 13, kind, session, turn, at, body, proof FROM chain WHERE seq = 12"],
+    ["UPDATE chain SET body = (SELECT body FROM chain WHERE seq = 2), proof = (SELECT proof FROM chain WHERE seq = 2) WHERE seq = 6"],
+    ["INSERT INTO chain VALUES (13, 'erase', '', '', 1.0, '{\"seq\":2}', zeroblob(48))", "UPDATE chain SET body = NULL WHERE seq = 2"],
+    ["INSERT INTO chain VALUES (13, 'key', '', '', 1.0, '{\"now\":\"mine\"}', zeroblob(48))"],
+])
+def test_records_moved_or_put_in(home, statements):
+    edit(home, *statements)
+    verdict = verdict_on(home)
+    assert not verdict and verdict.kind in ("forged", "missing-key")
+
+
+def test_recomputed_digest_is_of_no_use_without_the_key(home):
+    import hashlib
+    salt, body = b"s" * 16, '{"text":"else"}'
+    edit(home, ("UPDATE chain SET body = NULL, proof = substr(proof, 1, 32) || ? WHERE seq = 1", (hashlib.sha256(salt + body.encode()).digest(),)))
+    assert verdict_on(home).kind == "forged"
+
+
+def test_start_check_sees_what_came_after_the_anchor(home):
+    journal = opened(home)
+    batch = journal.batch("main", "t9"); batch.record("note", {"text": "after"}); batch.commit_now()
+    shutil.copytree(home, home.parent / "crashed", ignore=shutil.ignore_patterns("journal.owners"))
+    journal.close()
+    crashed = home.parent / "crashed"
+    edit(crashed, "UPDATE chain SET body = '{}' WHERE seq = 13")
+    verdict = verdict_on(crashed, whole=False)
+    assert verdict.kind == "forged" and verdict.seq == 13
+
+
+def test_cut_off_is_not_forged(home):
+    edit(home, "DELETE FROM chain WHERE seq > 10")
+    journal = opened(home)
+    assert journal.checked.kind == "cut-off" and "had reached 12" in journal.checked.problem
+    journal.close()
+    assert verdict_on(home, whole=False).kind == "cut-off", "closing must not hide the cut"
+    journal = opened(home)
+    journal.anchor()                                        # the person accepts what is there
+    journal.close()
+    assert verdict_on(home, whole=False)
+
+
+def test_older_copy_put_back_and_continued(home):
+    older = home.parent / "older.db"
+    shutil.copyfile(home / "journal.db", older)
+    journal = opened(home)
+    for n in range(5):
+        batch = journal.batch("main", "more"); batch.record("note", {"n": n}); batch.commit_now()
+    journal.close()
+    shutil.copyfile(older, home / "journal.db")
+    journal = opened(home)
+    assert journal.checked.kind == "cut-off"
+    for n in range(9):
+        batch = journal.batch("main", "other"); batch.record("note", {"n": -n}); batch.commit_now()
+    journal.close()
+    assert verdict_on(home).kind == "cut-off" and "continued" in verdict_on(home).problem
+
+
+def test_whole_journal_gone(home):
+    (home / "journal.db").unlink()
+    assert verdict_on(home, whole=False).kind == "cut-off"
+
+
+def test_anchor_gone_or_changed(home):
+    note = home / "journal.anchor"
+    good = note.read_text()
+    note.unlink()
+    assert verdict_on(home, whole=False).kind == "missing-anchor"
+    note.write_text(good.replace('"seq": 12', '"seq": 5'))
+    assert verdict_on(home, whole=False).kind == "forged"
+    for junk in ("", "[]", '{"seq": "x"}', '{"seq": -4, "head": "", "seal": 5}', "\udcff"):
+        note.write_bytes(junk.encode("utf-8", "surrogateescape"))
+        assert verdict_on(home, whole=False).kind == "forged"
+
+
+def test_anchor_moves_on_every_256_records(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    read = lambda: json.loads((tmp_path / "journal.anchor").read_text())["seq"]
+    for n in range(300):
+        batch = journal.batch("main", "t"); batch.record("note", {}); batch.commit_now(durable=n % 2 == 0)
+    assert read() == 257 and journal.verify().checked == 43     # number 256 was not durable, so the next one is noted
+    journal.close()
+    assert read() == 301 or read() == 300
+
+
+def test_erase(home):
+    journal = opened(home)
+    journal.erase(2)
+    with pytest.raises(JournalError, match="no record 99"):
+        journal.erase(99)
+    with pytest.raises(JournalError, match="stays"):
+        journal.erase(13)
+    journal.erase(2)                                        # twice is once
+    assert journal.seq == 13 and journal.records(after=1, limit=1)[0]["body"] is None
+    assert journal.verify(whole=True) and journal.effect("e0") is not None
+    journal.close()
+    assert verdict_on(home)
+
+
+def test_erased_text_is_off_the_disk(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    for text in ("before", "secret " + "pineapple" * 700, "after"):
+        batch = journal.batch("main", "t"); batch.record("note", {"text": text}); batch.commit_now()
+    seen = lambda: any(b"pineapple" in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert seen()
+    journal.erase(2)
+    assert not seen() and journal.verify(whole=True)
+    journal.close()
+    assert not seen()
+
+
+def test_lost_key(home):
+    (home / "journal.key").unlink()
+    journal = opened(home)
+    assert journal.checked.kind == "missing-key"
+    batch = journal.batch("main", "t9"); batch.record("note", {}); batch.commit_now()
+    assert [row["kind"] for row in journal.records(after=12)] == ["key", "note"]
+    journal.anchor()
+    journal.close()
+    assert verdict_on(home, whole=False) and verdict_on(home).kind == "missing-key"
+    edit(home, "UPDATE chain SET body = '{\"n\":1}' WHERE kind = 'note'")
+    assert verdict_on(home).kind == "forged"
+
+
+def test_lost_key_of_an_empty_journal(tmp_path):
+    Journal.open(tmp_path / "journal.db").close()
+    (tmp_path / "journal.key").unlink()
+    journal = Journal.open(tmp_path / "journal.db")
+    assert journal.checked and journal.verify()
+    journal.close()
+
+
+@pytest.mark.parametrize("damage, words", [
+    (lambda key: key.write_bytes(b"short"), "damaged"), (lambda key: key.chmod(0o640), "chmod 600"),
+    (lambda key: key.write_bytes(b"x" * 32), "another key")])
+def test_bad_key_file(home, damage, words):
+    damage(home / "journal.key")
+    with pytest.raises(JournalError, match=words):
+        opened(home)
+
+
+def ask_and_approve(journal, id="a1", action_hash="h"):
+    batch = journal.batch("main", "t9")
+    batch.ask(id, action_hash, "delete", code_hash="c", expires=NOW[0] + 600, reason="r", channel="cli")
+    batch.commit_now()
+    return journal.approve(id, by="person", session="main")
+
+
+def use(journal, id="a1", action_hash="h", effect="use"):
+    batch = journal.batch("main", "t9")
+    batch.consume(id, action_hash)
+    batch.intend(effect, action_hash, "delete")
+    batch.commit_now()
+
+
+def test_approval_is_used_once(home):
+    journal = opened(home)
+    assert ask_and_approve(journal)["by"] == "person"
+    use(journal)
+    with pytest.raises(ApprovalGone, match="is used"):
+        use(journal, effect="again")
+    assert journal.effect("again") is None and journal.verify(whole=True)
+
+
+@pytest.mark.parametrize("statement", [
+    "UPDATE approvals SET state = 'approved' WHERE id = 'a1'",
+    "UPDATE approvals SET state = 'approved', decided = (SELECT min(seq) FROM chain WHERE kind = 'approval') WHERE id = 'a1'",
+    "UPDATE approvals SET state = 'approved', decided = seq WHERE id = 'a1'",
+    "UPDATE approvals SET state = 'approved', decided = NULL WHERE id = 'a1'"])
+def test_used_approval_put_back(home, statement):
+    journal = opened(home)
+    ask_and_approve(journal)
+    use(journal)
+    edit(home, statement)
+    with pytest.raises(ApprovalGone):
+        use(journal, effect="again")
+    assert journal.verify(whole=True).kind == "forged"
+
+
+def test_one_approval_does_not_serve_another_request(home):
+    journal = opened(home)
+    ask_and_approve(journal)
+    batch = journal.batch("main", "t9")
+    batch.ask("a2", "other", "delete all", code_hash="c", expires=NOW[0] + 600, reason="r", channel="cli")
+    batch.commit_now()
+    edit(home, "UPDATE approvals SET state = 'approved', decided = (SELECT decided FROM approvals WHERE id = 'a1') WHERE id = 'a2'")
+    with pytest.raises(ApprovalGone, match="seal"):
+        use(journal, "a2", "other")
+    edit(home, "UPDATE approvals SET id = 'a3' WHERE id = 'a1'")
+    with pytest.raises(ApprovalGone, match="seal"):
+        use(journal, "a3", "h")
+
+
+def test_asked_text_cannot_be_swapped(home):
+    journal = opened(home)
+    ask_and_approve(journal)
+    edit(home, "UPDATE chain SET body = replace(body, '\"hash\":\"h\"', '\"hash\":\"z\"') WHERE kind = 'ask'")
+    with pytest.raises(ApprovalGone, match="seal"):
+        use(journal, "a1", "z")
+
+
+def test_states_of_an_approval(home):
+    journal = opened(home)
+    ask_and_approve(journal)
+    with pytest.raises(ApprovalGone, match="is approved"):
+        journal.approve("a1", by="person", session="main")
+    assert journal.deny("a1", by="person", session="main")["state"] == "denied"      # taken back before use
+    with pytest.raises(ApprovalGone, match="is denied"):
+        use(journal)
+    with pytest.raises(ApprovalGone, match="no request"):
+        journal.approve("nothing", by="person", session="main")
+    ask_and_approve(journal, "a2")
+    for jump, words in ((601, "expired"), (-4000, "expired")):      # a clock set forward, and one set back
+        NOW[0] = 1000.0 + jump
+        with pytest.raises(ApprovalGone, match=words):
+            use(journal, "a2")
+        assert journal.approval("a2")["state"] == "expired" and [row["id"] for row in journal.approvals("expired")] == ["a2"]
+    NOW[0] = 1000.0
+    assert journal.approvals("approved", session="main")[0]["id"] == "a2" and journal.approvals("approved", session="x") == []
+    use(journal, "a2")
+
+
+@pytest.mark.parametrize("statement", [
+    "UPDATE effects SET state = 'started' WHERE id = 'e1'", "UPDATE effects SET state = 'failed' WHERE id = 'e1'",
+    "UPDATE effects SET settled = 1 WHERE id = 'e1'", "DELETE FROM effects WHERE id = 'e1'", "UPDATE effects SET id = 'e9' WHERE id = 'e1'",
+    "INSERT INTO effects VALUES (99, 'e9', 'committed', '', NULL)"])
+def test_tables_are_compared_with_the_chain(home, statement):
+    edit(home, statement)
+    verdict = verdict_on(home)
+    assert verdict.kind == "forged" and "effects" in verdict.problem
+
+
+def test_memory_rows_bear_a_seal(home):
+    journal = opened(home)
+    batch = journal.batch("main", "m")
+    for id in "abc":
+        batch.remember(id, "h", json.dumps({"label": "network", "id": id}))
+    batch.commit_now()
+    edit(home, "UPDATE memory SET body = replace(body, 'network', 'person') WHERE id = 'b'", "INSERT INTO memory VALUES ('d', 'h', '{}', zeroblob(32))")
+    assert [id for id, _, _ in journal.memory_rows()] == ["a", "c"] and journal.checked.kind == "forged"
+
+
+def test_trigger_is_refused(home):
+    edit(home, "CREATE TRIGGER t AFTER INSERT ON approvals BEGIN UPDATE approvals SET state = 'approved'; END")
+    with pytest.raises(JournalError, match="trigger"):
+        opened(home)
+
+
+def test_foreign_record_is_noticed_while_open(home):
+    "Another connection appends a record without the key: the next write sees it, and the anchor does not bless it."
+    journal = opened(home)
+    edit(home, "INSERT INTO chain VALUES (13, 'note', '', '', 1.0, '{}', zeroblob(48))")
+    batch = journal.batch("main", "t9"); batch.record("note", {}); batch.commit_now()
+    assert journal.checked.kind == "forged" and journal.checked.seq == 13
+    journal.close()
+    assert verdict_on(home, whole=False).kind == "forged"

@@ -1,0 +1,467 @@
+"What the journal must stand: odd bodies, bad files, full disks, other writers, interrupts, ended loops, thousands of turns."
+import asyncio, json, os, sqlite3, subprocess, sys, threading
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from passepartout import store as store_room
+from passepartout.chain import START, check, encode_body, head_of, keyed, seal
+from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
+
+
+@pytest.fixture
+def journal(tmp_path):
+    opened = Journal.open(tmp_path / "journal.db")
+    yield opened
+    opened.close()
+
+
+def noted(journal, turn="t", **body):
+    batch = journal.batch("main", turn)
+    batch.record("note", body)
+    return batch
+
+
+# Records
+
+texts = st.text(st.characters(exclude_categories=()), max_size=40)
+values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+                      lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(texts, values, max_size=5))
+def test_any_body_is_read_as_it_was_written(body):
+    journal = Journal.open(":memory:", key=b"k" * 32)
+    noted(journal, **{"body": body}).commit_now()
+    assert journal.records()[0]["body"] == {"body": body}
+    assert journal.verify(whole=True)
+    journal.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(texts, st.floats(allow_nan=False)), min_size=1, max_size=6), texts.filter(lambda t: t.isascii()), st.data())
+def test_a_chain_accepts_its_own_rows_and_no_others(records, name, data):
+    mac = keyed(b"k")
+    drafts = [(kind.encode("utf-8", "replace").decode(), at, *encode_body({"n": n})) for n, (kind, at) in enumerate(records)]
+    drafts = [draft for draft in drafts if draft[0] not in ("key", "erase")]
+    rows = seal(mac, 0, START, name, name[::-1], drafts) if drafts else []
+    assert check(mac, rows).ok
+    if len(rows) > 1:
+        cut = data.draw(st.integers(0, len(rows) - 2))
+        assert not check(mac, rows[:cut] + rows[cut + 1:]).ok
+        assert head_of(rows) == rows[-1][6][:32]
+
+
+def test_odd_bodies_and_names(journal):
+    class Odd(dict):
+        pass
+    batch = journal.batch("séance \udcff", "t\0")
+    batch.record("note", Odd(a=(1, 2), b=Odd(c=object), d=b"bytes", e=float("inf"), f="\0", g="x" * 200_000))
+    batch.commit_now()
+    body = journal.records()[0]["body"]
+    assert body["a"] == [1, 2] and body["f"] == "\0" and len(body["g"]) == 200_000 and body["e"] == float("inf")
+    assert journal.verify(whole=True)
+    circle = {}
+    circle["self"] = circle
+    for bad in (circle, {(1, 2): 3}):
+        with pytest.raises(JournalError, match="plain values"):
+            noted(journal, bad=bad)
+
+
+def test_kinds_that_keep_tables_in_step_have_methods(journal):
+    batch = journal.batch("main", "t")
+    for kind in ("intent", "outcome", "ask", "approval", "memory", "erase", "key"):
+        with pytest.raises(JournalError, match="are made by"):
+            batch.record(kind, {})
+    with pytest.raises(JournalError, match="committed, failed or unknown"):
+        batch.settle("e", "done")
+
+
+def test_body_is_taken_when_recorded(journal):
+    body = {"text": "first"}
+    batch = journal.batch("main", "t")
+    batch.record("note", body)
+    body["text"] = "changed later"
+    batch.commit_now()
+    assert journal.records()[0]["body"] == {"text": "first"}
+
+
+def test_reading(journal):
+    for n in range(6):
+        batch = journal.batch(f"s{n % 2}", f"t{n}")
+        batch.record("turn", {"n": n}), batch.record("note", {"n": n}), batch.commit_now(False)
+    assert [row["seq"] for row in journal.records(after=3, limit=2)] == [4, 5]
+    assert [row["seq"] for row in journal.records(limit=3, newest=True)] == [12, 11, 10]
+    assert [row["body"]["n"] for row in journal.records(session="s1", kinds=("note",))] == [1, 3, 5]
+    assert [row["kind"] for row in journal.records(turn="t2")] == ["turn", "note"] and journal.records(turn="t") == []
+    assert [row["turn"] for row in journal.turns("s0", limit=2)] == ["t4", "t2"]
+    assert [(row["session"], row["first"], row["last"]) for row in journal.sessions()] == [("s1", 3, 12), ("s0", 1, 10)]
+
+
+def test_a_jumping_clock_changes_nothing_but_the_times():
+    times = iter([5e9, 100.0, -1e9, 4e9])
+    journal = Journal.open(":memory:", clock=lambda: next(times))
+    for n in range(4):
+        noted(journal, n=n).commit_now()
+    assert [row["body"]["n"] for row in journal.records()] == [0, 1, 2, 3] and journal.verify(whole=True)
+
+
+def test_memory_rows(journal):
+    batch = journal.batch("main", "t")
+    for n in range(1200):
+        batch.remember(f"o{n:04}", "1", "{}")
+    batch.commit_now()
+    batch = journal.batch("main", "t")
+    batch.remember("o0001", "2", '{"new":1}'), batch.remember("o0002", "2", None), batch.remember("o0003", "2", "x"), batch.remember("o0003", "3", "y")
+    batch.commit_now()
+    rows = {id: (hash, body) for id, hash, body in journal.memory_rows()}
+    assert len(rows) == 1199 and rows["o0001"] == ("2", '{"new":1}') and "o0002" not in rows and rows["o0003"] == ("3", "y")
+    assert journal.checked and [row["body"]["count"] for row in journal.records(kinds=["memory"])] == [1200, 4]
+
+
+# Batches
+
+async def test_a_failing_batch_fails_alone(journal):
+    first = journal.batch("main", "t0")
+    first.intend("e", "h", "text"), first.commit_now()
+    batches = [journal.batch("main", f"t{n}") for n in range(1, 6)]
+    for n, batch in enumerate(batches):
+        batch.record("note", {})
+        {1: lambda: batch.intend("e", "h", "the same id"), 2: lambda: batch.consume("none", "h"), 3: lambda: batch.settle("none", "failed")}.get(n, lambda: 0)()
+    results = await asyncio.gather(*(batch.commit() for batch in batches), return_exceptions=True)
+    assert [type(result) for result in results] == [type(None), JournalError, ApprovalGone, JournalError, type(None)]
+    assert [row["turn"] for row in journal.records()] == ["t0", "t1", "t5"] and journal.verify(whole=True)
+
+
+async def test_one_commit_for_all_that_ask_together(journal):
+    async def talk(n):
+        for step in range(5):
+            await noted(journal, turn=f"{n}", step=step).commit(durable=n == 0)
+    await asyncio.gather(*(talk(n) for n in range(40)))
+    assert journal.commits == (5, 5) and journal.seq == 200
+
+
+async def test_batches_cannot_be_written_twice(journal):
+    batch = noted(journal)
+    await asyncio.gather(batch.commit(), batch.commit())
+    assert journal.seq == 1
+    with pytest.raises(JournalError, match="written already"):
+        batch.commit_now()
+    await journal.batch("main", "empty").commit()
+    assert journal.seq == 1
+
+
+async def test_cancelled_waiters_lose_nothing(journal):
+    batches = [noted(journal, n=n) for n in range(20)]
+    tasks = [asyncio.ensure_future(batch.commit()) for batch in batches]
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert journal.seq == 20 and all(batch.written for batch in batches)
+
+
+def test_successive_loops(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+
+    async def leave_behind():
+        asyncio.ensure_future(noted(journal, turn="left").commit())
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().stop()
+
+    for _ in range(3):
+        loop = asyncio.new_event_loop()
+        loop.create_task(leave_behind())
+        loop.run_forever()
+        asyncio.run(noted(journal, turn="next").commit())
+    left = noted(journal, turn="last").commit()
+    left.send(None)
+    journal.close()
+    left.close()
+    for task in asyncio.all_tasks(loop):
+        task.get_coro().close()
+    loop.close()
+    journal = Journal.open(tmp_path / "journal.db")
+    assert [row["turn"] for row in journal.records()].count("left") == 3 and journal.records(newest=True)[0]["turn"] == "last"
+    journal.close()
+
+
+@pytest.mark.parametrize("moment", ["BEGIN IMMEDIATE", "COMMIT"])
+@pytest.mark.parametrize("after", [True, False])
+def test_interrupt_in_the_middle(journal, moment, after):
+    "Ctrl-C at the worst instruction: the batch is written once, now or with the next commit."
+    run, armed = journal._run, [True]
+
+    def interrupted(statement, *values):
+        if statement != moment or not armed:
+            return run(statement, *values)
+        armed.clear()
+        if after:
+            run(statement, *values)
+        raise KeyboardInterrupt
+
+    journal._run = interrupted
+    batch = noted(journal, text="once")
+    with pytest.raises(KeyboardInterrupt):
+        batch.commit_now()
+    noted(journal, text="next").commit_now()
+    assert sorted(row["body"]["text"] for row in journal.records()) == ["next", "once"] and journal.verify(whole=True)
+
+
+def test_threads(journal):
+    def work(n):
+        for step in range(25):
+            noted(journal, turn=f"{n}").commit_now(durable=False)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    assert journal.seq == 100 and journal.verify(whole=True)
+
+
+def test_before_images(journal):
+    batch = journal.batch("main", "t")
+    batch.intend("e1", "h", "x", before=b"\0\xff" * 100_000), batch.intend("e2", "h", "x", before=b""), batch.intend("e3", "h", "x")
+    batch.commit_now()
+    assert [journal.effect(id)["before"] for id in ("e1", "e2", "e3")] == [b"\0\xff" * 100_000, b"", None]
+    assert journal.effect("e2")["before_sha256"].startswith("e3b0c442") and journal.effect("none") is None
+    assert [row["id"] for row in journal.effects(limit=2)] == ["e3", "e2"] and journal.effects(state="failed") == []
+
+
+# Cost
+
+def steps_of(journal, work):
+    count = [0]
+    journal.db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
+    work()
+    journal.db.set_progress_handler(None, 1)
+    return count[0]
+
+
+def one_turn(journal, n):
+    turn = f"t{n:06}"
+    for step in range(2):
+        batch = journal.batch(f"s{n % 7}", turn)
+        for kind in ("turn", "verdict", "note") if step == 0 else ("answer",):
+            batch.record(kind, {"n": n})
+        batch.intend(f"e{n}", "h", "x") if step == 0 else batch.settle(f"e{n}", "committed")
+        batch.commit_now(durable=False)
+    return turn
+
+
+def test_turn_ten_thousand_costs_what_turn_ten_does():
+    "Counted in instructions of SQLite's machine, so that a busy computer cannot change the answer."
+    journal = Journal.open(":memory:")
+    looks = [lambda: journal.turns("s3", limit=5), lambda: journal.records(session="s3", limit=5, newest=True), lambda: journal.sessions(),
+             lambda: journal.effects("s3", limit=2), lambda: journal.approvals("pending", session="s3"), lambda: journal.orphans()]
+    costs = []
+    for n in range(10_000):
+        if n in (50, 9_999):
+            costs.append([steps_of(journal, lambda: one_turn(journal, n)), *(steps_of(journal, look) for look in looks)])
+        else:
+            one_turn(journal, n)
+    assert all(late <= early * 1.3 + 20 for early, late in zip(*costs)), costs
+
+
+# Files
+
+@pytest.mark.parametrize("make, words", [
+    (lambda path: path.write_text("shopping list " * 500), "not a journal"),
+    (lambda path: sqlite3.connect(path).execute("CREATE TABLE t(x)").connection.close(), "another program"),
+    (lambda path: sqlite3.connect(path).execute("PRAGMA user_version=2").connection.close(), "newer passepartout"),
+    (lambda path: path.mkdir(), "cannot be opened|failed")])
+def test_what_is_no_journal(tmp_path, make, words):
+    make(tmp_path / "journal.db")
+    with pytest.raises(JournalError, match=words):
+        Journal.open(tmp_path / "journal.db")
+
+
+def test_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError):
+        Journal.open(tmp_path / "file" / "journal.db")
+    with pytest.raises(JournalError):
+        Journal.open("/proc/nothing/journal.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind the superuser")
+def test_read_only_folder(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(JournalError, match="writable"):
+        Journal.open(tmp_path / "journal.db")
+
+
+def test_read_only_database(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    journal.db.execute("PRAGMA query_only=1")
+    with pytest.raises(JournalError, match="cannot be written to"):
+        noted(journal).commit_now()
+    journal.db.execute("PRAGMA query_only=0")
+    noted(journal).commit_now()
+    journal.close()
+
+
+def filled(path, turns=200):
+    journal = Journal.open(path)
+    for n in range(turns):
+        one_turn(journal, n)
+    journal.close()
+    return path.read_bytes()
+
+
+def test_damaged_pages(tmp_path):
+    whole = filled(tmp_path / "journal.db")
+    for page in range(1, len(whole) // 2048, 9):
+        (tmp_path / "journal.db").write_bytes(whole[:page * 2048] + b"\xa5" * 2048 + whole[(page + 1) * 2048:])
+        try:
+            journal = Journal.open(tmp_path / "journal.db")
+        except JournalError as error:
+            assert "damaged" in error.message or "not a journal" in error.message or "changed" in error.message
+            continue
+        verdict = journal.verify(whole=True)
+        assert not verdict and verdict.kind in ("damaged", "forged", "cut-off"), page
+        journal.db.close(), os.close(journal._owner)
+
+
+def test_truncated_file(tmp_path):
+    whole = filled(tmp_path / "journal.db")
+    for size in (0, 1, 100, 2048, 5000, len(whole) // 2, len(whole) - 2048, len(whole) - 1):
+        (tmp_path / "journal.db").write_bytes(whole[:size])
+        try:
+            journal = Journal.open(tmp_path / "journal.db")
+        except JournalError as error:
+            assert error.message.endswith((".", "`")) and "journal" in error.message
+            continue
+        assert journal.verify(whole=True).kind in ("cut-off", "damaged", "forged"), size
+        journal.db.close(), os.close(journal._owner)
+
+
+def test_log_cut_short(tmp_path):
+    "The write-ahead log of a crashed process loses its last bytes: the last commit is gone, nothing else."
+    journal = Journal.open(tmp_path / "journal.db")
+    for n in range(10):
+        noted(journal, n=n).commit_now()
+    for name in ("journal.db", "journal.db-wal", "journal.key", "journal.anchor"):
+        data = (tmp_path / name).read_bytes()
+        target = tmp_path / "crashed" / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(data[:-100] if name.endswith("-wal") else data)
+        target.chmod(0o600)
+    journal.close()
+    crashed = Journal.open(tmp_path / "crashed" / "journal.db")
+    assert crashed.seq == 9 and crashed.verify(whole=True)
+    crashed.close()
+
+
+def test_locked_by_another_process(journal):
+    journal.db.execute("PRAGMA busy_timeout=60")
+    other = sqlite3.connect(journal.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    batch = noted(journal, text="waits")
+    with pytest.raises(JournalBusy, match="locked"):
+        batch.commit_now()
+    other.execute("ROLLBACK")
+    batch.commit_now()                                      # a batch that failed may be committed again
+    assert journal.seq == 1
+    other.close()
+
+
+async def test_locked_group_waits_once(journal):
+    import time
+    journal.db.execute("PRAGMA busy_timeout=60")
+    other = sqlite3.connect(journal.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    begun = time.monotonic()
+    results = await asyncio.gather(*(noted(journal).commit() for _ in range(30)), return_exceptions=True)
+    assert time.monotonic() - begun < 1 and all(isinstance(result, JournalBusy) for result in results)
+    other.close()
+
+
+FULL = """
+import resource, signal, sys
+from passepartout.journal import Journal, JournalError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = Journal.open(sys.argv[1])
+def note(size):
+    batch = journal.batch("main", "t"); batch.record("note", {"text": "x" * size}); batch.commit_now()
+note(10)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+written, failed = 1, None
+while failed is None and written < 200:
+    try: note(20_000); written += 1
+    except JournalError as error: failed = error
+print(failed)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+note(20_000)
+print(journal.seq == written + 1, journal.verify(whole=True).ok)
+journal.close()
+"""
+
+
+def test_full_disk(tmp_path):
+    "A limit on the size of files stands for a full disk: the batch fails with a sentence, nothing is half written, and it goes on afterwards."
+    out = subprocess.run([sys.executable, "-c", FULL, tmp_path / "journal.db"], capture_output=True, text=True)
+    assert out.stderr == "" and ("disk" in out.stdout.split("\n")[0]), out
+    assert out.stdout.split("\n")[1] == "True True"
+
+
+TWO = """
+import sys
+from passepartout.journal import Journal
+journal = Journal.open(sys.argv[1])
+print("ready", flush=True); sys.stdin.readline()
+for n in range(150):
+    batch = journal.batch(sys.argv[2], f"{sys.argv[2]}{n}"); batch.record("turn", {"n": n}); batch.record("note", {}); batch.commit_now(n % 9 == 0)
+print(journal.checked.ok); journal.close()
+"""
+
+
+def test_two_processes_write_at_once(tmp_path):
+    start = lambda name: subprocess.Popen([sys.executable, "-c", TWO, tmp_path / "journal.db", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    both = [start("a"), start("b")]
+    assert [child.stdout.readline() for child in both] == ["ready\n"] * 2
+    [(child.stdin.write("go\n"), child.stdin.flush()) for child in both]
+    assert [child.communicate()[0] for child in both] == ["True\n"] * 2
+    journal = Journal.open(tmp_path / "journal.db")
+    assert journal.checked and journal.verify(whole=True).checked == 600
+    for name in "ab":
+        assert [row["body"]["n"] for row in journal.records(session=name, kinds=["turn"])] == list(range(150))
+    journal.close()
+
+
+def test_first_start_of_many(tmp_path):
+    "Six processes create the same journal at the same moment: one key, one schema, one chain."
+    code = "import sys; from passepartout.journal import Journal; j = Journal.open(sys.argv[1]); b = j.batch('m', 't'); b.record('turn', {}); b.commit_now(); j.close()"
+    children = [subprocess.Popen([sys.executable, "-c", code, tmp_path / "journal.db"], stderr=subprocess.PIPE) for _ in range(6)]
+    assert [child.communicate()[1] for child in children] == [b""] * 6
+    journal = Journal.open(tmp_path / "journal.db")
+    assert journal.seq == 6 and journal.verify(whole=True), journal.verify(whole=True)
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("journal.db-")) == ["journal.anchor", "journal.db", "journal.key", "journal.owners"]
+    assert len(list((tmp_path / "journal.owners").iterdir())) == 1
+    journal.close()
+
+
+def test_files_are_private(journal):
+    assert all(path.stat().st_mode & 0o077 == 0 for path in journal.path.parent.iterdir() if path.name.startswith("journal"))
+
+
+def test_closed(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    journal.close()
+    journal.close()
+    for use in (lambda: noted(journal).commit_now(), lambda: journal.records(), lambda: journal.verify(), lambda: journal.approve("a", by="p", session="s")):
+        with pytest.raises(JournalError, match="closed"):
+            use()
+    assert sorted(os.listdir(tmp_path)) == ["journal.anchor", "journal.db", "journal.key", "journal.owners"] and os.listdir(tmp_path / "journal.owners") == []
+
+
+def test_log_does_not_grow(tmp_path):
+    journal = Journal.open(tmp_path / "journal.db")
+    for n in range(600):
+        one_turn(journal, n)
+    assert (tmp_path / "journal.db-wal").stat().st_size < 3_000_000
+    journal.close()
+
+
+def test_errors_are_translated_once():
+    plain = JournalError("said already")
+    assert store_room.explain(plain, "x") is plain
+    assert "failed" in store_room.explain(OSError("odd"), "journal.db").message
