@@ -323,6 +323,7 @@ def test_notebooks_see_neither_the_person_nor_each_other(pair, monkeypatch):
     assert "(None, False, 'nbs')" in pair.nb.read_text()
 
 
+@pytest.mark.slow
 def test_several_at_once_end_in_a_whole_tree(project):
     (project.twin.parent / "02_room.md").write_text(DEMO.replace("default_exp demo", "default_exp room"))
     call = lambda *args: subprocess.run([sys.executable, "tools/nb.py", *args], cwd=project.root, capture_output=True, text=True)

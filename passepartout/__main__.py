@@ -1,0 +1,4 @@
+"""`python -m passepartout` is the command line."""
+from passepartout.cli import main
+
+main()
