@@ -256,6 +256,7 @@ class ApprovalRequired:
     action: Action
     reason: str = ""
     gate: str | None = None
+    resolved: Mapping[str, Any] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
 
 
 Verdict = Allowed | Rejected | ApprovalRequired

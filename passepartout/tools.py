@@ -140,6 +140,7 @@ class Tool:
     effects: Any = None
     timeout: float | None = None           # seconds; None takes the setting tool_timeout_s
     inline: bool = False                   # a plain function that is fast enough to run on the event loop
+    edits: bool = False                    # the body changes nothing: it returns FileEdits, which the actuator carries out
 
     def __post_init__(self):
         object.__setattr__(self, "name", tool_name(self.name))
