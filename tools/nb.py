@@ -556,8 +556,9 @@ def main(*args):
     elif verb == "build":
         main("sync")
         export_all()
-        complain(each(store_outputs, [nb for nb, _ in pairs]))
+        results = each(store_outputs, [nb for nb, _ in notebooks()])
         if (NBS / "index.ipynb").exists(): write(ROOT / "README.md", readme_text())
+        complain(results)
     elif verb in ("check", "outputs"):
         drift = list(check() if verb == "check" else stale())
         for line in drift: print(line)
