@@ -10,7 +10,6 @@ __all__ = ['MAX_ATOM', 'KEYWORD_FIELDS', 'read_plist', 'write_plist']
 # %% ../nbs/02_plist.ipynb #bfe58bc6
 import re, unicodedata
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
@@ -126,13 +125,13 @@ def _refusal(token: str) -> PlistError | None:
 
 # %% ../nbs/02_plist.ipynb #60142755
 MAX_ATOM = 4000
-_PLAIN_KEYWORD = re.compile(r":[^:|\\\x80-\U0010ffff]++")
+_PLAIN_KEYWORD = re.compile(r":[^:|\\]++")
 
 
 def _read_atom(token: str):
     if len(token) > MAX_ATOM:
         raise PlistError(f"This name or number has {len(token):,} characters; {MAX_ATOM:,} are read. Send it as a string.")
-    if _PLAIN_KEYWORD.fullmatch(token):
+    if token.isascii() and _PLAIN_KEYWORD.fullmatch(token):
         return Keyword.exact(token[1:].lower())
     if refusal := _refusal(token):
         raise refusal
@@ -244,6 +243,7 @@ def _float_text(value: float) -> str:
     if value - value != 0.0:
         raise PlistError(f"{text} cannot be printed: a property list has no infinity and no not-a-number. Leave the field out.")
     if abs(value) < (SMALLEST_SINGLE if single else 2.0**-1022):
+        from decimal import Decimal  # needed so rarely that nobody should wait for it
         text = f"{Decimal(value):e}"
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}{'e' if single else 'd'}{int(exponent)}"
