@@ -2,7 +2,6 @@
 import asyncio
 import contextvars
 import gc
-import os
 import timeit
 
 import pytest
