@@ -53,6 +53,15 @@ class Batch(Entries):
             raise self.error
 
 # %% ../nbs/06_journal.ipynb #6b53962a
+def _write_together(journal: "Journal", batches: list[Batch]) -> None:
+    try:
+        journal.write(batches, any([batch.durable for batch in batches]))
+    except Exception as error:
+        _write_each(journal, batches, error)
+    else:
+        for batch in batches:
+            batch.written = True
+
 def _write_each(journal: "Journal", batches: list[Batch], error: Exception) -> None:
     "The group failed with `error`: write its batches one by one, unless that cannot help."
     alone = len(batches) == 1 or isinstance(error, JournalBusy)
@@ -69,11 +78,11 @@ def _write_each(journal: "Journal", batches: list[Batch], error: Exception) -> N
 
 # %% ../nbs/06_journal.ipynb #578b00d8
 def _sort_out(journal: "Journal", batches: list[Batch]) -> None:
-    "After an interrupt: keep those on the waiting list that are not in the chain."
+    "After an interrupt: put those that are not in the chain back on the waiting list."
     for batch in batches:
         row = journal.db.execute("SELECT turn, at, body FROM chain WHERE seq = ?", (batch.first or 0,)).fetchone()
-        batch.written = bool(batch.records) and row == (batch.turn, *batch.records[0][1:3])
-    journal._waiting[:0] = [batch for batch in batches if not batch.written]
+        batch.written = batch.written or row == (batch.turn, *batch.records[0][1:3])
+    journal._waiting[:0] = [batch for batch in batches if not (batch.written or batch.error)]
 
 # %% ../nbs/06_journal.ipynb #8c4c2a34
 def _record(seq, kind, session, turn, at, body) -> dict:
@@ -145,19 +154,15 @@ class Journal(Audit):
 
     def flush(self) -> None:
         "Write all waiting batches now. A failure is kept in its batch's `error`."
-        if not self._waiting:
-            return
-        with self.lock:
+        with self.lock:                                 # another thread may be writing our batch: then wait for it
             batches, self._waiting = self._waiting, []
+            if not batches:
+                return
             try:
-                self.write(batches, any([batch.durable for batch in batches]))
-            except Exception as error:
-                return _write_each(self, batches, error)
+                _write_together(self, batches)
             except BaseException:
                 _sort_out(self, batches)
                 raise
-            for batch in batches:
-                batch.written = True
 
     def _enqueue(self, batch: Batch, durable: bool) -> None:
         if batch.written:
@@ -165,8 +170,9 @@ class Journal(Audit):
         batch.durable, batch.error = durable, None
         if batch.remembered:
             finish(batch)
-        if batch.records and batch not in self._waiting:
-            self._waiting.append(batch)
+        with self.lock:
+            if batch.records and batch not in self._waiting:
+                self._waiting.append(batch)
 
     def approve(self, approval: str, *, by: str, session: str) -> dict:
         "Record, durably, that `by` allowed what was asked. Returns the approval; raises `ApprovalGone`."

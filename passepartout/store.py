@@ -248,13 +248,23 @@ def _mark(store: Writer, seq: int, draft: Draft) -> None:
 
 # %% ../nbs/05c_store.ipynb #e28b253a
 def _verify(store: Writer, whole: bool) -> Verdict:
+    try:
+        return _compare_with_anchor(store, whole)
+    except sqlite3.ProgrammingError as error:
+        raise explain(error, store.path) from error
+    except sqlite3.DatabaseError as error:
+        if hasattr(error, "sqlite_errorname"):
+            return Verdict(False, 0, explain(error, store.path).message, "damaged", 0)
+        return Verdict(False, 0, "A record holds text that was never written there.", "forged", 0)
+
+def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
     anchor = read_anchor(store.path.with_suffix(".anchor"), store.mac) if store.path else Anchor(0, START, True)
     at_anchor = _seal_at(store, anchor.seq) if anchor else None
     rows = lambda after: store.db.execute(f"{_ROWS} WHERE seq > ? ORDER BY seq", (after,))
     if anchor and anchor.genuine and at_anchor == anchor.head and not whole:
         return check(store.mac, rows(anchor.seq), anchor.seq, anchor.head, key=store.key)
     if whole and store.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        return Verdict(False, 0, explain(_damage(), store.path).message, "damaged", 0)
+        return Verdict(False, 0, _TROUBLE["SQLITE_CORRUPT"].format(path=store.path), "damaged", 0)
     first_key = store.db.execute("SELECT value FROM meta WHERE name = 'first_key'").fetchone()
     foreign = first_key is not None and first_key[0] != store.key
     return judge(check(store.mac, rows(0), key=store.key, foreign=foreign), anchor, at_anchor)
@@ -262,11 +272,6 @@ def _verify(store: Writer, whole: bool) -> Verdict:
 def _seal_at(store: Writer, seq: int) -> bytes | None:
     found = store.db.execute("SELECT substr(proof, 1, 32) FROM chain WHERE seq = ?", (seq,)).fetchone()
     return found[0] if found else START if seq == 0 else None
-
-def _damage() -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError("damaged page")
-    error.sqlite_errorname = "SQLITE_CORRUPT"
-    return error
 
 # %% ../nbs/05c_store.ipynb #6c3a0435
 def _begin(store: "Store", lost: str | None) -> None:
@@ -319,14 +324,7 @@ class Store(Writer):
     def verify(self, whole: bool = False) -> Verdict:
         "Check the records since the anchor, or the `whole` chain; says what is wrong rather than raising."
         with self.lock:
-            try:
-                return _verify(self, whole)
-            except sqlite3.ProgrammingError as error:
-                raise explain(error, self.path) from error
-            except sqlite3.DatabaseError as error:
-                if hasattr(error, "sqlite_errorname"):
-                    return Verdict(False, 0, explain(error, self.path).message, "damaged", 0)
-                return Verdict(False, 0, "A record holds text that was never written there.", "forged", 0)
+            return _verify(self, whole)
 
     def anchor(self) -> int:
         "Note the present head, whatever the last check said: this accepts the journal as it stands. Returns the record's number."

@@ -208,13 +208,36 @@ def test_interrupt_in_the_middle(journal, moment, after):
     assert sorted(row["body"]["text"] for row in journal.records()) == ["next", "once"] and journal.verify(whole=True)
 
 
+async def test_interrupt_while_writing_one_by_one(journal):
+    batches = [noted(journal, text=str(n)) for n in range(4)]
+    batches[0].settle("none", "failed")                     # makes the group fail
+    write, calls = journal.write, []
+
+    def interrupted(drafts, durable=True):
+        calls.append(len(drafts))
+        write(drafts, durable)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+    journal.write = interrupted
+    [journal._enqueue(batch, True) for batch in batches]
+    with pytest.raises(KeyboardInterrupt):
+        journal.flush()
+    journal.flush()
+    assert calls == [4, 1, 1, 2] and [row["body"]["text"] for row in journal.records()] == ["1", "2", "3"]
+    assert [bool(batch.error) for batch in batches] == [True, False, False, False]
+
+
 def test_threads(journal):
-    def work(n):
-        for step in range(25):
-            noted(journal, turn=f"{n}").commit_now(durable=False)
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    batches = [[noted(journal, turn=f"{n}") for _ in range(50)] for n in range(4)]
+    seen = []
+
+    def work(mine):
+        for batch in mine:
+            batch.commit_now(durable=False)
+            seen.append(batch.written)
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in batches]
     [thread.start() for thread in threads], [thread.join() for thread in threads]
-    assert journal.seq == 100 and journal.verify(whole=True)
+    assert journal.seq == 200 and seen == [True] * 200 and journal.verify(whole=True)
 
 
 def test_before_images(journal):
