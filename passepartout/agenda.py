@@ -10,7 +10,7 @@ __all__ = ['LONGEST', 'ORDER', 'DATES', 'MONTHS', 'Item', 'live_dates', 'event_d
 
 # %% ../nbs/08b_agenda.ipynb #228ae897
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from typing import Iterable, Iterator, Sequence
 
@@ -44,8 +44,9 @@ class Item:
 
     def as_dict(self) -> dict:
         "The item in plain values, for programs."
-        return asdict(self) | {"day": self.day.isoformat(), "due": self.due.isoformat(),
-                               "at": self.at and f"{self.at:%H:%M}", "until": self.until and f"{self.until:%H:%M}"}
+        return {name: getattr(self, name) for name in self.__slots__} | {
+            "day": self.day.isoformat(), "due": self.due.isoformat(),
+            "at": self.at and self.at.isoformat("minutes"), "until": self.until and self.until.isoformat("minutes")}
 
 # %% ../nbs/08b_agenda.ipynb #ee32dd1d
 def live_dates(outline: Outline) -> list[tuple[Stamp, Node]]:
@@ -71,7 +72,8 @@ def task_days(stamp: Stamp, start: date, end: date, today: date, warn: int = 14)
     overdue = stamp.day < today
     if covered and overdue: yield today, (stamp.day - today).days
     for day in occurrences(stamp, start, end):
-        if not (covered and overdue and day <= today): yield day, 0
+        if covered and overdue and day <= today or stamp.day < day < today: continue
+        yield day, 0
     if covered and not overdue and stamp.kind == "deadline":
         ahead = warn if stamp.warn is None else stamp.warn
         horizon = date.fromordinal(min(today.toordinal() + ahead, date.max.toordinal()))

@@ -158,26 +158,26 @@ class Builder:
         return tuple(self.nodes)
 
 # %% ../nbs/08_org.ipynb #e0d4af36
-TAGS = re.compile(r":(?:[\w@#%]+:)+")
-PRIORITY = re.compile(r"\[#([A-Z]|\d{1,2})\][ \t]*")
+TAGS = re.compile(r":[\w@#%:]+:")
+PRIORITY = re.compile(r"\[#([A-Z]|\d{1,2})\] *")
 WORD = re.compile(r"[^ \t]*")
 
 # %% ../nbs/08_org.ipynb #a49eeacc
 def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
     "Facts from a heading line without its stars and line break; `states` says which words are keywords, and whether done."
-    rest = rest.strip(" \t")
+    rest = rest.rstrip(" \t").lstrip(" ")
     facts, word = {}, WORD.match(rest)[0]
     if word in states:
         facts.update(keyword=word, done=states[word])
-        rest = rest[len(word):].lstrip(" \t")
+        rest = rest[len(word):].lstrip(" ")
     if rest[:2] == "[#" and (found := PRIORITY.match(rest)):
         facts["priority"], rest = found[1], rest[found.end():]
     if rest[:7] == "COMMENT" and rest[7:8] in ("", " ", "\t"):
         facts["hidden"], rest = "commented", rest[7:].lstrip(" \t")
     if rest[-1:] == ":" and TAGS.fullmatch(last := rest[max(rest.rfind(" "), rest.rfind("\t")) + 1:]):
-        facts["tags"], rest = tuple(last.strip(":").split(":")), rest[:-len(last)].rstrip(" \t")
+        facts["tags"], rest = tuple(tag for tag in last.split(":") if tag), rest[:-len(last)].rstrip(" \t")
         if "ARCHIVE" in facts["tags"]: facts.setdefault("hidden", "archived")
-    facts["title"] = rest
+    facts["title"] = rest.strip(" \t")
     return facts
 
 # %% ../nbs/08_org.ipynb #f63fddfc

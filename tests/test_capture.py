@@ -1,0 +1,75 @@
+"""Whatever a file holds and whatever is captured, the file only grows, and by one entry that is found again."""
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.capture import CaptureError, append_headline
+from passepartout.conditions import PassepartoutError
+from passepartout.notes import decode, parse_note
+from passepartout.org import print_outline
+from passepartout.timestamps import stamps
+from test_org import texts
+
+titles = st.one_of(st.text(max_size=30), texts)
+days = st.none() | st.dates(date(1900, 1, 1), date(2200, 1, 1)) | st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(lambda d: d.replace(second=0, microsecond=0))
+files = st.sampled_from(["inbox.org", "list.md"])
+encodings = st.sampled_from(["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"])
+
+
+def written(text, encoding):
+    bom = "\ufeff" if encoding.startswith("utf-16") else ""
+    return (bom + text).encode(encoding, "replace")
+
+
+@settings(max_examples=250, deadline=None)
+@given(texts, encodings, titles, files, st.sampled_from(["task", "note"]), days, days, texts)
+def test_a_capture_only_adds(text, encoding, title, file, kind, scheduled, deadline, body):
+    data = written(text, encoding)
+    try: after = append_headline(data, title, file=file, kind=kind, scheduled=scheduled, deadline=deadline, body=body)
+    except CaptureError as refusal:
+        assert refusal.message.endswith((".", "it.")) and "\n" not in refusal.message
+        return
+    assert after.startswith(data) and len(after) > len(data)
+    before, now = decode(data), decode(after)
+    assert (now.encoding, now.bom) == (before.encoding, before.bom) or before.text == ""
+    old, new = parse_note(before.text, file), parse_note(now.text, file)
+    facts = lambda nodes: [(n.start, n.line, n.level, n.keyword, n.priority, n.title, n.hidden) for n in nodes]
+    assert facts(new.nodes[:len(old.nodes)]) == facts(old.nodes)
+    entry = new.nodes[len(old.nodes)]
+    assert new.text[:entry.start].startswith(old.text) and new.text[len(old.text):entry.start].strip() == ""
+    if file.endswith(".org"): assert len(new.nodes) == len(old.nodes) + 1 and entry.level == 1
+    if kind == "task": assert entry.open
+    for word, day in (("scheduled", scheduled), ("deadline", deadline)):
+        if day: assert (day if type(day) is date else day.date()) in [s.day for s in stamps(new) if s.node == entry.index and s.kind == word]
+    assert print_outline(new) == now.text
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.text(st.characters(whitelist_categories=("L", "N")), min_size=1, max_size=10), st.sampled_from(["task", "note"]), texts), max_size=6), files)
+def test_captures_pile_up(entries, file):
+    data, count = b"", 1
+    for title, kind, body in entries:
+        try: data = append_headline(data, title, file=file, kind=kind, body=body)
+        except CaptureError: continue
+        outline = parse_note(decode(data).text, file)
+        assert len(outline.nodes) > count and title in [n.title for n in outline.nodes[count:count + 1]]
+        count = len(outline.nodes)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_decoded_exactly_or_refused(data):
+    try: seen = decode(data)
+    except PassepartoutError as reason:
+        assert reason.message
+        return
+    assert seen.bom + seen.encode(seen.text) == data
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["", "x", "\n", "\n\n \n"])
+def test_line_endings_are_the_files_own(ending, last):
+    data = f"* a\n{last}".replace("\n", ending).encode()
+    added = append_headline(data, "b", kind="task", deadline=date(2026, 11, 20), body="one\ntwo")[len(data):].decode()
+    assert added.count("\n") == added.count(ending) and added.endswith(ending)

@@ -1,0 +1,160 @@
+"""Agenda, search, folders and the tools, over generated notes."""
+import os
+import time
+from datetime import date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.agenda import agenda, render_agenda
+from passepartout.messages import freeze
+from passepartout.notes import NoteCache, read_notes
+from passepartout.notetools import note_tools
+from passepartout.org import parse_org
+from passepartout.resources import Root, resolve
+from passepartout.search import find, fold, read_query
+from passepartout.tools import ToolContext
+from test_org import PIECES, texts
+
+TODAY = date(2026, 11, 19)
+near = st.integers(-400, 400).map(lambda n: TODAY + timedelta(n))
+repeats = st.sampled_from(["", " +1d", " ++1w", " .+2w", " +1m", " +1y", " +36h", " -3d", " +2w -1m", " 10:00", " 10:00-11:00 +1w"])
+tasks = st.lists(st.tuples(st.sampled_from(["", "TODO ", "DONE ", "COMMENT "]), st.sampled_from(["SCHEDULED: ", "DEADLINE: ", ""]), near, repeats), max_size=12)
+
+
+def org(tasks): return "".join(f"* {word}t{i}\n{plan}<{day} Xyz{repeat}>\n" for i, (word, plan, day, repeat) in enumerate(tasks))
+
+
+@settings(max_examples=200, deadline=None)
+@given(tasks, near, st.integers(0, 60))
+def test_agenda_says_everything_once(tasks, start, length):
+    end = start + timedelta(length)
+    outline = parse_org(org(tasks), "a.org")
+    items = agenda([outline], start, end, TODAY)
+    assert all(start <= item.day <= end for item in items)
+    assert len({(i.line, i.kind, i.due, i.day) for i in items}) == len(items)
+    assert len({(i.line, i.kind, i.due) for i in items if i.kind != "event"}) == len([i for i in items if i.kind != "event"])
+    for item in items:
+        word, plan, day, repeat = tasks[(item.line - 1) // 2]
+        assert not word.startswith(("DONE", "COMMENT"))
+        if item.days < 0: assert item.day == TODAY and item.due == day
+        if item.days > 0: assert item.day == TODAY and item.kind == "deadline" and item.due > end
+    for i, (word, plan, day, repeat) in enumerate(tasks):
+        live = not word.startswith(("DONE", "COMMENT"))
+        mine = [item for item in items if item.line == 2 * i + 1]
+        if live and start <= day <= end and day >= TODAY: assert any(item.due == day for item in mine)
+        if live and plan and day < TODAY and start <= TODAY <= end: assert any(item.days == (day - TODAY).days and item.day == TODAY for item in mine)
+    assert render_agenda(items, start, end, TODAY).count("a.org:") == len(items) or len(items) > 200
+
+
+@settings(max_examples=100, deadline=None)
+@given(tasks, near, st.integers(1, 30), st.integers(1, 30))
+def test_future_ranges_add_up(tasks, start, first, second):
+    start = max(start, TODAY + timedelta(1))
+    outline = parse_org(org(tasks), "a.org")
+    middle, end = start + timedelta(first), start + timedelta(first + second)
+    key = lambda items: [(i.day, i.line, i.kind) for i in items]
+    whole = agenda([outline], start, end, TODAY)
+    parts = agenda([outline], start, middle - timedelta(1), TODAY) + agenda([outline], middle, end, TODAY)
+    assert key(whole) == key(parts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, st.text(max_size=40))
+def test_search_never_raises_and_explains_itself(text, query):
+    found = find([parse_org(text, "a.org")], query)
+    assert bool(found.why) == (found.total == 0) and len(found.hits) == min(found.total, 8)
+    for hit in found.hits:
+        assert text.count("\n") + 1 >= hit.at >= hit.line and len(hit.snippet) <= 162
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.characters(whitelist_categories=("Lu", "Ll", "Lo", "Nd")), min_size=1, max_size=12))
+def test_a_word_is_found_in_any_case(word):
+    if not fold(word).strip(): return
+    outline = parse_org(f"* something\nelse\n* x\nbefore {word} after\n", "a.org")
+    for form in (word, word.upper(), word.lower(), f'"{word}"'):
+        if fold(form) == fold(word): assert find([outline], form).hits, form
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60))
+def test_folding_twice_is_folding_once(text):
+    assert fold(fold(text)) == fold(text)
+    assert all(term.needle in fold(text) for term in read_query(text) if '"' not in text and not any(q in text for q in "“”„«»"))
+
+
+@pytest.fixture
+def place(tmp_path):
+    for i in range(40):
+        folder = tmp_path / f"f{i % 5}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"n{i}.org").write_text("".join(f"* TODO task {i} {j} roof\nSCHEDULED: <2026-11-{j % 28 + 1:02} Mon>\nsome words about offers and number {i * j}\n" for j in range(12)))
+    old = time.time() - 3600
+    for path in tmp_path.rglob("*.org"): os.utime(path, (old, old))
+    return tmp_path
+
+
+def context(root, **paths):
+    return ToolContext({name: resolve([root], text, access) for name, (text, access) in paths.items()}, now=datetime(2026, 11, 19, 9), today=TODAY)
+
+
+def test_forty_notes_are_answered_in_five_milliseconds_when_warm(place):
+    tools, root = {t.name: t for t in note_tools()}, Root(place)
+    calls = {"org-find": {"query": "roof offers 12"}, "org-agenda": {"start": "2026-11-16", "end": "2026-11-22"}}
+    for name, args in calls.items():
+        args = tools[name].arguments(freeze(args))
+        with resolve([root], ".", "tree") as folder:
+            given = ToolContext({"folder": folder}, now=datetime(2026, 11, 19, 9), today=TODAY)
+            times = []
+            for _ in range(12):
+                began = time.process_time()
+                tools[name].body(**args, context=given)
+                times.append(time.process_time() - began)
+        assert min(times[1:]) < 0.005, f"{name}: {min(times[1:]) * 1000:.1f} ms"
+
+
+def test_accidents_of_folders_are_reported(tmp_path):
+    (tmp_path / "good.org").write_text("* fern\n")
+    (tmp_path / "nul.org").write_bytes(b"* fern\0")
+    (tmp_path / "half.md").write_bytes("# fern\n".encode("utf-16")[:-1])
+    (tmp_path / "big.md").write_bytes(b"x" * 5_000_001)
+    (tmp_path / "latin.org").write_bytes("* fern für\n".encode("latin-1"))
+    (tmp_path / "loop.org").symlink_to("loop.org")
+    (tmp_path / "gone.org").symlink_to("nowhere.org")
+    (tmp_path / ".hidden.org").write_text("* fern\n")
+    os.mkfifo(tmp_path / "pipe.org")
+    with resolve([Root(tmp_path)], ".", "tree") as folder: notes = read_notes(folder)
+    assert [o.file for o in notes.outlines] == ["good.org", "latin.org"]
+    assert {r.file for r in notes.skipped} == {"nul.org", "half.md", "big.md", "loop.org", "gone.org", "pipe.org"}
+    assert [r.file for r in notes.flagged] == ["latin.org"]
+    assert all(name in notes.report(most=9) for name in ("nul.org", "half.md", "big.md", "latin.org"))
+
+
+def test_many_files_are_cut_with_a_word_about_it(place):
+    with resolve([Root(place)], ".", "tree") as folder: notes = read_notes(folder, most_files=10)
+    assert len(notes.outlines) == 10 and "Only the first 10 files" in notes.report()
+
+
+def test_the_cache_sees_every_kind_of_change(tmp_path):
+    cache, root, note = NoteCache(settle_ns=0), Root(tmp_path), tmp_path / "a.org"
+    def titles():
+        with resolve([root], ".", "tree") as folder: return [(o.file, o.nodes[1].title) for o in read_notes(folder, cache).outlines]
+    note.write_text("* one\n"); assert titles() == [("a.org", "one")]
+    note.write_text("* three\n"); assert titles() == [("a.org", "three")]
+    os.rename(note, tmp_path / "b.org"); assert titles() == [("b.org", "three")]
+    (tmp_path / "c.org").write_text("* four\n"); os.replace(tmp_path / "c.org", tmp_path / "b.org"); assert titles() == [("b.org", "four")]
+    os.link(tmp_path / "b.org", tmp_path / "a.org"); assert titles() == [("a.org", "four"), ("b.org", "four")]
+    os.unlink(tmp_path / "a.org"); assert titles() == [("b.org", "four")]
+
+
+def test_long_things_are_cut_and_say_so(tmp_path):
+    tools, root = {t.name: t for t in note_tools()}, Root(tmp_path)
+    (tmp_path / "long.org").write_text("* a\n" + "x" * 1_000_000 + "\n" + "y" * 1500 + "\n" + ("z" * 1500 + "\n") * 100)
+    args = tools["read-file"].arguments(freeze({"path": "long.org"}))
+    result = tools["read-file"].body(**args, context=context(root, path=("long.org", "read")))
+    assert len(result.content) < 65_000 and "more characters in this line" in result.content and "read on with start" in result.content
+    (tmp_path / "many.org").write_text("".join(f"* t{i} <2026-11-20 Fri +1d>\n" for i in range(50)))
+    args = tools["org-agenda"].arguments(freeze({"start": "2026-11-20", "end": "2027-11-20"}))
+    result = tools["org-agenda"].body(**args, context=context(root, folder=(".", "tree")))
+    assert "Ask for fewer days" in result.content and len(result.content) < 65_000

@@ -1,0 +1,132 @@
+"""Laws of the outline that hold for any text, sensible or not."""
+import random
+import time
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.markdown import parse_markdown
+from passepartout.org import parse_org, print_outline
+from passepartout.timestamps import broken_stamps, occurrences, stamps
+from datetime import date
+
+PIECES = ["* ", "** ", "***** ", "*", "TODO ", "DONE ", "COMMENT ", "[#A] ", " :a:b:", ":ARCHIVE:", "\n", "\r\n", "\r", "\n\n", " ", "\t", "  ", ":PROPERTIES:\n", ":ID: x\n", ":END:\n",
+          "SCHEDULED: ", "DEADLINE: ", "CLOSED: ", "<2026-11-20 Fri>", "[2026-11-20 Fri 10:00]", "<2026-02-30 Mon>", "--", "<2026-11-20 Fri 09:00-10:00 .+1w -3d>", "#+TODO: A | B\n",
+          "#+TITLE: t\n", "#+FILETAGS: :f:\n", "#+begin_src\n", "#+end_src\n", "# ", "## ", "###### ", "#tag ", "- [ ] ", "- [x] ", "\t- [-] ", "1. [/] ", "```\n", "~~~\n", "`", "---\n", "tags: [a, b]\n",
+          "due: 2026-11-20 ", "📅 2026-11-20 ", "⏳ 2026-13-01 ", "@2026-11-20 ", "🔁 every 2 weeks ", "é", "漢字", "\x00", "\ufeff", "\u2028", "\x0b", "\x0c", "word "]
+texts = st.one_of(st.text(max_size=200), st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=40).map("".join))
+parsers = st.sampled_from([parse_org, parse_markdown])
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, parsers)
+def test_printing_what_was_parsed_is_the_text(text, parse):
+    assert print_outline(parse(text, "a.org")) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, parsers)
+def test_spans_nest_and_lines_count(text, parse):
+    outline = parse(text, "a.org")
+    root = outline.nodes[0]
+    assert (root.start, root.end, root.parent, root.after) == (0, len(text), -1, len(outline.nodes))
+    for i, node in enumerate(outline.nodes):
+        assert node.index == i and i < node.after <= len(outline.nodes)
+        assert node.start <= node.body_start <= node.end
+        assert node.line == text.count("\n", 0, node.start) + 1
+        if i:
+            above = outline.nodes[node.parent]
+            assert node.parent < i < above.after and above.start <= node.start and node.end <= above.end and node.after <= above.after
+            assert above.level < node.level and (node.start == 0 or text[node.start - 1] == "\n")
+            assert "\n" not in node.title
+        children = list(outline.children(node))
+        assert all(a.end <= b.start for a, b in zip(children, children[1:]))
+    assert len({n.start for n in outline.nodes[1:]}) == len(outline.nodes) - 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, parsers)
+def test_dates_stand_where_they_say(text, parse):
+    outline = parse(text, "a.org")
+    found = stamps(outline)
+    assert [s.start for s in found] == sorted(s.start for s in found)
+    for s in found:
+        node = outline.nodes[s.node]
+        assert node.start <= s.start < s.end <= node.end
+        assert s.line == text.count("\n", 0, s.start) + 1
+        assert s.day.isoformat() in text[s.start:s.end]
+        assert not any(child.start <= s.start < child.end for child in outline.children(node))
+    for line, date_text in broken_stamps(outline): assert date_text in text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dates(date(1900, 1, 1), date(2200, 1, 1)), st.sampled_from("hdwmy"), st.integers(1, 400), st.dates(date(1900, 1, 1), date(2200, 1, 1)), st.integers(0, 800))
+def test_occurrences_do_not_depend_on_where_one_begins_to_look(day, unit, count, first, length):
+    stamp = stamps(parse_org(f"<{day.isoformat()} Mon 10:00 +{count}{unit}>"))[0]
+    last = date.fromordinal(first.toordinal() + length)
+    whole = list(occurrences(stamp, day, last)) if last >= day and (last - day).days < 3000 else None
+    part = list(occurrences(stamp, first, last))
+    assert part == sorted(set(part)) and all(first <= d <= last and d >= day for d in part)
+    if whole is not None: assert part == [d for d in whole if d >= first]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 9), st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=("Cs",)), max_size=12)), max_size=12))
+def test_headings_are_found_whatever_their_levels(heads):
+    text = "".join(f"{'*' * level} x{title}\nbody\n" for level, title in heads)
+    outline = parse_org(text)
+    assert [n.level for n in outline.nodes[1:]] == [level for level, _ in heads]
+    for node in outline.nodes[1:]:
+        before = [n for n in outline.nodes[1:node.index] if n.level < node.level]
+        assert node.parent == (before[-1].index if before and all(n.level >= node.level for n in outline.nodes[before[-1].index + 1:node.index]) else 0)
+
+
+def test_unusual_input_is_read():
+    for text in ("*\ta\n", "*a\n", " * a\n", "**bold** start\n"): assert len(parse_org(text).nodes) == 1
+    assert parse_org("* TODO\n").nodes[1].keyword == "TODO"
+    assert parse_org("* [#A]  \n").nodes[1].priority == "A"
+    assert parse_org("* :a:\n").nodes[1].tags == ("a",)
+    assert parse_org("* a:b:\n").nodes[1].tags == ()
+    assert parse_org("* COMMENTED\n").nodes[1].hidden == ""
+    deep = parse_org("********** a\n* b\n")
+    assert [n.parent for n in deep.nodes] == [-1, 0, 0]
+    assert parse_org("* a\n\nSCHEDULED: <2026-11-20 Fri>\n").nodes[1].planning is None
+    assert parse_org("* a\nSCHEDULED: <2026-11-20 Fri>\n:PROPERTIES:\n:A: 1\n:END:\n").nodes[1].properties == {"A": "1"}
+    assert parse_org("* a\n:PROPERTIES:\nbroken\n:END:\n").nodes[1].properties == {}
+    assert parse_org(":PROPERTIES:\n:ID: 7\n:END:\n#+title: T\n").nodes[0].properties == {"ID": "7"}
+
+
+HOSTILE = {
+    "stars": "* a\n" * 60_000, "blanks": "* " + " " * 400_000 + "x :y:", "blocks": "#+begin_src\n" * 30_000, "settings": "#+todo: a " * 30_000,
+    "keywords": "#+TODO: " + "A " * 3_000 + "\n" + "* B\n" * 10_000, "tags": "#+FILETAGS: " + "".join(f":t{i}" for i in range(10_000)) + ":\n" + "* a :x:\n" * 20_000,
+    "drawer": "* a\n:PROPERTIES:\n" + ":a: b\n" * 50_000, "dates": "* a\n" + "<2026-11-20 Fri>--" * 20_000, "planning": "* a\nSCHEDULED: " + "<2026-11-20 Fri> " * 20_000,
+    "fences": "```\n" * 60_000, "ticks": "`" * 300_000 + "#a", "hashes": "#" * 300_000, "tasks": "- [ ] a #b\n" * 30_000, "marks": "- [ ] " + "🔁 every " * 30_000,
+    "deep tasks": "".join(" " * i + "- [ ] a\n" for i in range(700)), "front": "---\n" + "a: b\n" * 50_000, "links": "* " + "[[" * 100_000, "line": "x" * 5_000_000}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("parse", [parse_org, parse_markdown])
+def test_time_stays_in_proportion_to_the_text(name, parse):
+    began = time.perf_counter()
+    outline = parse(HOSTILE[name], "x.org")
+    stamps(outline)
+    [outline.path(n) for n in outline.nodes[:1000]]
+    assert time.perf_counter() - began < 2.5
+
+
+@pytest.mark.slow
+def test_a_megabyte_of_org_is_read_in_150_ms():
+    rng = random.Random(1)
+    words = "roof offers water the plants Lisbon subsidy Judith tile gauge river Döben call Nele ferry morning bread".split()
+    line = lambda n: " ".join(rng.choices(words, k=n)) + "\n"
+    text = ""
+    while len(text) < 1_000_000:
+        text += "".join(f"{'*' * rng.randint(1, 4)} {rng.choice(['', 'TODO ', 'DONE '])}{line(5)}SCHEDULED: <2026-11-20 Fri>\n:PROPERTIES:\n:ID: {rng.random()}\n:END:\n{line(14)}{line(14)}" for _ in range(200))
+    best = min(timed(lambda: parse_org(text)) for _ in range(5))
+    assert best < 0.150, f"{best * 1000:.0f} ms"
+
+
+def timed(do):
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
