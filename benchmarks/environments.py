@@ -48,9 +48,10 @@ def run(command, **options) -> subprocess.CompletedProcess:
 
 
 def last_line(process: subprocess.CompletedProcess) -> str:
-    lines = [line for line in (process.stderr + "\n" + process.stdout).splitlines() if line.strip()]
-    errors = [line for line in lines if "ERROR" in line or "error" in line.lower()]
-    return (errors or lines or ["no output"])[-1].strip()[:200]
+    "What a process that failed says about it."
+    lines = [line.strip() for line in (process.stderr + "\n" + process.stdout).splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["no output"])[-1][:200]
 
 
 def make(directory: Path) -> Path:

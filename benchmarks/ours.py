@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import statistics
+import textwrap
 import time
 from contextvars import ContextVar
 from pathlib import Path
@@ -145,13 +146,14 @@ def memory_build(objects):
 def memory_measure(objects, repeat=501):
     """A snapshot after every single change, then a rollback after every single change; only these are timed."""
     memory, clock = stores[objects], time.perf_counter_ns
-    numbers = itertools.cycle(range(0, objects // 100, max(1, objects // 100 // 97)))
+    changes = itertools.count()
     taken, back = [], []
     for out, function in ((taken, memory.snapshot), (back, memory.rollback)):
         memory.snapshot()
         for _ in range(repeat):
-            i = next(numbers)
-            memory.ingest({"type": "heading", "properties": {"ID": f"n{i}-new", "TITLE": "new"}, "contents": []}, parent_id=f"n{i}")
+            change = next(changes)
+            i = change * 7919 % (objects // 100)
+            memory.ingest({"type": "heading", "properties": {"ID": f"n{i}-1", "TITLE": f"change {change}"}, "contents": []}, parent_id=f"n{i}")
             start = clock()
             function()
             out.append(clock() - start)
@@ -207,7 +209,7 @@ def parentheses(depth=100_000):
         read_plist("(" * depth)
         what = "accepted"
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"[:100]
+        what = textwrap.shorten(f"{type(error).__name__}: {error}", 70, placeholder=" …")
     return dict(us=(time.perf_counter() - start) * 1e6, what=what)
 
 

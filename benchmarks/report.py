@@ -24,7 +24,7 @@ def least(*pairs):
 def number(x):
     if x is None:
         return "–"
-    return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}" if x >= 0.1 else f"{x:.3f}"
+    return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}" if abs(x) >= 0.1 else f"{x:.3f}"
 
 
 # ---- targets -----------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def judged(results, wanted):
     over("version", "bare", "passepartout --version, over a bare interpreter", 60)
     over("boot", "pydantic", "boot on an empty memex, over importing pydantic with one model", 120)
     ratio("reader", "a 300-byte message, how many times as fast as sexpdata (µs)", get(OURS, "reader"), get("sexpdata", "reader"), 3, "≥")
-    ratio("reader", "1 MB against 10 KB (µs per byte)", get(OURS, "reader_sized 1000000", "us_per_kb"), get(OURS, "reader_sized 10000", "us_per_kb"), SAME)
+    ratio("reader", "linear: 1 MB against 10 KB (µs per KB)", get(OURS, "reader_sized 1000000", "us_per_kb"), get(OURS, "reader_sized 10000", "us_per_kb"), SAME)
     bad = get(OURS, "parentheses")
     bad = bad and (bad[0] / 1000, bad[1] / 1000)
     add("reader", "a clean error for 100,000 open parentheses (ms)", bad, None, bad, 50, "≤", "ms")
@@ -119,7 +119,7 @@ def rows(section, results):
                  (("memory", "snapshot", "snapshot_us"), ("memory", "rollback", "rollback_us"), ("dict", "dict.copy", "copy_us"), ("dict", "copy.deepcopy", "deepcopy_us"))]
         known += [(f"memory_build {n}", f"build {n:,} objects", "seconds", "s") for n in sizes]
     if section == "reader":
-        known += [(f"reader_sized {n}", f"read {n // 1000:,} KB, for each KB", "us_per_kb", "ms") for n in (1000, 10_000, 100_000, 1_000_000)]
+        known += [(f"reader_sized {n}", f"read {n // 1000:,} KB, for each KB", "us_per_kb", "µs") for n in (1000, 10_000, 100_000, 1_000_000)]
     for measure, what, field, unit in known:
         for who in ORDER:
             if value(results, who, measure, field) is not None:

@@ -232,15 +232,13 @@ def snapshot_section(run, wanted):
     sizes = (1000, 100_000) if run.options.quick else (1000, 1_000_000)
     if not run.usable(OURS):
         return
-    for _ in range(run.rounds(3, 2)):
-        with Worker(run, OURS) as worker:
-            built = [worker.ask("memory_build", objects=size) for size in sizes]
-            for size, result in zip(sizes, built):
-                run.add(OURS, f"memory_build {size}", result)
-            if not any("error" in result for result in built):
-                for _ in range(3):
-                    for size in sizes:
-                        run.add(OURS, f"memory {size}", worker.ask("memory", objects=size))
+    with Worker(run, OURS) as worker:
+        for size in sizes:
+            run.add(OURS, f"memory_build {size}", worker.ask("memory_build", objects=size))
+        if (OURS, f"memory_build {sizes[-1]}") not in run.errors:
+            for _ in range(run.rounds(7, 3)):
+                for size in sizes:
+                    run.add(OURS, f"memory {size}", worker.ask("memory", objects=size))
     with Worker(run, OURS) as worker:
         for size in sizes:
             run.add("a plain dict", f"dict {size}", worker.ask("dict", objects=size))

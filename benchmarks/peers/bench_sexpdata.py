@@ -1,4 +1,5 @@
 """sexpdata: reading one message, and what it makes of 100,000 open parentheses."""
+import textwrap
 import time
 
 from scenario import MESSAGE_PLIST, serve, time_call
@@ -16,7 +17,7 @@ def parentheses(depth=100_000):
         sexpdata.loads("(" * depth)
         what = "accepted"
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"[:100]
+        what = textwrap.shorten(f"{type(error).__name__}: {error}", 70, placeholder=" …")
     return dict(us=(time.perf_counter() - start) * 1e6, what=what)
 
 
