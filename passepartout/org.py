@@ -96,21 +96,19 @@ class Outline:
         if node.after == node.index + 1: return self.text[node.body_start:node.end]
         return "".join([self.text[a:b] for a, b in self.pieces(node, node.body_start)])
 
+    def lineage(self, node: Node) -> list[Node]:
+        "The nodes from the file down to `node`."
+        found = [node]
+        while found[-1].parent >= 0: found.append(self.nodes[found[-1].parent])
+        return found[::-1]
+
     def path(self, node: Node) -> tuple[str, ...]:
         "Titles from the outermost heading down to `node`; empty for the file itself."
-        titles = []
-        while node.parent >= 0:
-            titles.append(plain_text(node.title))
-            node = self.nodes[node.parent]
-        return tuple(reversed(titles))
+        return tuple([plain_text(n.title) for n in self.lineage(node)[1:]])
 
     def tags(self, node: Node) -> tuple[str, ...]:
         "Tags of `node` with those that file and parents hand down, outermost first."
-        found = [node.tags]
-        while node.parent >= 0:
-            node = self.nodes[node.parent]
-            if node.tags: found.append(node.tags)
-        return tuple(dict.fromkeys(tag for tags in reversed(found) for tag in tags))
+        return tuple(dict.fromkeys([tag for n in self.lineage(node) for tag in n.tags]))
 
     def line_of(self, offset: int, node: Node | None = None) -> int:
         "Line number of a character; faster when a node before it is known."
