@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from .conditions import ProtocolError
 from .messages import TYPES, Message, Signal
-from .plist import Keyword, Plist, key_name, read_plist, write_plist
+from .plist import Plist, key_name, read_plist, write_plist
 
 # %% ../nbs/05_protocol.ipynb #cfcd018c
 MAX_CHARS = 1_048_576
