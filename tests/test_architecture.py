@@ -34,8 +34,9 @@ ROOMS = """
     agent
     doctor
     daemon
-    cli
+    render chat demo commands cli
     tui
+    __main__
 """.split()
 
 TABLE = """conditions plist messages settings protocol journal memory org context skills tools verify plan backends

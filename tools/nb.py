@@ -334,7 +334,7 @@ def orphans():
     from nbdev.processors import _default_exp
     from fastcore.nbio import read_nb
     made = {LIB / (name.replace(".", "/") + ".py") for nb, _ in notebooks() if nb.exists() and (name := _default_exp(read_nb(nb)))}
-    return [p for p in sorted(LIB.rglob("*.py")) if p.name not in ("__init__.py", "_modidx.py") and p not in made
+    return [p for p in sorted(LIB.rglob("*.py")) if p.name not in ("__init__.py", "__main__.py", "_modidx.py") and p not in made
             and "sample" not in p.relative_to(LIB).parts]
 
 
