@@ -22,12 +22,12 @@ from typing import Any, Awaitable, Callable, Iterator
 
 from .conditions import GateError, PassepartoutError
 from .edits import EditFailed, FileEdit, apply_edit
-from .limits import in_thread
+from .limits import in_thread, within
 from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
-                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze)
+                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, freeze_mapping)
 from .plist import Keyword
 from .tools import Tool, ToolContext, ToolError, ToolResult
-from .verify import Clearance, Cleared, brief, clear, is_answer, judge, note_judgement
+from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
 # %% ../nbs/17_act.ipynb #b9caef13
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ActuatorRegistry:
         self._actuators[Keyword(str(name))] = Actuator(Keyword(str(name)), fn, core)
 
     def unregister(self, name: str) -> None: self._actuators.pop(Keyword(str(name)), None)
-    def __contains__(self, name): return name is not None and Keyword(str(name)) in self._actuators
+    def __contains__(self, name): return name in self._actuators or (isinstance(name, str) and Keyword(name) in self._actuators)
     def __iter__(self) -> Iterator[str]: return iter(tuple(self._actuators))
     def __len__(self): return len(self._actuators)
     def __getitem__(self, name): return self.get(name) or self._missing(name)
@@ -60,7 +60,7 @@ class ActuatorRegistry:
     def cleared(self, name: str, cleared: Cleared) -> Actuator:
         "The actuator itself, for an action in dispatch; `GateError` otherwise."
         if not getattr(cleared, "in_dispatch", False): raise GateError("An actuator runs only with a clearance from the gate chain.", gate_name="verify")
-        return self._actuators[Keyword(str(name))]
+        return self._actuators.get(name) or self._actuators[Keyword(str(name))]
 
 # %% ../nbs/17_act.ipynb #bf52c6a5
 def refuse_uncleared(name: str) -> Callable:
@@ -86,7 +86,7 @@ async def dispatch_action(agent, clearance: Clearance, signal: Any) -> Any:
     signal = Signal.of(signal)
     cleared = agent.clearances.redeem(clearance, agent, signal)
     try:
-        if signal.sensor == HEARTBEAT: return None
+        if signal.sensor is HEARTBEAT: return None
         return await run_cleared(agent, cleared, signal)
     finally: cleared.close()
 
@@ -166,10 +166,9 @@ async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     args = cleared.action.payload["args"]
     extra = {"context": agent.tool_context(tool, cleared, signal)} if wants_context else {}
     positional, named = ((), {**args, **extra}) if by_name else ((args,), extra)
-    async with asyncio.timeout(time_allowed(agent, tool)):
-        if inspect.iscoroutinefunction(tool.body): return await tool.body(*positional, **named)
-        result = tool.body(*positional, **named) if tool.inline else await in_thread(tool.body, *positional, **named)
-        return await result if inspect.isawaitable(result) else result
+    if tool.inline: return tool.body(*positional, **named)
+    running = tool.body(*positional, **named) if tool.is_async else in_thread(tool.body, *positional, **named)
+    return await within(time_allowed(agent, tool), running)
 
 # %% ../nbs/17_act.ipynb #498575f9
 async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) -> Any:
@@ -208,7 +207,7 @@ def tool_error(signal: Signal, tool: str, message: str) -> Signal:
 
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
     "A signal that follows from `signal`: same channel, one level deeper."
-    return Signal(type=type, payload=payload, meta=signal.meta, depth=signal.depth + 1, foveal_focus=signal.foveal_focus, label=label or signal.label)
+    return Signal.build(type=type, payload=freeze_mapping(payload), meta=signal.meta, depth=signal.depth + 1, foveal_focus=signal.foveal_focus, label=label or signal.label)
 
 # %% ../nbs/17_act.ipynb #0056d9e7
 def plain(result: Any) -> Any:
@@ -239,23 +238,22 @@ def register_core_actuators(agent) -> None:
 async def act_gate(agent, signal: Any) -> Signal | None:
     "Carry out what Reason approved. Returns the feedback that goes round the loop, or `None`."
     signal = Signal.of(signal)
-    if signal.sensor == HEARTBEAT: return None
-    if signal.status == REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
+    if signal.sensor is HEARTBEAT: return None
+    if signal.status is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
     if signal.approved_action is None: return await explain_nothing(agent, signal)
     permit, judgement = clear(agent, signal.approved_action, signal)
     verdict = judgement.verdict
     if permit is None:
-        note_judgement(agent, judgement, signal)
+        agent.note(signal, "verdict", judgement_record(judgement))
         if isinstance(verdict, ApprovalRequired): return await agent.file_flight_plan(signal, verdict)
         agent.log(f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
         return feedback(signal, {"text": f"It was stopped at the last check: {verdict.text}"}, type=LOG)
-    if verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
+    if verdict.action is not signal.approved_action and verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
     return as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal)
 
 # %% ../nbs/17_act.ipynb #13fa14b8
 def approved_hash(agent, signal: Signal) -> str:
     "The hash of what Reason approved, in the form in which the gates read it."
-    from passepartout.verify import normalise
     return normalise(agent, signal.approved_action).hash
 
 async def changed_underway(agent, permit: Clearance, action: Action, signal: Signal) -> Signal | None:

@@ -25,9 +25,9 @@ from .resources import PathRefused, Root
 from .services import Asks
 from .settings import Settings, load_settings
 from .skills import Skill
-from .turns import Reply, Turn
+from .turns import Reply, Turn, parts
 from .undo import undo_action, undo_tool, undoable
-from .verify import Judgement, judge
+from .verify import Judgement, Manifest, judge
 
 # %% ../nbs/19_agent.ipynb #20ee1d6e
 class Conversation(Asks):
@@ -105,7 +105,8 @@ class Inspection(Answers):
     def trace(self, turn: str | None = None, session: str | None = None, limit: int = 1) -> list[dict]:
         "The latest turns, or one, with all their records: newest turn first, records in order."
         begun = [{"turn": turn, "session": None, "at": None}] if turn else [{"turn": r["turn"], "session": r["session"], "at": r["at"]} for r in self.journal.turns(session, limit)]
-        return [{**each, "records": found} for each in begun if (found := self.journal.records(turn=each["turn"]))]
+        return [{**each, "records": [{**r, "kind": kind, "body": body} for r in found for kind, body in parts(r["kind"], r["body"])]}
+                for each in begun if (found := self.journal.records(turn=each["turn"]))]
 
     async def check(self, proposal: Any, source: str = "cli", session: str = "main") -> tuple[list[GateOutcome], Any]:
         "What the gates would say to `proposal`, and the verdict. Runs nothing, records nothing."
@@ -206,7 +207,7 @@ def install_gates(agent: Agent) -> None:
     from passepartout.gates.permissions import permissions_skill
     from passepartout.gates.policy import policy_skill
     made = [policy_skill(agent.settings.max_proposal_chars), permissions_skill(agent.tools, agent.settings.permissions), paths_skill(agent.tools, agent.roots)]
-    agent.manifest = {skill.name: agent.skills.register(skill) for skill in made}
+    agent.manifest = Manifest({skill.name: agent.skills.register(skill) for skill in made})
 
 # %% ../nbs/19_agent.ipynb #c8851a37
 def install_tools(agent: Agent) -> None:

@@ -98,7 +98,7 @@ class ApprovalDesk:
 # %% ../nbs/17b_approvals.ipynb #c21513c3
 def approved_action(journal, signal: Signal) -> Action | None:
     "The action that `signal` brings back, loaded by its approval's id; `None` for any other signal."
-    if signal.sensor != APPROVAL_REQUIRED: return None
+    if signal.sensor is not APPROVAL_REQUIRED: return None
     row = approved_row(journal, signal)
     action = Action.of(row["action"]) if row else None
     return action if action is not None and action.hash == row["hash"] else Action(payload={"action": "message", "text": "That approval is not valid any more. Ask again for what you wanted."})

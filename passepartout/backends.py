@@ -12,11 +12,12 @@ __all__ = ['Backend', 'BackendRegistry', 'provider_name', 'register_backend', 'B
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
 import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any
 
 from .conditions import LLMError, PassepartoutError, signal_condition
-from .limits import in_thread
+from .limits import in_thread, within
 from .messages import LOG, Signal
 from .plist import key_name
 
@@ -69,11 +70,10 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
     extra = {"model": model} if model is not None and "model" in backend.takes else {}
     if "context" in backend.takes: extra["context"] = context
     try:
-        async with asyncio.timeout(timeout_s):
-            if backend.is_async: result = await backend.fn(prompt, system_prompt, **extra)
-            elif backend.inline: result = backend.fn(prompt, system_prompt, **extra)
-            else: result = await in_thread(backend.fn, prompt, system_prompt, **extra)
-            if inspect.isawaitable(result): result = await result
+        if backend.inline: result = backend.fn(prompt, system_prompt, **extra)
+        elif backend.is_async: result = await within(timeout_s, backend.fn(prompt, system_prompt, **extra))
+        else: result = await within(timeout_s, in_thread(backend.fn, prompt, system_prompt, **extra))
+        if inspect.isawaitable(result): result = await asyncio.wait_for(result, timeout_s)
     except TimeoutError: raise BackendFailure(f"no answer within {timeout_s:g} s") from None
     except Exception as error: raise BackendFailure(str(error) or type(error).__name__) from error
     return answer_text(result, most)
@@ -102,14 +102,14 @@ async def backend_cascade_call(agent, prompt: str, *, system_prompt: str = "You 
             agent.log(f"PROBABILISTIC: {name} failed: {failure}")
             heard(agent, context, name, str(failure))
         else:
-            heard(agent, context, name)
+            heard(agent, context, name, answer=answer)
             return answer
     return exhausted(failures, context)
 
 # %% ../nbs/14_backends.ipynb #0a2a3e1d
-def heard(agent, context: Any, provider: str, failure: str | None = None) -> None:
-    "Let the agent note who answered, or failed."
-    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure)
+def heard(agent, context: Any, provider: str, failure: str | None = None, answer: str | None = None) -> None:
+    "Let the agent note who answered what, or failed."
+    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer)
 
 # %% ../nbs/14_backends.ipynb #4303b8f7
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ Docs: https://example.org/passepartout/context.html.md"""
 
 # %% auto #0
 __all__ = ['Log', 'get_system_logs', 'is_private', 'peripheral_view', 'outline_lines', 'assemble_global_awareness', 'focus_view',
-           'conversation_view', 'title_of', 'today_of']
+           'title_of', 'today_line', 'today_of']
 
 # %% ../nbs/09_context.ipynb #e74eec37
 import time
 from collections import deque
 from datetime import date
+from functools import lru_cache
 from typing import Any, Iterable
 
 from .messages import Signal
@@ -71,7 +72,7 @@ def outline_lines(outline: Any, private: tuple[str, ...], depth: int) -> list[st
 def assemble_global_awareness(agent, signal: Any = None) -> str:
     "The model's view of the world for `signal`: the memex in outline, the note in focus, the last exchanges, and the date."
     parts = [f"MEMEX: {agent.memex_name}" if getattr(agent, "memex_name", None) else "", agent.periphery() if hasattr(agent, "periphery") else "",
-             focus_view(agent, signal), conversation_view(agent, signal), f"TODAY: {today_of(agent):%A %Y-%m-%d}"]
+             focus_view(agent, signal), agent.conversation(signal) if signal is not None and hasattr(agent, "conversation") else "", today_line(today_of(agent))]
     return "\n".join(part for part in parts if part)
 
 # %% ../nbs/09_context.ipynb #0fe071ba
@@ -84,15 +85,11 @@ def focus_view(agent, signal: Any, most: int = 4000) -> str:
     titles = ", ".join(title_of(o) for o in around if o is not None and not o.label.private)
     return f"IN FOCUS: {title_of(found)}\n{(found.content or '')[:most]}" + (f"\nAROUND IT: {titles}" if titles else "")
 
-# %% ../nbs/09_context.ipynb #7fc76c28
-def conversation_view(agent, signal: Any, width: int = 600) -> str:
-    "What was said last in this session, each side cut to `width` characters."
-    said = agent.conversation(signal) if signal is not None and hasattr(agent, "conversation") else []
-    short = lambda text: text if len(text) <= width else text[:width] + "…"
-    return "EARLIER IN THIS CONVERSATION:\n" + "\n".join(f"PERSON: {short(asked)}\nYOU: {short(answered)}" for asked, answered in said) if said else ""
-
 # %% ../nbs/09_context.ipynb #03e8ef13
 def title_of(found: Any) -> str: return str(found.attributes.get("title") or found.id)
+
+@lru_cache(maxsize=4)
+def today_line(today: date) -> str: return f"TODAY: {today:%A %Y-%m-%d}"
 
 def today_of(agent) -> date:
     "The agent's date: its own clock when it has one."

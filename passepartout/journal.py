@@ -37,6 +37,8 @@ class Batch(Entries):
         Durable: it survives a power cut; else the end of the process. Cancelling the waiter does not take the batch back.
         Raises `JournalError` when the batch was not written; it may then be committed again."""
         self.journal._enqueue(self, durable)
+        if self._can_wait():
+            return
         try:
             await _next_tick()
         finally:
@@ -48,9 +50,14 @@ class Batch(Entries):
     def commit_now(self, durable: bool = True) -> None:
         "The same without an event loop; batches that are waiting go along."
         self.journal._enqueue(self, durable)
+        if self._can_wait():
+            return
         self.journal.flush()
         if self.error:
             raise self.error
+
+    def _can_wait(self) -> bool:
+        return self.journal.path is None and not (self.durable or self.changes) and len(self.journal._waiting) < 64
 
 # %% ../nbs/06_journal.ipynb #6b53962a
 def _write_together(journal: "Journal", batches: list[Batch]) -> None:
@@ -115,6 +122,7 @@ class History(Ledger):
 
     def memory_rows(self) -> Iterator[tuple[str, str, str]]:
         "The latest form of every memory object: (id, hash, body)."
+        self.flush()
         return memory_rows(self)
 
 # %% ../nbs/06_journal.ipynb #7a5c6274
@@ -132,6 +140,7 @@ class Audit(History):
 
     def verify(self, whole: bool = False) -> Verdict:
         "Check the records since the anchor, or the `whole` chain and the tables that were made from it."
+        self.flush()
         verdict = super().verify(whole)
         problem = compare(self) if whole and verdict.ok else None
         return Verdict(False, verdict.checked, problem, "forged", verdict.seq) if problem else verdict
@@ -147,6 +156,10 @@ class Journal(Audit):
     def __init__(self, db, path, key: bytes, clock: Callable[[], float]):
         super().__init__(db, path, key, clock)
         self._waiting: list[Batch] = []
+
+    def _list(self, query: str, values: list, build) -> list[dict]:
+        self.flush()
+        return super()._list(query, values, build)
 
     def batch(self, session: str, turn: str) -> Batch:
         "An empty batch for `turn` of `session`."

@@ -16,8 +16,9 @@ import contextvars
 import sqlite3
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any
 
 from .act import act_gate, feedback, tell
 from .conditions import PassepartoutError, as_condition, restart_case

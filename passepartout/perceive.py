@@ -8,11 +8,12 @@ Docs: https://example.org/passepartout/perceive.html.md"""
 __all__ = ['CONCLUSIONS', 'CHANNEL', 'without', 'receive', 'perceive_gate', 'check_length']
 
 # %% ../nbs/15_perceive.ipynb #766eb876
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from .conditions import ProtocolError
-from .messages import HEARTBEAT, NETWORK, PERCEIVED, Label, Signal
-from .plist import key_name, read_plist
+from .messages import NETWORK, PERCEIVED, Label, Signal, field_name, pick
+from .plist import read_plist
 
 # %% ../nbs/15_perceive.ipynb #de679306
 CONCLUSIONS = frozenset({"approved", "approved_action", "status", "verdict", "label", "labels", "hash", "hashes"})
@@ -20,7 +21,7 @@ CHANNEL = frozenset({"meta", "depth"})
 
 def without(message: Mapping, fields: frozenset[str]) -> dict:
     "`message` without the named top-level fields, however they are spelled."
-    return {k: v for k, v in message.items() if not (isinstance(k, str) and key_name(k) in fields)}
+    return {k: v for k, v in message.items() if field_name(k) not in fields}
 
 # %% ../nbs/15_perceive.ipynb #7c19865b
 def receive(message: Any, *, source: str, session: str, label: Label = NETWORK) -> Signal:
@@ -43,6 +44,6 @@ async def perceive_gate(agent, signal: Any) -> Signal:
 # %% ../nbs/15_perceive.ipynb #c54ef87c
 def check_length(signal: Signal, most: int) -> None:
     "Refuse a text longer than `most` characters."
-    text = signal.payload.get("text")
+    text = pick(signal.payload, "text")
     if isinstance(text, str) and len(text) > most:
         raise ProtocolError(f"That text has {len(text):,} characters and at most {most:,} are read at once. Put it into a note and ask about the note.")

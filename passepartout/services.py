@@ -26,7 +26,7 @@ from .settings import Settings, load_settings
 from .skills import SkillRegistry
 from .tools import ToolContext, ToolRegistry
 from .turns import Reply, Turn, Turns
-from .verify import ClearanceTable, normalise
+from .verify import ClearanceTable, Manifest, normalise
 
 # %% ../nbs/17d_services.ipynb #d1610365
 class Services:
@@ -36,7 +36,7 @@ class Services:
         self.skills, self.tools, self.actuators, self.backends = SkillRegistry(), ToolRegistry(), ActuatorRegistry(), BackendRegistry()
         self.memory, self.log, self.turns = Memory(journal), Log(), Turns(journal)
         self.clearances, self.desk = ClearanceTable(), ApprovalDesk(journal, settings.approval_ttl_s)
-        self.manifest: dict | None = None
+        self.manifest: Manifest | None = None
         self.provider_cascade: Any = ()
         self.model_selector: Callable | None = None
         self.consensus_enabled, self.interrupted, self.background = False, False, set()
@@ -63,20 +63,24 @@ class Services:
         self.turns.show("said", {"text": text}, turn.id if turn else "")
 
     def asked(self, signal: Signal) -> str: return turn.text if (turn := self.turns.of(signal)) else ""
-    def provider_of(self, signal: Signal) -> str | None: return turn.provider if (turn := self.turns.of(signal)) else None
 
-    def heard(self, signal: Any, provider: str, failure: str | None) -> None:
-        "Note which provider answered, or how it failed."
+    def heard(self, signal: Any, provider: str, failure: str | None, answer: str | None = None) -> None:
+        "Note which provider answered what, or how it failed."
         if not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return
-        if failure is None: turn.provider = provider
+        if failure is None: turn.heard = (provider, answer)
         else: self.note(signal, "backend", {"provider": provider, "error": failure})
+
+    def thought(self, signal: Signal, candidate: Any) -> dict:
+        "What the record of a proposal says: the provider, and its very words; for votes and diagnostics, the candidate."
+        turn = self.turns.of(signal)
+        provider, answer = turn.heard if turn is not None and turn.heard else (None, None)
+        if turn is not None: turn.heard = None
+        return {"provider": provider, "proposal": answer if answer is not None else str(getattr(candidate, "action", candidate))}
 
     def today(self) -> date: return self.settings.today or date.today()
     def now(self) -> datetime: return datetime.combine(self.today(), datetime.now().time())
 
-    def conversation(self, signal: Signal) -> list[tuple[str, str]]:
-        "The last exchanges of the session, without what was private."
-        return [(asked, answered) for asked, answered, private in self.turns.recent(signal.session) if not private]
+    def conversation(self, signal: Signal) -> str: return self.turns.earlier(signal.session)
 
     def periphery(self) -> str:
         "The outline of the notes for the model, without private subtrees; looked at anew every two seconds at most."
@@ -107,7 +111,7 @@ class Effects(Services):
         if cleared.action.payload.get("tool") == "undo-edit": detail["undoes"] = cleared.action.payload["args"]["effect"]
         turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail=detail)
         await self.turns.write(turn, durable=True)
-        self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
+        if self.turns.watchers: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
         return effect
 
     async def end_effect(self, signal: Signal, effect: str, state: str, **detail: Any) -> None:
@@ -123,7 +127,7 @@ class Effects(Services):
 def unsaved_rows(memory: Memory) -> list:
     "What the signal in progress has written to memory so far."
     work = current(memory)
-    return work.rows() if work is not None else []
+    return work.rows() if work is not None and work.change.objects else []
 
 # %% ../nbs/17d_services.ipynb #b7439589
 class Asks(Effects):

@@ -85,7 +85,7 @@ class SkillRegistry:
 
     def missing(self, skill: Skill) -> tuple[str, ...]:
         "The dependencies of `skill` that are not registered."
-        return tuple(d for d in skill.dependencies if d not in self._skills)
+        return () if not skill.dependencies else tuple(d for d in skill.dependencies if d not in self._skills)
 
     def find_triggered(self, signal, part: str | None = None) -> Skill | None:
         "The skill of highest priority whose trigger says yes to `signal` (and that has `part`)."

@@ -58,7 +58,7 @@ def paths_gate(tools, roots: Sequence[Root]) -> Callable[[Action, Signal], Allow
     """A gate for calls of `tools` beneath `roots`. Allowed with `resolved`: argument name → open resource; rejected when a path is refused or
     hidden and to be written; asks when one is hidden or has a second name. Actions that call no tool pass."""
     def gate(action: Action, signal: Signal):
-        if action.target != TOOL: return Allowed(action)
+        if action.target is not TOOL: return action
         tool, args = tools.get(str(action.payload.get("tool") or "?")), action.payload.get("args") or NOTHING
         if tool is None: return Rejected(f"There is no tool {action.payload.get('tool')}, so nobody can say which files it would touch.", "paths")
         if not isinstance(args, Mapping): return Rejected(f"The arguments of {tool.name} are not a property list.", "paths")

@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/gates/permissions.html.md"""
 __all__ = ['TIERS', 'tier', 'permissions_gate', 'request_sentence', 'shorten', 'permissions_skill']
 
 # %% ../../nbs/gates/permissions.ipynb #95127ecb
-from typing import Callable, Mapping
+from collections.abc import Callable, Mapping
 
-from ..messages import CALL, MESSAGE, SYSTEM, Action, Allowed, ApprovalRequired, Rejected, Signal
+from ..messages import CALL, MESSAGE, Action, ApprovalRequired, Rejected, Signal, pick
 from ..skills import Skill
 from ..tools import ToolRegistry, tool_name
 from ..verify import is_answer
@@ -28,13 +28,14 @@ def tier(rules: Mapping[str, str], name: str) -> str:
 def permissions_gate(tools: ToolRegistry, rules: Mapping[str, str]) -> Callable:
     "The gate function over the tools of one agent and the rules of its person."
     rules = {tool_name(k): v for k, v in rules.items()}
-    def permissions(action: Action, signal: Signal) -> Allowed | ApprovalRequired | Rejected:
-        if is_answer(action, signal): return Allowed(action)
-        name = action.payload["tool"] if action.payload.get("action") == CALL else str(action.target or action.payload.get("action") or "unknown")
-        if action.payload.get("action") == CALL and name not in tools:
+    def permissions(action: Action, signal: Signal) -> Action | ApprovalRequired | Rejected:
+        if is_answer(action, signal): return action
+        kind = pick(action.payload, "action")
+        name = action.payload["tool"] if kind is CALL else str(action.target or kind or "unknown")
+        if kind is CALL and name not in tools:
             return Rejected(f"There is no tool {name}; there are {', '.join(sorted(t.name for t in tools)) or 'none'}.")
         found = tier(rules, name)
-        if found == "allow": return Allowed(action)
+        if found == "allow": return action
         if found == "deny": return Rejected(f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done.")
         return ApprovalRequired(action, request_sentence(action, name))
     return permissions
