@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'ADDS', 'FOLDER', 'private_in',
-           'notes_label', 'say_hit', 'say_found', 'org_find', 'read_when', 'read_day', 'say_broken', 'org_agenda',
-           'org_capture', 'cut_lines', 'read_file', 'note_tools']
+           'notes_label', 'say_hit', 'say_found', 'fewer_words', 'org_find', 'read_when', 'read_day', 'say_broken',
+           'org_agenda', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
 import time
@@ -57,14 +57,27 @@ def say_found(query: str, found: Found, report: str) -> str:
             lines.append(f"{left} more not shown: {more} a word.")
     return "\n".join(lines + [report] * bool(report))
 
+# %% ../nbs/12b_notetools.ipynb #b054df42
+def fewer_words(outlines: Sequence[Outline], query: str) -> str | None:
+    "The words of `query` that occur at all; when they never meet, the rarest of them. `None` when that would be the same query."
+    words = query.split()
+    if not 1 < len(words) <= 12 or '"' in query: return None
+    counts = {word: find(outlines, word, limit=1).total for word in words}
+    kept = [word for word in words if counts[word]]
+    if not kept: return None
+    if len(kept) == len(words) or not find(outlines, " ".join(kept), limit=1).total: kept = [min(kept, key=counts.get)]
+    return " ".join(kept)
+
 # %% ../nbs/12b_notetools.ipynb #0a8ed305
 def org_find(query: str, limit: int, context: ToolContext, cache: NoteCache, private: Sequence[str]) -> ToolResult:
     "Search the opened folder; see the page *search* for what matches."
     notes = read_notes(context.resources["folder"], cache)
     now = context.now.timestamp() if context.now else time.time()
-    found = find(notes.outlines, query, limit=min(max(1, limit), MOST_HITS), now=now)
+    found, asked, told = find(notes.outlines, query, limit=min(max(1, limit), MOST_HITS), now=now), query, ""
+    if not found.hits and (fewer := fewer_words(notes.outlines, query)):
+        told, asked, found = f"{found.why} With fewer words:\n", fewer, find(notes.outlines, fewer, limit=min(max(1, limit), MOST_HITS), now=now)
     secret = any(private_in(hit.tags, private) for hit in found.hits)
-    return ToolResult(say_found(query, found, notes.report()), [hit.as_dict() for hit in found.hits], notes_label((h.file for h in found.hits), secret))
+    return ToolResult(told + say_found(asked, found, notes.report()), [hit.as_dict() for hit in found.hits], notes_label((h.file for h in found.hits), secret))
 
 # %% ../nbs/12b_notetools.ipynb #5fa16915
 MOST_ITEMS = 200
