@@ -7,7 +7,7 @@
 `check` needs neither Quarto nor the network. It fails with one line for each broken link, public symbol without a place on
 its page, diagram that mermaid would not draw, unbalanced fence, and page that does not say what it promises.
 """
-import json, os, re, shutil, sys
+import functools, json, os, re, shutil, sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -106,6 +106,18 @@ def links(text: str):
     yield from re.findall(r"^\[[^\]]+\]:\s*(\S+)", text, re.M)
 
 
+@functools.cache
+def nbdev_targets():
+    """(page, fragment) of everything that nbdev itself links when prose names it in backticks.
+
+    For methods and private functions it has no heading to go to: such a link opens the page at its top, and that is accepted."""
+    import ast
+    path = LIB / "_modidx.py"
+    index = next((n.value for n in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(n, ast.Assign)), None) if path.exists() else None
+    symbols = ast.literal_eval(index)["syms"].values() if index else []
+    return {tuple(place.split("#")) for module in symbols for place, _ in module.values()}
+
+
 def broken_links(page: Page, pages: dict, config):
     "Links of `page` that lead nowhere inside the project. Other people's sites are not asked."
     html = {p.html: p for p in pages.values()}
@@ -127,7 +139,7 @@ def broken_links(page: Page, pages: dict, config):
         other = pages.get(inside) or html.get(inside or "index.html") or html.get(inside.removesuffix(".md"))
         if other is None:
             if not (NBS / inside).is_file(): yield f"{page.name}: the link to {target} leads nowhere"
-        elif fragment and fragment not in other.anchors:
+        elif fragment and fragment not in other.anchors and (other.html, fragment) not in nbdev_targets():
             yield f"{page.name}: {target}: {other.name} has no heading or symbol #{fragment}"
 
 
