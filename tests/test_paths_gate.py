@@ -77,7 +77,7 @@ def test_a_note_with_another_name_asks_before_it_is_written(gate, memex, tmp_pat
 
 
 def test_absent_paths_are_no_paths(gate):
-    for action in (call("read"), call("read", path=None), call("read", text="/etc/passwd"), call("many", paths=[])): assert gate(action, SIGNAL) == Allowed(action)
+    for action in (call("read"), call("read", path=None), call("read", text="/etc/passwd"), call("many", paths=[])): assert gate(action, SIGNAL) is action
     for path in ("", 7, True, {"a": 1}): assert type(gate(call("read", path=path), SIGNAL)) is Rejected
 
 
@@ -91,7 +91,7 @@ def test_lists(gate):
 
 
 def test_other_targets_and_unknown_tools(gate):
-    for action in (Action.of({"target": "cli", "payload": {"action": "message", "text": "/etc/passwd"}}), Action.of({"payload": {"text": "x"}})): assert gate(action, SIGNAL) == Allowed(action)
+    for action in (Action.of({"target": "cli", "payload": {"action": "message", "text": "/etc/passwd"}}), Action.of({"payload": {"text": "x"}})): assert gate(action, SIGNAL) is action
     for strange in (call("nobody", path="inbox.org"), Action.of({"target": "tool", "payload": {"action": "call"}}), Action.of({"target": "tool", "payload": {"action": "call", "tool": "read", "args": "inbox.org"}})):
         assert type(gate(strange, SIGNAL)) is Rejected
 
