@@ -64,7 +64,7 @@ def paths_gate(tools, roots: Sequence[Root]) -> Callable[[Action, Signal], Allow
         if not isinstance(args, Mapping): return Rejected(f"The arguments of {tool.name} are not a property list.", "paths")
         try: resolved = _open_all(tool, args, roots)
         except PathRefused as refusal: return Rejected(refusal.message, "paths")
-        return _verdict(action, resolved) if resolved else Allowed(action)
+        return _verdict(action, resolved) if resolved else action
     return gate
 
 # %% ../../nbs/gates/paths.ipynb #c5de791c
