@@ -171,6 +171,11 @@ def text(facts, environments, results, errors, wanted):
             low, high = spread(results, "the disk itself", measure)
             said.append(f"The disk during {section}: fsync of 4 KiB {number(disk)} µs (rounds {number(low)} to {number(high)}), one FULL commit of SQLite "
                         f"{number(value(results, 'the disk itself', measure, 'commit_us'))} µs. On a slower disk add the difference for each FULL commit.")
+    own, full, disk = (value(results, *key) for key in ((OURS, "turn_durable"), (OURS, "turn_durable", "full"), ("the disk itself", "probe durable")))
+    if own and full and disk and "durable" in wanted:
+        other = value(results, "agent-framework", "turn")
+        said.append(f"Of our {number(own)} µs a durable turn, {full:g} × {number(disk)} = {number(full * disk)} µs are the disk's own fsync"
+                    + (f"; that alone is {full * disk / other:.2f} times agent-framework's turn, which persists nothing." if other else "."))
     said.append("Participants: " + "; ".join(f"{e.name} {e.version}" + (f" ({e.note})" if e.note else "") if e.python else f"{e.name}: NOT MEASURED, {e.problem}"
                                              for e in environments.values()) + ".")
     lines = []
@@ -192,9 +197,17 @@ def text(facts, environments, results, errors, wanted):
             lines.append((section, f"{what}: {who}", number(x), unit, f"{number(low)} to {number(high)}", against, notes(results, who, measure)))
     said.append("## Everything measured (median of the rounds, least and greatest round, times ours)\n\n" +
                 table(("section", "what", "median", "unit", "rounds", "to ours", "notes"), lines))
-    own, full, disk = (value(results, *key) for key in ((OURS, "turn_durable"), (OURS, "turn_durable", "full"), ("the disk itself", "probe durable")))
-    if own and full and disk:
-        said.append(f"Of our {number(own)} µs a durable turn, {full:g} × {number(disk)} = {number(full * disk)} µs are the disk's own fsync.")
     if errors:
         said.append("## What did not run\n\n" + "\n".join(f"- {who}, {measure}: {error}" for (who, measure), error in errors.items()))
     return "\n\n".join(said) + "\n"
+
+
+MARKS = "<!-- the last run that was kept: begin -->", "<!-- end -->"
+
+
+def keep(path, run_text):
+    """Put the head and the targets of a run between the marks of the README at `path`: the one dated table it holds."""
+    begin, end = MARKS
+    before, rest = path.read_text().split(begin)
+    head = run_text.split("## Everything measured")[0].replace("## Targets\n\n", "").strip()
+    path.write_text(f"{before}{begin}\n{head}\n{end}{rest.split(end)[1]}")

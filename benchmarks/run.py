@@ -337,6 +337,7 @@ def main():
     parser.add_argument("--only", default=",".join(SECTIONS), metavar="NAMES", help=f"comma separated, of: {', '.join(SECTIONS)}")
     parser.add_argument("--no-peers", action="store_true", help="measure this project only")
     parser.add_argument("--rounds", type=int, help="rounds of each section (the default differs by section)")
+    parser.add_argument("--keep", action="store_true", help="put the targets of this run into benchmarks/README.md, with its date")
     options = parser.parse_args()
     wanted = [name.strip() for name in options.only.split(",") if name.strip()]
     if unknown := [name for name in wanted if name not in SECTIONS]:
@@ -374,6 +375,8 @@ def main():
                   errors={f"{who}: {measure}": error for (who, measure), error in run.errors.items()})
     (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1, default=str))
     (RESULTS / f"{name}.md").write_text(text)
+    if options.keep:
+        report.keep(HERE / "README.md", text)
     print(text)
     print(f"written to {RESULTS.relative_to(HERE.parent)}/{name}.json and .md")
 
