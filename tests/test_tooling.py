@@ -306,12 +306,19 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
 
 
-def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair, monkeypatch):
-    ran = pair.tool.run(pair.nb)
+def test_a_notebook_that_kills_its_process_stops_no_other(pair):
+    (pair.twin.parent / "02_room.md").write_text(DEMO.replace("default_exp demo", "default_exp room"))
+    pair.edit_twin("double(21)", "import os\nos._exit(7)")
+    pair.run("sync")
+    died, ran = pair.tool.run_all([pair.nb, pair.nb.with_name("02_room.ipynb")])
+    assert "status 7" in str(died) and ran["cells"][-1]["outputs"]
+
+
+def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair):
+    [ran] = pair.tool.run_all([pair.nb])
     pair.edit_twin("double(21)", "double(4)")
     pair.run("sync")
-    monkeypatch.setattr(pair.tool, "run", lambda nb: ran)
-    pair.tool.store_outputs(pair.nb)
+    pair.tool.store_outputs(pair.nb, ran)
     assert [c["outputs"] for c in pair.cells() if "".join(c["source"]) == "double(4)"] == [[]]
 
 

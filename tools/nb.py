@@ -15,14 +15,11 @@ when both sides last agreed; the side that still holds it is the old one. Withou
 from HEAD is the edited one. When both were edited, nothing is written.
 """
 import contextlib, fcntl, functools, hashlib, json, os, re, shutil, subprocess, sys, tempfile
-from concurrent.futures import ThreadPoolExecutor
 from difflib import SequenceMatcher
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NBS, TWINS, LIB = ROOT / "nbs", ROOT / "nbs" / "_md", ROOT / "passepartout"
-WORKERS = 2
-RUN_NOTEBOOK = ROOT / "tools" / "run_notebook.py"
 
 
 class Drift(Exception):
@@ -364,20 +361,33 @@ def unfit(nb: Path):
 
 # Running ------------------------------------------------------------------------------------------------------------
 
-def run(nb: Path, check=True):
-    """Run `nb` in a fresh process, the way nbdev's test does, and return it with its outputs.
+def run_each(notebooks, done):
+    """Run notebooks in processes of their own, two at a time, and call `done(notebook, result)` as each ends.
 
-    Raises Drift with the failing cell's traceback. The person's own configuration is out of reach."""
+    A result is the notebook with its outputs, or a Drift with the failing cell's traceback. The person's own
+    configuration is out of reach, and what depends on hash order or width comes out the same every time."""
     with tempfile.TemporaryDirectory() as tmp:
-        out, keep = Path(tmp) / "ran.ipynb", {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_"))}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_"))}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        env = keep | {f"XDG_{n}_HOME": f"{tmp}/{n.lower()}" for n in ("CONFIG", "STATE", "CACHE", "DATA")}
         env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
-        done = subprocess.run([sys.executable, str(RUN_NOTEBOOK), str(nb), str(out)], capture_output=True, text=True, env=env,
-                              cwd=ROOT, stdin=subprocess.DEVNULL)
-        if done.returncode or not out.exists():
-            raise Drift(f"{shown(nb)} failed:\n{done.stdout[-3000:]}{done.stderr[-8000:]}")
-        return json.loads(out.read_text(encoding="utf-8"))
+        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), tmp, *map(str, notebooks)]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as runner:
+            for line in runner.stdout:
+                number, status = map(int, line.split())
+                nb, out = notebooks[number], Path(tmp) / f"{number}.ipynb"
+                if status == 0 and out.exists():
+                    done(nb, json.loads(out.read_text(encoding="utf-8")))
+                else:
+                    said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
+                    done(nb, Drift(f"{shown(nb)} failed (status {status}):\n{said[-8000:]}"))
+        if runner.returncode: raise Drift(f"{Path(command[1]).name} ended with status {runner.returncode}")
+
+
+def run_all(notebooks) -> list:
+    "The results of `run_each`, in the order asked for."
+    results = {}
+    run_each(notebooks, results.__setitem__)
+    return [results[nb] for nb in notebooks]
 
 
 def page_faults(nb: Path):
@@ -415,9 +425,8 @@ def outputs_of(book) -> list:
             for c in book["cells"] if c["cell_type"] == "code" and not hides({"source": joined(c["source"])})]
 
 
-def store_outputs(nb: Path):
-    "Run `nb` and keep what it prints, unless somebody edited it meanwhile."
-    ran = run(nb)
+def store_outputs(nb: Path, ran: dict):
+    "Keep what `nb` printed when it ran, unless somebody edited it meanwhile."
     outputs = {c["id"]: c.get("outputs", []) for c in ran["cells"] if c["cell_type"] == "code"}
     sources = {c["id"]: joined(c["source"]) for c in ran["cells"]}
     with locked():
@@ -428,21 +437,17 @@ def store_outputs(nb: Path):
         write_notebook(nb, book)
 
 
-def each(function, items):
-    "Call `function` on every item, two at a time, and give back results or Drift in order."
-    def one(item):
-        try:
-            return function(item)
-        except Drift as problem:
-            return problem
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(one, items))
+def run_and_store(notebooks):
+    "Run every notebook, keep the outputs of those that run through, and give back what went wrong."
+    results = run_all(notebooks)
+    for nb, ran in zip(notebooks, results):
+        if not isinstance(ran, Drift): store_outputs(nb, ran)
+    return [ran for ran in results if isinstance(ran, Drift)]
 
 
-def complain(results):
+def complain(problems):
     "Stop with everything that went wrong."
-    if problems := [str(r) for r in results if isinstance(r, Drift)]:
-        raise Drift("\n\n".join(problems))
+    if problems: raise Drift("\n\n".join(map(str, problems)))
 
 
 # README -------------------------------------------------------------------------------------------------------------
@@ -519,7 +524,7 @@ def check():
 def stale():
     "Notebooks that print something else than they store."
     pairs = [nb for nb, _ in notebooks() if nb.exists()]
-    for nb, ran in zip(pairs, each(run, pairs)):
+    for nb, ran in zip(pairs, run_all(pairs)):
         if isinstance(ran, Drift):
             yield str(ran)
             continue
@@ -542,7 +547,7 @@ def main(*args):
         for nb, twin in pairs: sync(nb, twin, winner)
         for nb, _ in pairs: export(nb)
         copy_settings()
-        complain(each(store_outputs, [nb for nb, _ in pairs]))
+        complain(run_and_store([nb for nb, _ in pairs]))
         for nb, _ in pairs:
             for line in (*unfit(nb), *page_faults(nb)): print(f"note: {line}")
     elif verb == "sync":
@@ -556,9 +561,9 @@ def main(*args):
     elif verb == "build":
         main("sync")
         export_all()
-        results = each(store_outputs, [nb for nb, _ in notebooks()])
+        problems = run_and_store([nb for nb, _ in notebooks()])
         if (NBS / "index.ipynb").exists(): write(ROOT / "README.md", readme_text())
-        complain(results)
+        complain(problems)
     elif verb in ("check", "outputs"):
         drift = list(check() if verb == "check" else stale())
         for line in drift: print(line)

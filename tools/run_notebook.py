@@ -1,16 +1,19 @@
-"""Run one notebook in this process as `nbdev-test` would, and write it with its outputs.
+"""Run notebooks as `nbdev-test` would, each in a process of its own, two at a time, and write them with their outputs.
 
-    python tools/run_notebook.py NOTEBOOK OUT
+    python tools/run_notebook.py FOLDER NOTEBOOK…
 
-`tools/nb.py` and `tests/test_notebooks.py` start this once for each notebook, so that no notebook sees modules another
-one has changed. Exit status 1 and the failing cell's traceback on standard error when a cell raises.
+The first notebook is written to FOLDER/0.ipynb, or what its failing cell said to FOLDER/0.err, and so on; a line
+`NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
+imported once and forked, the program itself never: no notebook sees modules that another one has changed.
 """
 import os, sys
 from pathlib import Path
 
+WORKERS = 2
 
-def main(path, out):
-    path, out = Path(path).resolve(), Path(out).resolve()
+
+def run(path: Path, out: Path) -> int:
+    "Run one notebook in this process; 1 and the failing cell's traceback on standard error when a cell raises."
     from execnb.shell import CaptureShell
     from fastcore.nbio import read_nb, write_nb
     from nbdev.config import get_config
@@ -28,8 +31,35 @@ def main(path, out):
     return 0
 
 
+def child(path: Path, folder: Path, number: int):
+    "What happens after the fork: folders and standard error of its own, then the notebook, then nothing more."
+    status = 1
+    try:
+        with open(folder / f"{number}.err", "w") as said:
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+        os.environ.update({f"XDG_{kind}_HOME": str(folder / f"{number}-{kind.lower()}") for kind in ("CONFIG", "STATE", "CACHE", "DATA")})
+        status = run(path, folder / f"{number}.ipynb")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)            # a notebook's own threads must not keep the process alive
+
+
+def main(folder, *paths):
+    import execnb.shell, fastcore.nbio, nbdev.config, nbdev.test, pydantic      # noqa: F401, once for all
+    folder, running = Path(folder).resolve(), {}
+
+    def wait_for_one():
+        pid, status = os.wait()
+        print(running.pop(pid), os.waitstatus_to_exitcode(status), flush=True)
+
+    for number, path in enumerate(paths):
+        if len(running) >= WORKERS: wait_for_one()
+        if (pid := os.fork()) == 0: child(Path(path).resolve(), folder, number)
+        running[pid] = number
+    while running: wait_for_one()
+
+
 if __name__ == "__main__":
-    code = main(*sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)      # a notebook's own threads must not keep the process alive
+    main(*sys.argv[1:])
