@@ -24,7 +24,7 @@ from .conditions import GateError, PassepartoutError
 from .edits import EditFailed, FileEdit, apply_edit
 from .limits import in_thread, within
 from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
-                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, freeze_mapping)
+                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze)
 from .plist import Keyword
 from .tools import Tool, ToolContext, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
@@ -206,8 +206,8 @@ def tool_error(signal: Signal, tool: str, message: str) -> Signal:
     return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message}, label=signal.label.join(TOOLS))
 
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
-    "A signal that follows from `signal`: same channel, one level deeper."
-    return Signal.build(type=type, payload=freeze_mapping(payload), meta=signal.meta, depth=signal.depth + 1, foveal_focus=signal.foveal_focus, label=label or signal.label)
+    "A signal that follows from `signal`: same channel, one level deeper. The values of `payload` are frozen already."
+    return Signal.build(type=type, payload=FrozenDict(payload), meta=signal.meta, depth=signal.depth + 1, foveal_focus=signal.foveal_focus, label=label or signal.label)
 
 # %% ../nbs/17_act.ipynb #0056d9e7
 def plain(result: Any) -> Any:

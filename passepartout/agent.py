@@ -20,7 +20,8 @@ from .conditions import PassepartoutError
 from .edits import recover_edit
 from .journal import Journal, JournalError
 from .loop import diagnostics_startup_run, loop_process
-from .messages import APPROVAL_REQUIRED, PERSON, USER_INPUT, Action, Signal
+from .messages import APPROVAL_REQUIRED, PERSON, USER_INPUT, Action, FrozenDict, Signal
+from .plist import Keyword
 from .resources import PathRefused, Root
 from .services import Asks
 from .settings import Settings, load_settings
@@ -34,7 +35,8 @@ class Conversation(Asks):
     "An agent one can talk to."
     async def handle(self, text: str, source: str = "cli", session: str = "main") -> Reply:
         "What the person says in `session` over the channel `source`; the reply of the whole turn."
-        return await self.process(Signal(payload={"sensor": USER_INPUT, "text": str(text)}, meta={"source": source, "session": session}, label=PERSON))
+        payload, meta = FrozenDict(sensor=USER_INPUT, text=str(text)), FrozenDict(source=Keyword(str(source)), session=str(session))
+        return await self.process(Signal.build(payload=payload, meta=meta, label=PERSON))
 
     async def process(self, signal: Signal, commanded: Action | None = None) -> Reply:
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."

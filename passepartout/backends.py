@@ -14,6 +14,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .conditions import LLMError, PassepartoutError, signal_condition
@@ -53,6 +54,7 @@ class BackendRegistry:
     def __len__(self): return len(self._backends)
 
 # %% ../nbs/14_backends.ipynb #3239b52c
+@lru_cache(maxsize=256)
 def provider_name(name: Any) -> str:
     "One spelling for a provider's name: lower case, no colon."
     return str(name).strip().lstrip(":").lower()
@@ -73,7 +75,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
         if backend.inline: result = backend.fn(prompt, system_prompt, **extra)
         elif backend.is_async: result = await within(timeout_s, backend.fn(prompt, system_prompt, **extra))
         else: result = await within(timeout_s, in_thread(backend.fn, prompt, system_prompt, **extra))
-        if inspect.isawaitable(result): result = await asyncio.wait_for(result, timeout_s)
+        if not isinstance(result, (str, dict)) and inspect.isawaitable(result): result = await asyncio.wait_for(result, timeout_s)
     except TimeoutError: raise BackendFailure(f"no answer within {timeout_s:g} s") from None
     except Exception as error: raise BackendFailure(str(error) or type(error).__name__) from error
     return answer_text(result, most)
@@ -117,10 +119,10 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     chosen = cascade if cascade is not None else agent.provider_cascade
     if callable(chosen): chosen = chosen(context)
     if isinstance(chosen, str): chosen = chosen.split(",")
-    return tuple(provider_name(n) for n in (chosen or agent.backends) if provider_name(n))
+    return tuple([name for name in map(provider_name, chosen or agent.backends) if name])
 
 async def one_provider(agent, name: str, prompt: str, system_prompt: str, context: Any) -> str:
-    backend = agent.backends.get(name)
+    backend = agent.backends._backends.get(name)
     if backend is None: raise BackendFailure("no provider of that name is set up")
     model = select(agent, name, context)
     if isinstance(model, str) and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")

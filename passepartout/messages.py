@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/messages.html.md"""
 __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN', 'MAX_DEPTH', 'set_field', 'ORIGINS', 'PERSON',
            'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', 'REQUEST', 'LOG', 'USER_INPUT', 'CHAT_MESSAGE', 'TOOL_OUTPUT',
            'TOOL_ERROR', 'APPROVAL_REQUIRED', 'REQUIRES_APPROVAL', 'HEARTBEAT', 'LOOP_ERROR', 'SYNTAX_ERROR',
-           'PERCEIVED', 'REASONED', 'ACTED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'Name', 'Payload',
-           'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'is_mapping', 'keyword', 'freeze', 'freeze_mapping',
-           'Label', 'first_problem', 'Message', 'Action', 'Signal', 'Allowed', 'Rejected', 'ApprovalRequired',
-           'severity']
+           'PERCEIVED', 'REASONED', 'ACTED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name',
+           'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'is_mapping', 'keyword',
+           'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Message', 'Action', 'Signal', 'Allowed', 'Rejected',
+           'ApprovalRequired', 'severity']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -31,11 +31,11 @@ from .plist import Keyword, key_name, read_plist, write_plist
 
 # %% ../nbs/03_messages.ipynb #1e61f3f2
 MISSING = object()
-known_names = lru_cache(maxsize=4096)(key_name)
+known_names = lru_cache(maxsize=8192)(key_name)        # the same few keys come with every message
 
 def field_name(key: Any) -> Any:
-    "The normal form of a key. Those of ordinary length are looked up, since the same few come with every message."
-    return key if not isinstance(key, str) else known_names(key) if len(key) <= 64 else key_name(key)
+    "The normal form of a key; what is no text is returned as it is."
+    return known_names(key) if isinstance(key, str) else key
 
 # %% ../nbs/03_messages.ipynb #0a34164b
 class FrozenDict(dict):
@@ -100,7 +100,7 @@ def freeze_mapping(value: Mapping, depth: int = 0) -> FrozenDict:
     "A mapping with its keys normalised and its values frozen."
     out = {}
     for key, item in value.items():
-        name = field_name(key) if isinstance(key, str) else str(key)
+        name = known_names(key) if isinstance(key, str) else str(key)
         if name in out: raise ProtocolError(f"The field {name} is given twice.")
         if name in KEYWORD_FIELDS and isinstance(item, str) and item: item = keyword(item)
         out[name] = item if type(item) in PLAIN else freeze(item, depth + 1)
@@ -154,6 +154,8 @@ def first_problem(what: str, error: ValidationError) -> str:
     detail = error.errors(include_url=False)[0]
     return f"The field {'.'.join(map(str, detail['loc'])) or 'value'} of a {what} does not fit: {detail['msg']}."
 
+QUICK = {"type": _keyword, "target": _keyword, "payload": _mapping, "meta": _mapping}      # the same checks as below, for the fields that all messages have
+
 Name = Annotated[InstanceOf[Keyword] | None, BeforeValidator(_keyword)]
 Payload = Annotated[InstanceOf[FrozenDict], BeforeValidator(_mapping)]
 
@@ -169,7 +171,9 @@ class Message(BaseModel):
         if isinstance(value, Message): value = value.as_dict()
         if isinstance(value, str): value = read_plist(value)
         if not is_mapping(value): raise ProtocolError(f"A {cls.__name__.lower()} is one property list, not {type(value).__name__}.")
-        try: return cls(**cls.known_fields(value))
+        fields = cls.known_fields(value)
+        if fields.keys() <= QUICK.keys(): return cls.build(**{name: QUICK[name](field) for name, field in fields.items()})
+        try: return cls(**fields)
         except ValidationError as error: raise ProtocolError(first_problem(cls.__name__.lower(), error)) from None
 
     @classmethod
@@ -177,7 +181,7 @@ class Message(BaseModel):
         "`value` with its top-level keys normalised; unknown ones are named and refused."
         named = {}
         for key, item in value.items():
-            name = field_name(key) if isinstance(key, str) else repr(key)
+            name = known_names(key) if isinstance(key, str) else repr(key)
             if name not in cls.model_fields: raise ProtocolError(f"A {cls.__name__.lower()} has no field {name}; it has {', '.join(cls.model_fields)}.")
             if name in named: raise ProtocolError(f"The field {name} is given twice.")
             named[name] = item
@@ -220,6 +224,9 @@ class Message(BaseModel):
     def __iter__(self): return iter([(name, getattr(self, name)) for name in type(self).model_fields])
     def __str__(self): return write_plist(self.as_dict())
 
+# %% ../nbs/03_messages.ipynb #6a81afdf
+canonical_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
 # %% ../nbs/03_messages.ipynb #a73f3c9b
 class Action(Message):
     "Something that is wanted: `(:TYPE :REQUEST :TARGET … :PAYLOAD (:ACTION … …))`."
@@ -232,7 +239,7 @@ class Action(Message):
     def canonical(self) -> str:
         "The effect in one canonical line of JSON: type, target and payload, sorted, without explanation and meta."
         payload = {key: value for key, value in self.payload.items() if key != "explanation"}
-        return json.dumps([self.type, self.target, payload], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return canonical_json([self.type, self.target, payload])
 
     @cached_property
     def hash(self) -> str:

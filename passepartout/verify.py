@@ -21,7 +21,7 @@ from typing import Any
 from .conditions import GateError, PassepartoutError, ProtocolError, signal_condition
 from .limits import time_limit
 from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, REQUEST, TOOL, Action, Allowed, ApprovalRequired,
-                                   FrozenDict, Rejected, Signal, Verdict, freeze_mapping, pick)
+                                   FrozenDict, Rejected, Signal, Verdict, pick)
 from .plist import key_name
 from .skills import Skill, triggered
 from .tools import tool_name
@@ -44,7 +44,7 @@ def only_fields(what: str, payload: FrozenDict, allowed: tuple[str, ...]) -> Non
 def rebuilt(action: Action, target, payload: dict) -> Action:
     "`action` itself when nothing changed, so that `is` tells."
     if action.target is target and action.payload == payload: return action
-    return Action.build(type=action.type, target=target, payload=freeze_mapping(payload), meta=action.meta)
+    return Action.build(type=action.type, target=target, payload=FrozenDict(payload), meta=action.meta)
 
 # %% ../nbs/13_verify.ipynb #60b975f3
 def normal_call(agent, action: Action) -> Action:
@@ -107,7 +107,7 @@ def interpret_message(message: dict, action: Action, gate: str) -> Verdict:
 def ask_gate(skill: Skill, action: Action, signal: Signal, own: bool, limit_s: float = 1.0) -> Verdict:
     "The verdict of one gate on `action`. Never raises."
     try:
-        if own: return interpret(skill.deterministic(action, signal), action, skill.name)
+        if own: return PASS if (result := skill.deterministic(action, signal)) is action else interpret(result, action, skill.name)
         with time_limit(limit_s, f"gate {skill.name}"): return interpret(skill.deterministic(action, signal), action, skill.name)
     except Exception as error:
         return Rejected(f"Gate {skill.name} failed ({type(error).__name__}: {brief(error, 200)}), so nothing was done.", skill.name)
@@ -171,17 +171,17 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
 # %% ../nbs/13_verify.ipynb #e265910f
 def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement | Action:
     "Ask the gates in order: the judgement, or the modified action to start again with."
-    resolved, asks = {}, []
+    resolved, asks, manifest, clock = {}, [], agent.manifest or {}, time.perf_counter_ns
     for skill in agent.skills.by_priority("deterministic"):
-        own = agent.manifest is not None and agent.manifest.get(skill.name) is skill
-        if not own and (skill.trigger is not None and not triggered(skill, signal, on_error=True)): continue
-        begun = time.perf_counter_ns()
-        verdict = unmet(agent, skill) if skill.dependencies and agent.skills.missing(skill) else ask_gate(skill, action, signal, own)
+        own = manifest.get(skill.name) is skill
+        if not own and skill.trigger is not None and not triggered(skill, signal, on_error=True): continue
+        begun = clock()
+        verdict = ask_gate(skill, action, signal, own) if not skill.dependencies or not agent.skills.missing(skill) else unmet(agent, skill)
         if verdict is PASS:
-            trace.append((skill.name, "allowed", "", (time.perf_counter_ns() - begun) / 1000))
+            trace.append((skill.name, "allowed", "", (clock() - begun) / 1000))
             continue
         if isinstance(verdict, Allowed) and verdict.action is not action: verdict = after_change(agent, skill, verdict, action)
-        trace.append((skill.name, word_for(verdict), explain(verdict), (time.perf_counter_ns() - begun) / 1000))
+        trace.append((skill.name, word_for(verdict), explain(verdict), (clock() - begun) / 1000))
         if isinstance(verdict, Rejected):
             close_all(resolved)
             return Judgement(verdict, trace)
