@@ -46,7 +46,7 @@ class Play:
     "The three scenes on one agent, shown on `console`. `ask` puts a question to the person; `None` answers yes. `code` is shown instead of the real one, for a picture."
     def __init__(self, agent: Any, console: Any, ask: Callable[[str], str] | None = None, code: str | None = None):
         self.agent, self.console, self.ask, self.code = agent, console, ask, code
-        self.resumed, self.approved = False, ""
+        self.resumed, self.approved, self.gone = False, "", None
 
     def run(self) -> int:
         unwatch = self.agent.watch(self.show)
@@ -54,19 +54,21 @@ class Play:
             for number, (title, text) in enumerate(SCENES, 1):
                 say(self.console, f"\n{number}. {title}\n", "bold yellow")
                 reply = self.agent.run(self.agent.handle(text, session="demo"))
+                if self.gone is not None: raise self.gone
                 for pending in reply.approvals: self.settle(pending)
         finally: unwatch()
         return 0
 
     def show(self, kind: str, body: dict, turn: str) -> None:
-        "Print one record as it is made."
+        "Print one record as it is made. A screen that is gone ends the play after the turn, not the turn."
         if kind in ("said", "approval", "ask") or (kind == "verdict" and body.get("verdict") == "allowed" and not body.get("gates")): return
         if kind == "answer" and body.get("status") == "requires-approval": return
         if kind == "turn": self.resumed = body.get("sensor") == "approval-required"
         line = record_line(kind, {k: v for k, v in body.items() if k != "effect"}, width=text_columns(self.console), resumed=self.resumed, told=True)
         if kind == "verdict" and body.get("verdict") == "asks": line = record_line(kind, {**body, "text": ""}, resumed=self.resumed)
         if kind == "intent" and body.get("action") == self.approved: line = line._replace(text="exactly what was approved, between two records on the disk")
-        print_lines([line], self.console)
+        try: print_lines([line], self.console)
+        except OSError as error: self.gone = error
 
     def settle(self, pending: Any) -> Any:
         "Show an ask exactly as it would run, and answer it with its one-time code."

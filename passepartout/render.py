@@ -151,7 +151,7 @@ def _answer_text(body: dict, width: int) -> str:
 TEXTS = {
     "backend": lambda b, w: f"{b.get('provider')} failed: {b.get('error')}",
     "verdict": _verdict_text, "answer": _answer_text,
-    "ask": lambda b, w: f"{b.get('reason', '')}",
+    "ask": lambda b, w: laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")),
     "approval": lambda b, w: {"approved": "yes", "denied": "no", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
     "typed": lambda b, w: "you typed exactly this, so nobody has to ask",
     "intent": lambda b, w: laid_out(str(b.get("action")), w, without=("explanation",)) + (f"\n(effect {b['effect']})" if b.get("effect") else ""),
@@ -195,7 +195,9 @@ def spelled(text: Any) -> str:
 def screen(file: Any = None, **options: Any) -> Any:
     "A rich console that prints what it is given and nothing else: no markup, no `:smile:`, no guesses about numbers."
     from rich.console import Console
-    return Console(file=file, **{"highlight": False, "emoji": False, "markup": False, "soft_wrap": True, **options})
+    class Screen(Console):
+        def on_broken_pipe(self) -> None: raise                # rich would end the process here, whoever prints
+    return Screen(file=file, **{"highlight": False, "emoji": False, "markup": False, "soft_wrap": True, **options})
 
 def room(console: Any) -> int | None:
     "How many columns there are to write in; `None` in a pipe, where lines stay whole."
@@ -208,11 +210,11 @@ def print_lines(lines: Iterable[Line], console: Any) -> None:
     width = room(console)
     narrow = width is not None and width < 60
     for sign, word, text, style in lines:
-        head = f"{sign} {word}" if narrow else f"{sign} {word:<9} " if sign else f"{word} "
-        gutter = 2 if narrow else 12
-        rows = [row for row in ([text] if not sign else wrapped(text, width - gutter) if width else text.split("\n"))]
-        if narrow and sign and rows: rows.insert(0, "")
-        for number, row in enumerate(rows): console.print(Text.assemble((" " * gutter, "") if number else (head, style if sign.strip() else "dim" if sign else "bold"), (row, style if sign else "dim")))
+        if not sign: console.print(Text(f"{word} {text}", style=style)); continue
+        rows = wrapped(text, width - (2 if narrow else 12)) if width else text.split("\n")
+        head, gutter = (f"{sign} {word}", "  ") if narrow else (f"{sign} {word:<9} ", " " * 12)
+        if narrow: rows.insert(0, "")
+        for number, row in enumerate(rows): console.print(Text.assemble((gutter if number else head, "" if number else style if sign.strip() else "dim"), (row, style)))
 
 # %% ../nbs/20_render.ipynb #069aeae5
 def text_columns(console: Any) -> int:
