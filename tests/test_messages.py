@@ -20,12 +20,12 @@ word = st.from_regex(r"[a-z][a-z0-9]{0,6}(-[a-z0-9]{1,3})?", fullmatch=True)
 scalar = st.none() | st.just(True) | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text | word.map(Keyword)
 
 
-def fields(values):
+def fields(values, least=0):
     "A payload in which the fields that name things hold names."
-    return st.dictionaries(key, values, max_size=5).map(lambda d: {k: (v if k not in KEYWORD_FIELDS else "name") for k, v in d.items()})
+    return st.dictionaries(key, values, min_size=least, max_size=5).map(lambda d: {k: (v if k not in KEYWORD_FIELDS else "name") for k, v in d.items()})
 
 # A list that begins with a keyword and has an even length *is* a property list in print, so lists here hold no keywords.
-values = st.recursive(scalar, lambda inner: st.lists(inner.filter(lambda v: type(v) is not Keyword), min_size=1, max_size=4) | fields(inner), max_leaves=10)
+values = st.recursive(scalar, lambda inner: st.lists(inner.filter(lambda v: type(v) is not Keyword), min_size=1, max_size=4) | fields(inner, 1), max_leaves=10)
 payloads = fields(values)
 
 
