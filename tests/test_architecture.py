@@ -18,10 +18,10 @@ ROOMS = """
     protocol
     chain store ledger journal
     objects changes memory
-    org markdown timestamps agenda search notes capture
+    org markdown timestamps agenda search notes capture rewrite logbook planning states checkboxes moves
     context
     skills
-    tools notetools
+    tools notetools edittools
     verify
     plan
     backends providers.dates providers.captures providers.grammar providers.reflex providers.*
