@@ -1,0 +1,166 @@
+"Kill an agent that is doing turns with effects, at random moments, boot again, and look at what is left."
+import json, os, random, re, signal, subprocess, sys, time
+from collections import Counter
+
+import pytest
+
+from passepartout.agent import Agent, run_anywhere
+
+# A whole agent on a real memex. It captures tasks that were typed, writes lines into a file outside (an effect that no file
+# can settle afterwards), remembers objects, and undoes. What a caller was told, it writes down as the caller would know it. One process
+# imports everything and forks; the fork is what gets killed, mid-boot as well.
+AGENT = """
+import asyncio, os, random, sys
+from passepartout.agent import Agent
+from passepartout.tools import Parameter, Tool
+import passepartout.notetools, passepartout.providers.reflex, passepartout.providers.grammar, passepartout.undo
+
+memex, state, world_name, told_name = sys.argv[1:]
+
+def work(name):
+    rng = random.Random(name)
+    told = os.open(told_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    world = os.open(world_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    tell = lambda *words: os.write(told, ("\\t".join(words) + "\\n").encode())
+    agent = asyncio.run(Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, today="2026-11-19", provider_cascade=("poster", "reflex"), permissions={"post": "allow"}))
+    def poster(prompt, system, *, model=None, context=None):
+        text = str(context.payload.get("text") or "")
+        if context.payload.get("sensor") == "user-input" and text.startswith("post "):
+            return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "post" :ARGS (:LINE "{text[5:]}") :EXPLANATION "You asked to have this line posted"))'
+        return {"status": "error", "message": "only posts"}
+    agent.backends.register("poster", poster, inline=True)
+    agent.tools.register(Tool("post", "Post a line", [Parameter("line")], lambda line: os.write(world, (line + "\\n").encode()) and "posted", effects={"idempotent": False}, inline=True))
+    async def turns():
+        tell("booted", name, str(len(agent.unknown_effects)))
+        for number in range(100_000):
+            item = f"{name}n{number}"
+            text = f"post {item}" if number % 3 == 1 else f"todo: item {item}"
+            reply = await agent.handle(text)
+            tell("turn", reply.turn, item, reply.status, *reply.effects)
+            if rng.random() < 0.1:
+                reply = await agent.undo()
+                tell("undo", reply.turn, "-", reply.status, *reply.effects)
+    asyncio.run(turns())
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try: work(line.strip())
+        except BaseException: __import__("traceback").print_exc()
+        finally: os._exit(1)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Victims:
+    "Agents on one memex that are killed one after the other."
+    def __init__(self, folder):
+        self.memex, self.state, self.world, self.told = (folder / name for name in ("memex", "state", "world", "told"))
+        self.memex.mkdir()
+        (self.memex / "inbox.org").write_text("* Inbox\n** mine, before all this\n")
+        self.world.touch(), self.told.touch()
+        self.first = subprocess.Popen([sys.executable, "-c", AGENT, self.memex, self.state, self.world, self.told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def kill_one(self, name, delay):
+        self.first.stdin.write(f"{name}\n"); self.first.stdin.flush()
+        child = int(self.first.stdout.readline())
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+        assert int(self.first.stdout.readline()) == -signal.SIGKILL, "the agent ended by itself"
+
+    def close(self):
+        self.first.stdin.close()
+        self.first.wait(10)
+        self.first.stdout.close()
+
+
+def boot(victims): return run_anywhere(Agent.boot(memex_dir=victims.memex, state_dir=victims.state, config_dir=victims.state, today="2026-11-19"))
+
+
+def look(victims):
+    "Boot once more and compare what was told, what is recorded, and what the world and the notes hold."
+    agent = boot(victims)
+    try:
+        verdict = agent.journal.verify(whole=True)
+        assert verdict.ok, verdict.problem
+        records = agent.journal.records()
+        effects = {e["id"]: e for e in agent.journal.effects()}
+    finally: run_anywhere(agent.close())
+    kinds = Counter((r["turn"], r["kind"]) for r in records)
+    lines = [line.split("\t") for line in victims.told.read_text().splitlines()]
+    states = Counter(e["state"] for e in effects.values())
+
+    # No turn that was answered is lost, and it is there once.
+    for word, turn, item, status, *done in (line for line in lines if line[0] in ("turn", "undo")):
+        assert status == "answered", (word, item, status)
+        assert kinds[turn, "turn"] == kinds[turn, "answer"] == 1, (turn, item)
+        assert all(effects[effect]["state"] == "committed" for effect in done) and (done or word == "undo"), item
+
+    # Every effect is settled, and each is recorded by one intent and one outcome.
+    assert set(states) <= {"committed", "failed", "unknown"}, states
+    counted = Counter((r["kind"], r["body"]["effect"]) for r in records if r["kind"] in ("intent", "outcome"))
+    assert set(counted.values()) <= {1} and len(counted) == 2 * len(effects)
+
+    # Nothing was done twice; what is recorded as done was done, what is recorded as failed was not.
+    posts = {json.loads(e["action"])[2]["args"]["line"]: e["state"] for e in effects.values() if json.loads(e["action"])[2]["tool"] == "post"}
+    world = Counter(victims.world.read_text().splitlines())
+    assert set(world.values()) <= {1} and set(world) <= set(posts), "a line was posted twice, or without a record"
+    assert all(line in world for line, state in posts.items() if state == "committed") and not any(line in world for line, state in posts.items() if state == "failed")
+
+    # The notes hold the captures that were carried out and not taken back, each once, and every byte that was there before.
+    text = (victims.memex / "inbox.org").read_text()
+    undone = {json.loads(e["action"])[2]["args"]["effect"] for e in effects.values() if e["state"] == "committed" and json.loads(e["action"])[2]["tool"] == "undo-edit"}
+    captures = {i: json.loads(e["action"])[2]["args"]["title"].split()[-1] for i, e in effects.items() if json.loads(e["action"])[2]["tool"] == "org-capture"}
+    wanted = Counter(item for i, item in captures.items() if effects[i]["state"] == "committed" and i not in undone)
+    doubtful = {item for i, item in captures.items() if effects[i]["state"] == "unknown"} | ({item for item in captures.values()} if any(e["state"] == "unknown" and "undo-edit" in e["action"] for e in effects.values()) else set())
+    found = Counter(re.findall(r"^\*+ TODO item (\S+)$", text, re.MULTILINE))
+    assert {k: v for k, v in found.items() if k not in doubtful} == {k: v for k, v in wanted.items() if k not in doubtful}
+    assert text.startswith("* Inbox\n** mine, before all this\n")
+    assert [p.name for p in victims.memex.rglob("*")] == ["inbox.org"], "working files were left behind"
+    return states, len(lines)
+
+
+def kill_many(folder, kills, every, longest, seed):
+    random.seed(seed)
+    victims = Victims(folder)
+    try:
+        victims.kill_one("warm", 0.4)                     # the first fork waits for the imports
+        for n in range(kills):
+            victims.kill_one(f"p{n}", random.uniform(0.0, longest))
+            if n % every == every - 1: states, lines = look(victims)
+    finally: victims.close()
+    return states, lines
+
+
+def test_killed_at_random_moments(tmp_path):
+    states, lines = kill_many(tmp_path, 10, 2, 0.12, 20261119)
+    assert states["committed"] > 20 and lines > 30, "too little happened between the kills for this to say anything"
+
+
+@pytest.mark.slow
+def test_killed_hundreds_of_times(tmp_path):
+    for round in range(6):
+        folder = tmp_path / str(round)
+        folder.mkdir()
+        states, lines = kill_many(folder, 50, 5, 0.25, round)
+        print(states, lines)
+
+
+def test_what_is_unknown_is_told_and_not_repeated(tmp_path):
+    "Killed between the line in the world and its outcome: nobody can know, so the person is told, once, and nothing runs again."
+    victims = Victims(tmp_path)
+    victims.close()
+    agent = boot(victims)
+    batch = agent.journal.batch("main", "t1")
+    batch.intend("e1", "hash", '["request","tool",{"action":"call","args":{"line":"x"},"tool":"post"}]')
+    batch.commit_now()
+    run_anywhere(agent.close())
+    agent = boot(victims)
+    try:
+        assert [e["id"] for e in agent.unknown_effects] == ["e1"] and agent.journal.effect("e1")["state"] == "unknown"
+        assert any("unknown" in finding.what for finding in agent.diagnostics) and victims.world.read_text() == ""
+    finally: run_anywhere(agent.close())
+    agent = boot(victims)
+    assert agent.unknown_effects == []
+    run_anywhere(agent.close())
