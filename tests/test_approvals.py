@@ -1,0 +1,216 @@
+"""Asking a person: codes, states, texts that want to mislead, and clocks that jump."""
+import time
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.agent import Agent
+from passepartout.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
+from passepartout.conditions import PassepartoutError
+from passepartout.journal import Journal
+from passepartout.messages import Action, ApprovalRequired, Rejected
+from passepartout.plist import write_plist
+from passepartout.settings import load_settings
+from passepartout.skills import Skill
+from passepartout.tools import Parameter, Tool
+
+
+class Clock:
+    def __init__(self): self.now = 1_800_000_000.0
+    def __call__(self): return self.now
+
+
+def careful(action, signal): return ApprovalRequired(action, "May I?") if action.target == "tool" else action
+
+
+async def asking(args=None, parameters=None, clock=None, body=None, **options):
+    "An agent that has asked for one tool call, and the pending approval."
+    agent = Agent(load_settings({}, environ={}), Journal.open(":memory:", clock=clock or time.time))
+    agent.ran = []
+    args = {"note": "x"} if args is None else args
+    agent.tools.register(Tool("canary", "", parameters or {k: "any" for k in args}, body or (lambda **kwargs: agent.ran.append(kwargs)), **{"inline": True, **options}))
+    agent.skills.register(Skill("careful", deterministic=careful))
+    script = iter([write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "canary", "args": args, "explanation": "Ana asked for it"}})])
+    agent.backends.register("model", lambda p, s: next(script, "done"), inline=True)
+    reply = await agent.handle("go")
+    return agent, reply.approvals[0]
+
+
+def states(agent): return [a["state"] for a in agent.journal.approvals()]
+
+
+async def test_the_code_runs_it_once():
+    agent, pending = await asking()
+    assert await agent.approve(pending.id, f"  {pending.code.upper()} ") == "done"
+    assert agent.ran == [{"note": "x"}] and states(agent) == ["used"]
+    with pytest.raises(PassepartoutError): await agent.approve(pending.id, pending.code)
+    with pytest.raises(PassepartoutError): agent.deny(pending.id, pending.code)
+
+
+async def test_the_code_stands_nowhere_but_in_the_reply():
+    agent, pending = await asking()
+    kept = [str(r) for r in agent.journal.records()] + [str(a) for a in agent.journal.approvals()] + agent.log.lines()
+    assert all(pending.code not in text for text in kept)
+    agent.desk.codes.clear()                                    # another process on the same journal
+    assert agent.pending()[0].code == ""
+
+
+@pytest.mark.parametrize("code", ["", "wrong", None, "x" * 100_000, "'; DROP TABLE approvals; --", "\x00"])
+async def test_a_wrong_code_says_so_and_five_of_them_end_it(code):
+    agent, pending = await asking()
+    for _ in range(4):
+        with pytest.raises(PassepartoutError, match="does not fit"): await agent.approve(pending.id, code)
+    with pytest.raises(PassepartoutError, match="Too many"): await agent.approve(pending.id, code)
+    with pytest.raises(PassepartoutError): await agent.approve(pending.id, pending.code)
+    assert agent.ran == [] and states(agent) == ["denied"]
+
+
+@pytest.mark.xfail(strict=True, reason="a code that is no text, or no proper text, ends in a traceback")
+@pytest.mark.parametrize("code", [123456, "\ud800", ["a"]])
+async def test_a_code_of_another_kind_does_not_fit_either(code):
+    agent, pending = await asking()
+    with pytest.raises(PassepartoutError): await agent.approve(pending.id, code)
+
+
+async def test_another_session_cannot_answer():
+    agent, pending = await asking()
+    for session in ("other", "", None, "MAIN"):
+        for ident in (pending.id, None):
+            with pytest.raises(PassepartoutError): await agent.approve(ident, pending.code, session=session)
+    assert agent.ran == [] and states(agent) == ["pending"]
+
+
+async def test_without_an_id_the_code_finds_its_question():
+    agent, pending = await asking()
+    await agent.approve(None, pending.code)
+    assert agent.ran == [{"note": "x"}]
+
+
+async def test_a_code_fits_one_question_only():
+    _, first = await asking()
+    assert code_hash("a", first.code) != code_hash("b", first.code)
+
+
+@pytest.mark.parametrize("jump,runs", [(-30, True), (10, True), (3_599, True), (3_601, False), (-3_600, False), (10 ** 9, False), (-10 ** 9, False)])
+async def test_a_question_expires_whichever_way_the_clock_jumps(jump, runs):
+    clock = Clock()
+    agent, pending = await asking(clock=clock)
+    clock.now += jump
+    try: await agent.approve(pending.id, pending.code)
+    except PassepartoutError: assert not runs
+    assert bool(agent.ran) is runs
+
+
+async def test_it_expires_between_the_answer_and_the_deed():
+    clock = Clock()
+    agent, pending = await asking(clock=clock)
+    approve = agent.journal.approve
+    def late(*args, **kwargs):
+        row = approve(*args, **kwargs)
+        clock.now += 4_000
+        return row
+    agent.journal.approve = late
+    await agent.approve(pending.id, pending.code)
+    assert agent.ran == [] and states(agent) == ["expired"]
+
+
+async def test_an_approval_lifts_no_denial_that_came_later():
+    agent, pending = await asking()
+    agent.skills.register(Skill("later", priority=1, deterministic=lambda a, s: Rejected("no") if a.target == "tool" else a))
+    await agent.approve(pending.id, pending.code)
+    assert agent.ran == []
+
+
+async def test_a_gate_that_changes_the_action_meanwhile_makes_a_new_question():
+    agent, pending = await asking()
+    agent.skills.register(Skill("changing", priority=99, deterministic=lambda a, s: a.model_copy(update={"payload": {**a.payload, "args": {"note": "y"}}}) if a.target == "tool" else a))
+    await agent.approve(pending.id, pending.code)
+    assert agent.ran == [] and len(agent.pending()) >= 1
+
+
+async def test_a_tool_that_fails_uses_its_approval_up():
+    def fails(**kwargs): raise ValueError("no")
+    agent, pending = await asking(body=fails)
+    await agent.approve(pending.id, pending.code)
+    assert states(agent) == ["used"] and [e["state"] for e in agent.journal.effects()] == ["failed"]
+
+
+LEFT = "an approval whose action made no record of its own stays approved and can be used again"
+
+@pytest.mark.xfail(strict=True, reason=LEFT)
+async def test_an_approval_is_used_up_when_the_gates_no_longer_ask():
+    agent, pending = await asking()
+    agent.skills.unregister("careful")
+    await agent.approve(pending.id, pending.code)
+    assert len(agent.ran) == 1 and "approved" not in states(agent)
+
+
+@pytest.mark.xfail(strict=True, reason=LEFT)
+async def test_an_approval_is_used_up_when_the_tool_had_nothing_to_edit():
+    agent, pending = await asking(body=lambda **kwargs: "nothing to do", edits=True)
+    await agent.approve(pending.id, pending.code)
+    assert "approved" not in states(agent)
+
+
+@pytest.mark.xfail(strict=True, reason=LEFT)
+async def test_an_approval_is_used_up_when_a_gate_now_refuses():
+    agent, pending = await asking()
+    agent.skills.register(Skill("later", priority=99, deterministic=lambda a, s: Rejected("no") if a.target == "tool" else a))
+    await agent.approve(pending.id, pending.code)
+    assert "approved" not in states(agent)
+
+
+HASHES = pytest.mark.xfail(strict=True, reason="it hashes otherwise once it was printed and read again, so nobody can approve it")
+
+@pytest.mark.parametrize("parameter", [
+    pytest.param(Parameter("deep", "boolean", default=False), marks=HASHES), Parameter("deep", "boolean", required=False), pytest.param(Parameter("tags", "list", default=()), marks=HASHES), Parameter("n", "number", default=0.5),
+    Parameter("n", "integer", default=0), pytest.param(Parameter("status", default="Open_Now"), marks=HASHES), Parameter("on", "date", required=False)], ids=range(7))
+async def test_what_was_asked_with_its_defaults_can_be_approved(parameter):
+    agent, pending = await asking(args={}, parameters=[parameter])
+    await agent.approve(pending.id, pending.code)
+    assert len(agent.ran) == 1 and states(agent) == ["used"]
+
+
+# What the person sees -------------------------------------------------------------------------------------------------------
+
+@given(st.text())
+@settings(deadline=None, max_examples=200)
+def test_what_is_shown_can_all_be_seen(text):
+    shown = visible(text)
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\u2066", "\x1b[2K", "\r", "\x00", "\u00ad", "\ufeff", "\U000e0041", "\u2028", "\x85", "\ud800", "\x7f", "\t"])
+def test_hidden_characters_are_spelled_out(hidden):
+    assert hidden not in visible(f"a{hidden}b") and "<U+" in visible(f"a{hidden}b")
+
+
+@pytest.mark.parametrize("text", ["x\n* DONE Approved :APPROVED:", "\u202egnp.exe", "x\r\x1b[1A\x1b[2Kharmless", "a" * 100_000, "\x00"])
+async def test_a_note_cannot_mislead_whoever_approves(text):
+    agent, pending = await asking(args={"note": text})
+    plan = flight_plan(pending, "2026-11-19 08:00")
+    assert plan.count("\n* ") == 0 and plan.startswith("* PLAN ") and ":APPROVED:" not in plan.splitlines()[0]
+    assert all(c.isprintable() or c == "\n" for c in pending.summary + pending.reason + plan) and pending.code not in plan
+    await agent.approve(pending.id, pending.code)
+    assert agent.ran == [{"note": text}]
+
+
+async def test_the_reason_of_a_gate_does_not_close_the_headline():
+    plan = flight_plan(PendingApproval("id", "code", "summary", visible("may I?\n* DONE yes\n:PROPERTIES:"), 0.0), "tomorrow")
+    assert plan.count("\n* ") == 0 and "DONE" not in plan.splitlines()[0]
+
+
+def test_codes_are_long_and_hard_to_misread():
+    codes = {new_code() for _ in range(500)}
+    assert len(codes) > 495 and all(len(c) == 6 and not set(c) & set("il1o0") for c in codes)
+
+
+async def test_the_explanation_stands_before_what_would_run():
+    action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {"path": "/"}, "explanation": "Tidy up"}})
+    assert summarise(action).splitlines()[0] == "Tidy up" and '"rm"' in summarise(action)
+
+
+@pytest.mark.xfail(strict=True, reason="line breaks in an explanation push what would run off the screen")
+async def test_an_explanation_cannot_push_the_action_out_of_sight():
+    action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": "Tidy up\n" + "\n" * 200 + '(:TOOL "read-file")'}})
+    assert len(summarise(action).splitlines()) < 10
