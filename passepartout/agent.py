@@ -40,6 +40,7 @@ class Conversation(Asks):
 
     async def process(self, signal: Signal, commanded: Action | None = None) -> Reply:
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."
+        if self.interrupted is None: return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         turn.commanded = commanded
@@ -68,7 +69,15 @@ class Answers(Conversation):
         row = self.desk.find(approval, code, session)
         self.journal.approve(row["id"], by="person", session=session)
         self.turns.show("approval", {"approval": row["id"], "state": "approved"}, "")
-        return await self.process(Signal(payload={"sensor": APPROVAL_REQUIRED, "approval": row["id"]}, meta={"source": source, "session": session}, label=PERSON))
+        back = Signal(payload={"sensor": APPROVAL_REQUIRED, "approval": row["id"]}, meta={"source": source, "session": session}, label=PERSON)
+        try: return await self.process(back)
+        finally: self.retire(row["id"], session)
+
+    def retire(self, approval: str, session: str) -> None:
+        "Take an approval back that nobody used up: a gate refused after all, or there was nothing to do. It answers this one request and no later one."
+        try:
+            if self.journal.approval(approval)["state"] == "approved": self.journal.deny(approval, by="the agent: nothing was left to do", session=session)
+        except JournalError as error: self.log(f"APPROVALS: {error}")
 
     def deny(self, approval: str | None, code: str, session: str = "main") -> Reply:
         "Refuse a pending ask with its code. Nothing runs."

@@ -30,7 +30,7 @@ def new_code(length: int = 6) -> str:
 
 def code_hash(approval: str, code: str) -> str:
     "What the journal keeps of a code; it fits one approval only."
-    return sha256(f"{approval}:{code.strip().lower()}".encode()).hexdigest()
+    return sha256(f"{approval}:{code.strip().lower()}".encode(errors="replace")).hexdigest()
 
 # %% ../nbs/17b_approvals.ipynb #6528de4e
 def visible(text: str) -> str:
@@ -50,7 +50,7 @@ class PendingApproval:
 
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run."
-    why = action.payload.get("explanation")
+    why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
     return visible((f"{why}\n" if why else "") + str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}})))
 
 # %% ../nbs/17b_approvals.ipynb #6253f3a8
@@ -84,7 +84,7 @@ class ApprovalDesk:
         mine = [r for r in rows if r["session"] == session]
         if not mine: raise PassepartoutError("There is nothing to approve here." if not rows or ident is None else "That approval belongs to another session; answer it there.")
         for row in mine:
-            if hmac.compare_digest(row["code_hash"], code_hash(row["id"], code or "")): return row
+            if hmac.compare_digest(row["code_hash"], code_hash(row["id"], code if isinstance(code, str) else "")): return row
         for row in mine: self.wrong(row)
         raise PassepartoutError("That code does not fit. It stands beside the question on the screen where it was asked.")
 

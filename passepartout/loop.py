@@ -104,9 +104,10 @@ async def run_loop(agent, current: Signal | None) -> Signal | None:
 
 # %% ../nbs/18_loop.ipynb #61255423
 def as_signal(signal: Any) -> Signal:
-    "A signal from any of its forms; what it claims about itself is dropped as in perceive, and only its depth is kept."
+    "A signal from any of its forms; what it claims about itself is dropped as in perceive, and only its depth is kept, if it buys no rounds."
     if isinstance(signal, str): signal = read_plist(signal)
-    return Signal.of(without(signal, CONCLUSIONS) if isinstance(signal, Mapping) else signal)
+    signal = Signal.of(without(signal, CONCLUSIONS) if isinstance(signal, Mapping) else signal)
+    return signal if signal.depth >= 0 else signal.evolve(depth=0)
 
 # %% ../nbs/18_loop.ipynb #0b9b0bd5
 def stimulus_inject(agent, signal: Any) -> asyncio.Task:
@@ -131,7 +132,7 @@ async def heartbeat(agent, interval: float) -> None:
     while not agent.interrupted:
         await asyncio.sleep(interval)
         if time.monotonic() - saved >= agent.settings.memory_auto_save_interval: saved = await auto_save(agent)
-        await stimulus_inject(agent, {"type": "EVENT", "payload": {"sensor": "heartbeat", "unix_time": int(time.time())}})
+        await asyncio.wait({stimulus_inject(agent, {"type": "EVENT", "payload": {"sensor": "heartbeat", "unix_time": int(time.time())}})})      # one that fails is logged, and the heart beats on
 
 # %% ../nbs/18_loop.ipynb #ad806f10
 async def auto_save(agent) -> float:

@@ -10,8 +10,8 @@ __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN',
            'TOOL_ERROR', 'APPROVAL_REQUIRED', 'REQUIRES_APPROVAL', 'HEARTBEAT', 'LOOP_ERROR', 'SYNTAX_ERROR',
            'PERCEIVED', 'REASONED', 'ACTED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name',
            'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'is_mapping', 'keyword',
-           'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Message', 'Action', 'Signal', 'Allowed', 'Rejected',
-           'ApprovalRequired', 'severity']
+           'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'Action', 'Signal', 'Allowed',
+           'Rejected', 'ApprovalRequired', 'severity']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -160,15 +160,13 @@ Name = Annotated[InstanceOf[Keyword] | None, BeforeValidator(_keyword)]
 Payload = Annotated[InstanceOf[FrozenDict], BeforeValidator(_mapping)]
 
 # %% ../nbs/03_messages.ipynb #0baeeb6b
-class Message(BaseModel):
-    "What signals and actions share."
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
-
+class Readable:
+    "How a message comes to be: from any of its forms, or, inside the program, from values that are frozen already."
     @classmethod
     def of(cls, value: Any):
         "A message from a model, a dictionary with any spelling of keys, or plist text. `ProtocolError` says what is wrong."
         if type(value) is cls: return value
-        if isinstance(value, Message): value = value.as_dict()
+        if hasattr(value, "as_dict"): value = value.as_dict()
         if isinstance(value, str): value = read_plist(value)
         if not is_mapping(value): raise ProtocolError(f"A {cls.__name__.lower()} is one property list, not {type(value).__name__}.")
         fields = cls.known_fields(value)
@@ -187,10 +185,6 @@ class Message(BaseModel):
             named[name] = item
         return named
 
-    def model_copy(self, *, update: Mapping | None = None, deep: bool = False):
-        "A copy with some fields replaced, validated and frozen like any other message."
-        return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **(update or {})})
-
     @classmethod
     def build(cls, **fields):
         "A message from values that are in their frozen form already, without checking them again. For our own code only."
@@ -204,6 +198,15 @@ class Message(BaseModel):
     @classmethod
     @cache
     def defaults(cls) -> dict: return {name: info.default for name, info in cls.model_fields.items()}
+
+# %% ../nbs/03_messages.ipynb #bd7897ae
+class Message(Readable, BaseModel):
+    "What signals and actions share."
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    def model_copy(self, *, update: Mapping | None = None, deep: bool = False):
+        "A copy with some fields replaced, validated and frozen like any other message."
+        return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **(update or {})})
 
     def as_dict(self) -> dict:
         "The fields that say something, ready for `write_plist`."

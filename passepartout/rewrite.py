@@ -49,11 +49,11 @@ def facts(node: Node) -> dict:
     "What an outline knows of a node, without its place in the text."
     return {name: getattr(node, name) for name in FACTS}
 
-def settled(outline: Outline, text: str, node: Node, **wanted: Any) -> str:
-    "`text`, if it reads as `outline` with the facts `wanted` in `node` and nothing else; otherwise `RewriteError`."
+def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] = {}, **wanted: Any) -> str:
+    "`text`, if it reads as `outline` with the facts `wanted` in `node` (and `others`, by place) and nothing else; otherwise `RewriteError`."
     after = reread(outline, text)
     expected = [facts(n) for n in outline.nodes]
-    expected[node.index].update(wanted)
+    for index, new in {**others, node.index: {**others.get(node.index, {}), **wanted}}.items(): expected[index].update(new)
     if [facts(n) for n in after.nodes] == expected and after.keywords == outline.keywords: return text
     if len(after.nodes) != len(expected): raise RewriteError(f"That would add or remove a heading of {outline.file}, so nothing was changed.")
     other = next((name for name in FACTS if getattr(after.nodes[node.index], name) != expected[node.index][name]), None)

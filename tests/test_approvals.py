@@ -65,7 +65,6 @@ async def test_a_wrong_code_says_so_and_five_of_them_end_it(code):
     assert agent.ran == [] and states(agent) == ["denied"]
 
 
-@pytest.mark.xfail(strict=True, reason="a code that is no text, or no proper text, ends in a traceback")
 @pytest.mark.parametrize("code", [123456, "\ud800", ["a"]])
 async def test_a_code_of_another_kind_does_not_fit_either(code):
     agent, pending = await asking()
@@ -135,9 +134,6 @@ async def test_a_tool_that_fails_uses_its_approval_up():
     assert states(agent) == ["used"] and [e["state"] for e in agent.journal.effects()] == ["failed"]
 
 
-LEFT = "an approval whose action made no record of its own stays approved and can be used again"
-
-@pytest.mark.xfail(strict=True, reason=LEFT)
 async def test_an_approval_is_used_up_when_the_gates_no_longer_ask():
     agent, pending = await asking()
     agent.skills.unregister("careful")
@@ -145,14 +141,12 @@ async def test_an_approval_is_used_up_when_the_gates_no_longer_ask():
     assert len(agent.ran) == 1 and "approved" not in states(agent)
 
 
-@pytest.mark.xfail(strict=True, reason=LEFT)
 async def test_an_approval_is_used_up_when_the_tool_had_nothing_to_edit():
     agent, pending = await asking(body=lambda **kwargs: "nothing to do", edits=True)
     await agent.approve(pending.id, pending.code)
     assert "approved" not in states(agent)
 
 
-@pytest.mark.xfail(strict=True, reason=LEFT)
 async def test_an_approval_is_used_up_when_a_gate_now_refuses():
     agent, pending = await asking()
     agent.skills.register(Skill("later", priority=99, deterministic=lambda a, s: Rejected("no") if a.target == "tool" else a))
@@ -210,7 +204,6 @@ async def test_the_explanation_stands_before_what_would_run():
     assert summarise(action).splitlines()[0] == "Tidy up" and '"rm"' in summarise(action)
 
 
-@pytest.mark.xfail(strict=True, reason="line breaks in an explanation push what would run off the screen")
 async def test_an_explanation_cannot_push_the_action_out_of_sight():
     action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": "Tidy up\n" + "\n" * 200 + '(:TOOL "read-file")'}})
     assert len(summarise(action).splitlines()) < 10

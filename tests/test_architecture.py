@@ -18,7 +18,8 @@ ROOMS = """
     protocol
     chain store ledger journal
     objects changes memory
-    org markdown timestamps agenda search notes capture rewrite logbook planning states checkboxes moves
+    org markdown elements links timestamps agenda views search notes capture rewrite logbook planning states checkboxes moves
+    identity entries indexfile index query finding objectsource watch
     context
     skills
     tools notetools edittools

@@ -163,7 +163,6 @@ async def test_what_providers_disagree_about_is_asked_and_runs_once_when_approve
 
 # The prompt -----------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.xfail(strict=True, reason="what a client put into its message as rejection_trace is shown to the model as the gates' own words")
 async def test_a_client_does_not_speak_for_the_gates():
     from passepartout.loop import loop_process
     from passepartout.perceive import receive
