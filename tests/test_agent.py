@@ -1,0 +1,412 @@
+"""A whole agent on bad days: two at once, loops that come and go, interruptions, failing records, vanished notes."""
+import asyncio
+import os
+import shutil
+import time
+
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.conditions import PassepartoutError
+from passepartout.edits import FileEdit
+from passepartout.journal import Journal, JournalError
+from passepartout.loop import heartbeat_start, loop_process, stimulus_inject
+from passepartout.messages import ApprovalRequired, Rejected, Signal
+from passepartout.perceive import receive
+from passepartout.plist import write_plist
+from passepartout.settings import load_settings
+from passepartout.skills import Skill
+from passepartout.tools import Parameter, Tool
+
+ALLOW = {"default": "allow"}
+
+
+def call(tool, **args): return write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": "Ana waits for the decision"}})
+
+def bare(*answers, clock=time.time, **overrides):
+    agent = Agent(load_settings(overrides, environ={}), Journal.open(":memory:", clock=clock))
+    script = iter(answers)
+    agent.backends.register("model", lambda p, s: next(script, "done"), inline=True)
+    return agent
+
+def settings_for(tmp_path, **more):
+    (tmp_path / "memex").mkdir(exist_ok=True)
+    (tmp_path / "memex" / "inbox.org").write_text("* Roof\n  Slate, said Ana.\n")
+    return load_settings({"memex_dir": tmp_path / "memex", "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache", "permissions": ALLOW, **more}, environ={})
+
+def states(agent): return [e["state"] for e in agent.journal.effects()]
+
+
+# Apart --------------------------------------------------------------------------------------------------------------------
+
+async def test_two_agents_share_nothing():
+    one, two = bare(), bare()
+    one.skills.register(Skill("a")); one.tools.register(Tool("t", "", {}, lambda args: 1)); one.actuators.register("mail", print); one.backends.register("b", print)
+    one.memory.ingest({"type": "NODE", "properties": {"ID": "x"}, "contents": []}); one.log("secret"); one.provider_cascade = ("b",); one.consensus_enabled = True
+    await bare().handle("hello")
+    assert (len(two.skills), len(two.tools), "mail" in two.actuators, "b" in two.backends, two.memory.lookup("x"), two.log.lines()) == (0, 0, False, False, None, [])
+    assert two.provider_cascade == () and not two.consensus_enabled and two.journal.records() == [] and two.pending() == []
+
+
+def test_an_agent_survives_successive_event_loops(tmp_path):
+    agent = asyncio.run(Agent.boot(settings_for(tmp_path)))
+    for i in range(3):
+        reply = asyncio.run(agent.handle(f"note: number {i}"))
+        assert reply.effects and agent.run(agent.handle("find roof")).status == "answered"
+    async def inside(): return agent.run(agent.handle("find roof"))          # plain code called from a coroutine
+    assert asyncio.run(inside()).status == "answered"
+    asyncio.run(agent.close()); asyncio.run(agent.close())
+    assert (tmp_path / "memex" / "inbox.org").read_text().count("number") == 3
+
+
+def test_an_injected_signal_that_lost_its_loop_leaves_the_agent_whole():
+    agent = bare()
+    async def slow(prompt, system_prompt): await asyncio.sleep(60)
+    agent.backends.register("model", slow)
+    async def inject(): stimulus_inject(agent, {"payload": {"sensor": "user-input", "text": "x"}}); await asyncio.sleep(0)
+    asyncio.run(inject())
+    agent.backends.register("model", lambda p, s: "hello", inline=True)
+    assert asyncio.run(agent.handle("hi")) == "hello" and agent.turns.open == {}
+
+
+# At the same time ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("sessions", [1, 40])
+async def test_conversations_at_the_same_time_do_not_mix(sessions):
+    agent = bare()
+    async def echo(prompt, system_prompt):
+        await asyncio.sleep(0.001 * (hash(prompt) % 5))
+        if "returned" in prompt: return "answer to " + prompt.split("The person asked: ")[1].split("\n")[0]
+        return call("shout", text=prompt)
+    agent.backends.register("model", echo)
+    agent.tools.register(Tool("shout", "", {"text": "string"}, lambda text: text.upper()))
+    replies = await asyncio.gather(*[agent.handle(f"question {i}", session=f"s{i % sessions}") for i in range(40)])
+    assert [str(r) for r in replies] == [f"answer to question {i}" for i in range(40)]
+    assert len({r.turn for r in replies}) == len({e for r in replies for e in r.effects}) == 40 and agent.turns.open == {}
+    for reply in replies:
+        turn, = agent.trace(reply.turn)
+        assert [r["kind"] for r in turn["records"]].count("answer") == 1 and turn["records"][0]["body"]["text"] in str(turn["records"][-1]["body"])
+
+
+async def test_one_failing_turn_takes_no_other_along():
+    agent = bare()
+    async def model(prompt, system_prompt):
+        await asyncio.sleep(0)
+        if "7" in prompt: raise MemoryError()
+        return "fine"
+    agent.backends.register("model", model)
+    agent.skills.register(Skill("g", deterministic=lambda a, s: 1 / 0 if "3" in str(s.payload.get("text")) and s.depth == 0 else a))
+    replies = await asyncio.gather(*[agent.handle(f"question {i}", session=f"s{i}") for i in range(10)], return_exceptions=True)
+    assert all(not isinstance(r, BaseException) for r in replies)
+    assert [i for i, r in enumerate(replies) if r != "fine"] == [3, 7]
+
+
+# Cut off ------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("how", ["thread", "async"])
+async def test_cancelled_in_the_middle_of_an_effect_its_outcome_is_unknown(how):
+    agent, begun = bare(call("slow")), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async def slow(): begun.set(); await asyncio.sleep(60)
+    def slow_thread(): loop.call_soon_threadsafe(begun.set); time.sleep(0.2)
+    agent.tools.register(Tool("slow", "", {}, slow if how == "async" else slow_thread))
+    task = asyncio.create_task(agent.handle("go"))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError): await task
+    assert states(agent) == ["unknown"] and agent.turns.open == {}
+    assert agent.journal.records(kinds=["answer"])[-1]["body"]["status"] == "interrupted"
+    assert await agent.handle("still there?") == "done"
+
+
+@pytest.mark.parametrize("moments", range(0, 12))
+async def test_cancelled_at_any_moment_nothing_stays_open(moments):
+    agent = bare(call("slow"), "done")
+    async def slow(): await asyncio.sleep(0); await asyncio.sleep(0); return "x"
+    agent.tools.register(Tool("slow", "", {}, slow))
+    async def model(prompt, system_prompt): await asyncio.sleep(0); return call("slow") if "returned" not in prompt else "done"
+    agent.backends.register("model", model)
+    task = asyncio.create_task(agent.handle("go"))
+    for _ in range(moments): await asyncio.sleep(0)
+    task.cancel(); task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    for _ in range(5): await asyncio.sleep(0)
+    assert agent.turns.open == {} and "started" not in states(agent) and len(agent.clearances) == 0
+    assert agent.journal.verify(whole=True).ok
+
+
+async def test_closing_in_the_middle_stops_what_runs_in_the_background():
+    agent = bare()
+    async def slow(prompt, system_prompt): await asyncio.sleep(60)
+    agent.backends.register("model", slow)
+    stimulus_inject(agent, {"payload": {"sensor": "user-input", "text": "x"}})
+    heartbeat_start(agent, 0.001)
+    await asyncio.sleep(0.01)
+    begun = time.monotonic()
+    await agent.close()
+    await agent.close()
+    assert time.monotonic() - begun < 1 and not agent.background
+    agent.backends.register("model", lambda p, s: "I am not here", inline=True)
+    reply = await agent.handle("hello?")
+    assert reply.status == "failed" and "closed" in reply
+
+
+# Others' mistakes ---------------------------------------------------------------------------------------------------------
+
+def fails(*args, **kwargs): raise RuntimeError("broken")
+
+async def afails(*args, **kwargs): raise RuntimeError("broken")
+
+@pytest.mark.parametrize("broken", [fails, afails, lambda *a: None, lambda *a: 42, lambda: None])
+@pytest.mark.parametrize("target", ["mail", "cli"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+async def test_an_actuator_that_breaks_ends_in_words_and_on_record(broken, target):
+    agent = bare(write_plist({"type": "REQUEST", "target": target, "payload": {"action": "send", "text": "x"}}))
+    agent.actuators.register(target, broken)
+    reply = await agent.handle("go")
+    assert len(states(agent)) == 1 and states(agent)[0] in ("failed", "committed") and agent.turns.open == {}
+
+
+@pytest.mark.xfail(strict=True, reason="nothing limits the time of an actuator")
+async def test_an_actuator_that_hangs_is_given_up():
+    agent = bare(write_plist({"type": "REQUEST", "target": "mail", "payload": {"action": "send", "text": "x"}}), tool_timeout_s=0.05)
+    async def hangs(action, signal): await asyncio.sleep(60)
+    agent.actuators.register("mail", hangs)
+    try: await asyncio.wait_for(agent.handle("go"), 0.5)
+    except TimeoutError: pass
+    assert states(agent) == ["unknown"] and agent.journal.records(kinds=["answer"])[-1]["body"]["status"] != "interrupted"
+
+
+@pytest.mark.xfail(strict=True, reason="what a remote service returns may name another session, turn and channel for its feedback")
+async def test_feedback_stays_in_its_own_session():
+    agent, seen = bare(write_plist({"type": "REQUEST", "target": "chat", "payload": {"action": "send", "text": "x"}})), []
+    agent.actuators.register("chat", lambda a, s: {"type": "EVENT", "payload": {"sensor": "tool-output", "content": "x"}, "meta": {"session": "victim", "source": "telegram"}})
+    agent.skills.register(Skill("sees", deterministic=lambda a, s: seen.append((s.session, s.source)) or a))
+    await agent.handle("go", session="mine")
+    assert {session for session, _ in seen} == {"mine"}
+
+
+@pytest.mark.xfail(strict=True, reason="an answer from a channel without an actuator goes to the default one as if that were the person who asked")
+async def test_an_answer_that_lands_elsewhere_is_an_effect():
+    agent, sent = bare("the diary", default_actuator="matrix"), []
+    agent.actuators.register("matrix", lambda a, s: sent.append(a.payload["text"]))
+    await agent.handle("go", source="web")
+    assert sent == [] or states(agent) == ["committed"]
+
+
+WATCHED = pytest.mark.xfail(strict=True, reason="somebody who watches and raises breaks the turn, in the worst case between the intent and the effect")
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[WATCHED] * (kind != "outcome")) for kind in ("turn", "proposal", "intent", "outcome", "said", "answer")])
+async def test_a_broken_watcher_changes_nothing(kind):
+    agent, ran = bare(call("t")), []
+    agent.tools.register(Tool("t", "", {}, lambda: ran.append(1) or "x", inline=True))
+    def watcher(what, body, turn):
+        if what == kind: raise BrokenPipeError("the terminal is gone")
+    agent.watch(watcher)
+    try: reply = await agent.handle("go")
+    except BrokenPipeError: reply = None
+    assert reply == "done" and ran == [1] and states(agent) == ["committed"]
+
+
+# Time ---------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("jump", [10 ** 9, -10 ** 9, float("nan")])
+async def test_a_clock_that_jumps_in_the_middle_costs_nothing(jump):
+    now = [1_800_000_000.0]
+    agent = bare(call("t"), "done", "later", clock=lambda: now[0])
+    def body(): now[0] += jump if jump == jump else 0; return "x"
+    agent.tools.register(Tool("t", "", {}, body, inline=True))
+    assert await agent.handle("go") == "done" and await agent.handle("again") == "later"
+    assert states(agent) == ["committed"] and agent.journal.verify(whole=True).ok
+    assert [t["records"][0]["body"]["text"] for t in agent.trace(limit=2)] == ["again", "go"]
+
+
+async def test_heartbeats_do_nothing_and_stop():
+    agent = bare("never")
+    beat = heartbeat_start(agent, 0.001)
+    await asyncio.sleep(0.03)
+    beat.cancel()
+    await asyncio.gather(beat, return_exceptions=True)
+    assert agent.journal.records() == [] and agent.turns.open == {}
+
+
+# The record ---------------------------------------------------------------------------------------------------------------
+
+def breaking(agent, kind, error=OSError(28, "No space left on device"), times=10 ** 6):
+    "Let the journal fail whenever a record of `kind` is written, at most so many times."
+    write, left = agent.journal.write, [times]
+    def failing(batches, durable=True):
+        if left[0] and any(k == kind for b in batches for k, *_ in b.records): left[0] -= 1; raise error
+        return write(batches, durable)
+    agent.journal.write = failing
+
+
+@pytest.mark.parametrize("kind,runs", [("turn", 0), ("intent", 0), ("outcome", 1), ("answer", 1)])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), JournalError("The disk is full.")], ids=["os", "journal"])
+async def test_a_journal_that_fails_at_a_commit(tmp_path, kind, runs, error):
+    ran = []
+    agent = Agent(load_settings({}, environ={}), Journal.open(tmp_path / "journal.sqlite"))
+    script = iter([call("t")])
+    agent.backends.register("model", lambda p, s: next(script, "done"), inline=True)
+    agent.tools.register(Tool("t", "", {}, lambda: ran.append(1) or "x", inline=True))
+    breaking(agent, kind, error)
+    reply = await agent.handle("go")
+    assert len(ran) == runs and reply and agent.turns.open == {}
+    if kind in ("turn", "answer"): assert reply.status == "failed"
+    if kind == "answer": assert "done" in reply
+    assert "committed" not in states(agent) or kind == "answer"
+    agent.journal.__dict__.pop("write")
+    assert (await agent.handle("again")).status == "answered" and agent.journal.verify(whole=True).ok
+    await agent.close()
+
+
+@pytest.mark.xfail(strict=True, reason="the model hears that the journal failed, not that the tool has run, and calls it again")
+async def test_an_outcome_that_could_not_be_recorded_is_called_unknown():
+    agent, ran, told = bare(), [], []
+    def model(prompt, system_prompt): told.append(prompt); return call("t") if len(told) == 1 else "done"
+    agent.backends.register("model", model, inline=True)
+    agent.tools.register(Tool("t", "", {}, lambda: ran.append(1) or "x", inline=True))
+    breaking(agent, "outcome")
+    await agent.handle("go")
+    assert ran == [1] and "unknown" in told[1]
+
+
+@pytest.mark.xfail(strict=True, reason="after a failed commit the outcome is dropped, and the effect stays 'started' as long as the process lives")
+async def test_an_outcome_that_failed_once_is_written_with_the_next_commit():
+    agent = bare(call("t"))
+    agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True))
+    breaking(agent, "outcome", times=1)
+    await agent.handle("go")
+    assert states(agent)[0] in ("committed", "unknown")
+
+
+async def test_a_crash_between_intent_and_outcome_is_told_and_not_repeated(tmp_path):
+    settings, ran = settings_for(tmp_path), []
+    def died():
+        agent = Agent(settings, Journal.open(tmp_path / "j.sqlite"))
+        batch = agent.journal.batch("main", "t1")
+        batch.record("turn", {"text": "go"}); batch.intend("e1", "h", "{}", detail={})
+        batch.commit_now()
+        os._exit(0)
+    if (child := os.fork()) == 0: died()
+    os.waitpid(child, 0)
+    agent = await Agent.boot(settings, journal=tmp_path / "j.sqlite")
+    assert [e["id"] for e in agent.unknown_effects] == ["e1"] and states(agent) == ["unknown"] and agent.health == "degraded"
+    await agent.close()
+    again = await Agent.boot(settings, journal=tmp_path / "j.sqlite")
+    assert again.unknown_effects == [] and again.journal.verify(whole=True).ok
+    await again.close()
+
+
+# The notes ----------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("request_text", ["find roof", "what is due this week?", "note: buy slate", "read inbox.org"])
+async def test_a_memex_that_is_removed_while_running(tmp_path, request_text):
+    agent = await Agent.boot(settings_for(tmp_path))
+    shutil.rmtree(tmp_path / "memex")
+    reply = await agent.handle(request_text)
+    assert reply and agent.turns.open == {} and "Traceback" not in reply
+    assert not (tmp_path / "memex").exists() and states(agent) in ([], ["failed"])
+    await agent.close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+async def test_a_memex_that_becomes_read_only(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path))
+    (tmp_path / "memex").chmod(0o500)
+    reply = await agent.handle("note: buy slate")
+    (tmp_path / "memex").chmod(0o700)
+    assert states(agent) == ["failed"] and reply
+    await agent.close()
+
+
+async def test_a_folder_swapped_for_a_link_while_running_leads_nowhere(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path))
+    outside = tmp_path / "outside"; outside.mkdir(); (outside / "secret.org").write_text("* the secret\n")
+    (tmp_path / "memex" / "sub").symlink_to(outside)
+    for text in ("read sub/secret.org", "read ../outside/secret.org", f"read {outside}/secret.org"):
+        assert "the secret" not in await agent.handle(text)
+    await agent.close()
+
+
+# Input --------------------------------------------------------------------------------------------------------------------
+
+INPUTS = ["", " ", "\n\n\n", "\x00", "\x00\x01\x02\xff" * 100, "x" * 1_000_000, "(" * 100_000, "🧦" * 10_000, "\u202e\u200b", "\x1b[2J", "a\r\nb", "(:TYPE :REQUEST", "#.(quit)", "'; DROP TABLE chain; --", "%s%n", "/undo", "note:", "read", "find"]
+
+@pytest.mark.parametrize("text", INPUTS, ids=range(len(INPUTS)))
+async def test_any_input_ends_in_a_sentence(tmp_path, text):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    begun = time.monotonic()
+    reply = await agent.handle(text)
+    assert reply.strip() and reply.status in ("answered", "failed", "rejected", "requires-approval") and time.monotonic() - begun < 2
+    assert agent.turns.open == {} and agent.journal.verify(whole=True).ok
+
+
+@pytest.mark.parametrize("text", ["\ud800", "note: \udcff binary", b"bytes", 42, None])
+async def test_input_that_is_no_proper_text_ends_in_a_sentence_too(tmp_path, text):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    assert (await agent.handle(text)).strip() and agent.turns.open == {}
+    assert (await agent.handle("find roof")).status == "answered"
+
+
+@pytest.mark.parametrize("session", ["", "x" * 10_000, "a/b\n", "🧦", "main'; --", "\x00"])
+async def test_any_name_of_a_session_is_kept_apart(session):
+    agent = bare("one", "two")
+    await agent.handle("first", session=session); await agent.handle("second", session="elsewhere")
+    assert [t["records"][0]["body"]["text"] for t in agent.trace(session="elsewhere", limit=9)] == ["second"]
+
+
+async def test_wire_messages_of_every_kind_end_quietly(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    for kind in ("EVENT", "REQUEST", "LOG", "RESPONSE"):
+        for payload in ({}, {"sensor": "user-input"}, {"sensor": "user-input", "text": 5}, {"sensor": "user-input", "text": ["a"]}, {"sensor": "tool-output"}, {"sensor": "tool-error", "message": {"a": 1}}, {"sensor": ["x"]}, {"text": None},
+                        {"sensor": "approval-required", "approval": {"a": 1}}, {"sensor": "loop-error", "message": None}, {"sensor": "unheard-of"}):
+            await loop_process(agent, receive({"type": kind, "payload": payload}, source="socket", session="s"))
+    assert agent.turns.open == {} and states(agent) == []
+
+
+async def test_depth_has_an_end_in_both_directions():
+    asked = []
+    agent = bare()
+    agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True, effects="read-only"))
+    agent.backends.register("model", lambda p, s: asked.append(1) or call("t"), inline=True)
+    await agent.handle("go")
+    assert len(asked) <= 11 and any("was dropped" in line for line in agent.log.lines())
+    assert await loop_process(agent, {"depth": 11, "payload": {"sensor": "user-input", "text": "x"}}) is None
+
+
+
+async def test_a_negative_depth_buys_nothing():
+    asked = []
+    agent = bare()
+    agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True, effects="read-only"))
+    agent.backends.register("model", lambda p, s: asked.append(1) or call("t"), inline=True)
+    await loop_process(agent, {"depth": -30, "payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}})
+    assert len(asked) <= 11
+
+
+# Edits --------------------------------------------------------------------------------------------------------------------
+
+async def test_a_tool_cannot_edit_what_the_gates_did_not_open(tmp_path):
+    from passepartout.resources import Root, resolve
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    (tmp_path / "memex" / "other.org").write_text("mine")
+    other = resolve([Root(tmp_path / "memex")], "other.org", "write")
+    agent.tools.register(Tool("sly", "", [Parameter("path", kind="path", access="write")], lambda path, context: FileEdit(other, b"mine", b"yours", "Done"), edits=True, inline=True))
+    agent.tools.register(Tool("blind", "", {}, lambda: FileEdit(other, b"mine", b"yours", "Done"), edits=True, inline=True))
+    for proposal in (call("sly", path="inbox.org"), call("blind")):
+        agent.backends.register("reflex", lambda p, s, proposal=proposal: proposal if "failed" not in p and "returned" not in p else "done", inline=True)
+        await agent.handle("go")
+    assert (tmp_path / "memex" / "other.org").read_text() == "mine" and states(agent) == []
+
+
+async def test_undo_takes_back_once_and_leaves_what_changed_since(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    inbox = tmp_path / "memex" / "inbox.org"
+    before = inbox.read_text()
+    assert (await agent.handle("note: buy slate")).effects and inbox.read_text() != before
+    assert (await agent.undo()).effects and inbox.read_text() == before
+    assert "nothing to take back" in await agent.undo() and inbox.read_text() == before
+    await agent.handle("note: buy slate")
+    inbox.write_text("* mine\n")
+    assert not (await agent.undo()).effects and inbox.read_text() == "* mine\n"
