@@ -39,6 +39,7 @@ def booted(memex: Path | None, today: str | None = None, json_: bool = False, **
     try:
         try: agent = run_anywhere(Agent.boot(given))
         except PassepartoutError as error: fail(error.message, 5, json_)
+        except OSError as error: fail(f"Passepartout cannot start: {error.strerror or error}, {str(error.filename or '')[:200]!r}. Check the folder of your notes and the one named in XDG_STATE_HOME.", 5, json_)
         for finding in agent.diagnostics: tell(f"{finding.what} {finding.why} {finding.fix}", "yellow", sys.stderr)
         try: yield agent
         except PassepartoutError as error: fail(error.message, 5, json_)
@@ -68,8 +69,9 @@ def _reply_json(reply: Any) -> dict:
 
 def _print_reply(reply: Any, memex: Path | None) -> None:
     "The answer, or what it asks together with the command that says yes."
-    console, where = screen(), f" --memex {shlex.quote(str(memex))}" if memex is not None else ""
+    where = f" --memex {shlex.quote(str(memex))}" if memex is not None else ""
     for pending in reply.approvals:
+        console = screen()
         print_lines(ask_lines(pending, text_columns(console)), console)
         tell(f"To do it: passepartout approvals approve {pending.id} {pending.code}{where}", "magenta")
     if not reply.approvals and str(reply).strip(): tell(reply)
@@ -78,8 +80,10 @@ def finish(reply: Any, json_: bool, memex: Path | None) -> None:
     "Show a reply in the form asked for."
     as_json(_reply_json(reply)) if json_ else _print_reply(reply, memex)
 
-def code_of(reply: Any, single: bool = False) -> int:
-    "The exit code for a reply. A `single` effect that was committed is a success, also when no model was left to comment on it."
+def code_of(reply: Any, agent: Any, single: bool = False) -> int:
+    "The exit code for a reply. That a model talked about it makes no success of an effect that failed, nor the silence of a model a failure of one that was carried out."
+    if reply.status == "answered" and reply.turn and not reply.effects:
+        return 1 if single or agent.journal.records(turn=reply.turn, kinds=["outcome"], limit=1) else 0
     return 0 if single and reply.effects and reply.status == "failed" else _CODES.get(reply.status, 1)
 
 # %% ../nbs/20c_commands.ipynb #d6d2fac6
@@ -90,8 +94,9 @@ def ask(text: Annotated[list[str], typer.Argument(help="What you want, in plain 
     if not words.strip(): fail("Nothing was asked. For example: passepartout ask \"what is due this week?\"", 2, json_)
     with booted(memex, today, json_) as agent:
         reply = agent.run(agent.handle(words, source="cli", session=session))
+        code = code_of(reply, agent)
         finish(reply, json_, memex)
-    raise typer.Exit(code_of(reply))
+    raise typer.Exit(code)
 
 # %% ../nbs/20c_commands.ipynb #87ef3e3b
 def read_input(json_: bool = False, most: int = 4_000_000) -> str:
@@ -159,8 +164,9 @@ def undo(count: Annotated[int, typer.Argument(min=1, max=1000, help="How many ed
     A note you changed since is left alone, with the difference shown."""
     with booted(memex, None, json_) as agent:
         reply = agent.run(agent.undo(count, session))
+        code = code_of(reply, agent, single=count == 1)
         finish(reply, json_, memex)
-    raise typer.Exit(code_of(reply, single=count == 1))
+    raise typer.Exit(code)
 
 # %% ../nbs/20c_commands.ipynb #ef26db20
 def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.g. '(:TYPE :REQUEST …)'; - reads standard input.")], memex: Memex = None, json_: AsJson = False) -> None:
@@ -208,8 +214,9 @@ def answer_ask(approval: str, code: str, memex: Path | None, json_: bool, how: s
         if row["state"] != "pending": fail(f"Request {approval} was answered before ({row['state']}), and each is answered once. Ask again for what you want.", 1, json_)
         try: reply = agent.run(agent.approve(approval, code, row["session"])) if how == "approve" else agent.deny(approval, code, row["session"])
         except PassepartoutError as error: fail(error.message, 1, json_)
+        done = code_of(reply, agent, single=True)
         finish(reply, json_, memex)
-    raise typer.Exit(code_of(reply, single=True))
+    raise typer.Exit(done)
 
 # %% ../nbs/20c_commands.ipynb #2c53c79a
 def build_app() -> typer.Typer:

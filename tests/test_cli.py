@@ -1,0 +1,385 @@
+"The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
+import json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
+BEGIN = [sys.executable, "-m", "passepartout"]
+ROOT = os.geteuid() == 0
+CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said that somebody has to call Ana"))'
+
+
+# Starting Python and importing everything takes most of a command's time. This process has done it, and forks for each command:
+# the fork gets streams, environment and arguments of its own and ends as a program does. What depends on a true start runs one.
+FORKS = """
+import io, json, os, sys
+import passepartout.commands, passepartout.agent, passepartout.cli, passepartout.chat, passepartout.demo, passepartout.notetools, passepartout.undo
+import passepartout.gates.paths, passepartout.gates.permissions, passepartout.gates.policy, passepartout.providers.reflex, passepartout.providers.scripted, rich.console
+for line in sys.stdin:
+    order = json.loads(line)
+    child = os.fork()
+    if not child:
+        code = 99
+        try:
+            os.environ.clear(); os.environ.update(order["env"])
+            for number, name in enumerate(order["files"]): os.dup2(os.open(name, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), number)
+            os.closerange(3, 100)
+            sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(open(n, "rb" if n == 0 else "wb", buffering=-1 if n < 2 else 0), encoding="utf-8", write_through=n == 2) for n in range(3))
+            if order["powers"]:
+                import ctypes
+                libc = ctypes.CDLL(None, use_errno=True)
+                data = (ctypes.c_uint32 * 6)()
+                libc.capget((ctypes.c_uint32 * 2)(0x20080522, 0), data)
+                for word in (0, 1, 2): data[word] &= ~0b1110        # what lets root ignore permissions
+                libc.capset((ctypes.c_uint32 * 2)(0x20080522, 0), data)
+            try: passepartout.cli.main(order["args"])
+            except SystemExit as end: code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            sys.stdout.flush()
+        except BaseException: __import__("traceback").print_exc()
+        finally: os._exit(code)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Forks:
+    "Runs command lines in forks of one warm process."
+    def __init__(self): self.first = subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __call__(self, args, env, folder, input, powers):
+        files = [folder / f".std{n}" for n in range(3)]
+        files[0].write_bytes(input)
+        self.first.stdin.write(json.dumps({"args": args, "env": env, "files": [str(f) for f in files], "powers": powers}) + "\n"); self.first.stdin.flush()
+        self.first.stdout.readline()
+        code = int(self.first.stdout.readline())
+        return subprocess.CompletedProcess(args, code, *(f.read_bytes() for f in files[1:]))
+
+    def close(self): self.first.stdin.close(); self.first.wait(10); self.first.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def forks():
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
+class Home:
+    "A person's home: a memex, and nothing else that this machine's user has."
+    def __init__(self, folder, forks):
+        self.folder, self.memex, self.state, self.forks = folder, folder / "memex", folder / "state", forks
+        self.memex.mkdir()
+        (self.memex / "inbox.org").write_text("* Inbox\n")
+        (self.memex / "house.org").write_text("* Roof\n** TODO Call the roofer\nDEADLINE: <2026-11-20 Fri>\n")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX", "PASSEPARTOUT", "PROVIDER_", "NO_COLOR", "LC_", "LANG"))}
+        self.env |= {"XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(folder / "config"), "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
+
+    def __call__(self, *args, input=b"", env=None, powers=False, true=False):
+        "Run a command line to its end: forked, or as a `true` process of its own. `powers` are taken away from root. No traceback, whatever happens."
+        env, args = {**self.env, **(env or {})}, [str(a) for a in args]
+        done = subprocess.run([*BEGIN, *args], input=input, capture_output=True, env=env, timeout=60) if true else self.forks(args, env, self.folder, input, powers)
+        done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        assert "Traceback" not in done.stdout + done.stderr and "unexpected" not in done.stderr, done.stderr
+        return done
+
+    def ask(self, *args, **options): return self("ask", "--memex", self.memex, "--today", "2026-11-19", *args, **options)
+    def start(self, *args, env=None, **options): return subprocess.Popen([*BEGIN, *map(str, args)], env={**self.env, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    def script(self, text):
+        "The environment in which a scripted model gives these answers."
+        (self.folder / "model.script").write_text(text)
+        return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(self.folder / "model.script")}
+
+    @property
+    def journal(self): return next(self.state.glob("passepartout/*/journal.sqlite"))
+
+
+@pytest.fixture
+def home(tmp_path, forks): return Home(tmp_path, forks)
+
+
+def sentence(text):
+    "Something a person can read, and not a page of it."
+    text = text.strip()
+    assert text and "\0" not in text and " " in text and len(text) < 1200, text
+    return text
+
+
+# Exit codes -----------------------------------------------------------------------------------------------------------
+
+def test_each_exit_code(home):
+    assert home.ask("what is due this week?").returncode == 0
+    assert "Call the roofer" in home.ask("what is due this week?").stdout
+    assert home.ask("do something", env=home.script("!error 503: overloaded")).returncode == 1
+    for wrong in (("ask",), ("ask", "--nothing"), ("nonsense",), ("gate",), ("undo", "0"), ("ask", "  ")):
+        assert home(*wrong, "--memex", home.memex).returncode == 2, wrong
+    assert home("gate", "check", "--memex", home.memex, "(:TYPE").returncode == 3
+    done = home.ask("call Ana", env=home.script(CAPTURE))
+    assert done.returncode == 4 and "approvals approve" in done.stdout
+    assert home("ask", "--memex", home.folder / "nowhere", "hello").returncode == 5
+
+
+def test_ctrl_c_stops_a_question(home):
+    child = home.start("ask", "--memex", home.memex, "think", env=home.script("!sleep 50\nnever"))
+    deadline = time.monotonic() + 20
+    while not list(home.state.glob("passepartout/*/journal.sqlite-wal")) and time.monotonic() < deadline: time.sleep(0.02)
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=20)
+    assert child.returncode == 130 and b"Stopped" in err and b"Traceback" not in err
+    last = json.loads(home("trace", "--memex", home.memex, "--json").stdout)[0]["records"]
+    assert [r["kind"] for r in last] == ["turn", "answer"] and last[1]["body"]["status"] == "interrupted"
+
+
+def test_every_json_answer_is_one_document(home):
+    commands = [("ask", "what is due?"), ("trace",), ("trace", "--verify"), ("trace", "nowhere"), ("undo",), ("approvals", "list"), ("approvals", "approve", "a", "b"), ("gate", "check", "(:TYPE"), ("ask", "--today", "someday", "hello"), ("ask", " ")]
+    for command in commands: json.loads(home(*command, "--json", "--memex", home.memex).stdout)
+    assert json.loads(home("ask", "--json", "--memex", home.folder / "nowhere", "hello").stdout)["status"] == "unusable"
+
+
+def test_an_ask_is_answered_once_with_its_code_from_another_process(home):
+    asked = json.loads(home.ask("--json", "call Ana", env=home.script(CAPTURE)).stdout)["approvals"][0]
+    answer = lambda how, code: home("approvals", how, "--memex", home.memex, asked["id"], code, env=home.script("!error 503"))
+    assert answer("approve", "aaaaaa").returncode == 1 and "Call Ana" not in (home.memex / "inbox.org").read_text()
+    done = answer("approve", asked["code"])
+    assert done.returncode == 0 and (home.memex / "inbox.org").read_text().count("TODO Call Ana") == 1     # done, though no model was left to say so
+    for how in ("approve", "deny"): assert "answered before" in answer(how, asked["code"]).stderr
+    assert (home.memex / "inbox.org").read_text().count("TODO Call Ana") == 1
+    assert home("undo", "--memex", home.memex).returncode == 0 and (home.memex / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_what_stands_before_the_command_counts_for_it(home):
+    assert home("--memex", home.memex, "--today", "2026-11-19", "ask", "what is due tomorrow?").stdout.startswith("Fri 20 November")
+    assert home("--memex", home.memex, "approvals", "list").stdout.startswith("Nothing waits")
+    assert home("--version", "--memex", home.memex).stdout.startswith("passepartout ")
+
+
+def test_completion(home):
+    done = home(env={"_PASSEPARTOUT_COMPLETE": "complete_bash", "COMP_WORDS": "passepartout a", "COMP_CWORD": "1"}, true=True)
+    assert done.stdout.split() == ["ask", "approvals"]
+
+
+# The memex ------------------------------------------------------------------------------------------------------------
+
+def test_a_memex_that_is_no_folder(home):
+    for place in (home.folder / "nowhere", home.memex / "inbox.org", "/dev/null", home.folder / "x\x1b[2Jy", "x" * 5000):
+        done = home("ask", "--memex", place, "hello")
+        assert done.returncode == 5 and "\x1b" not in done.stderr and ("memex" in done.stderr or "your notes" in done.stderr) and sentence(done.stderr)
+
+
+def test_a_read_only_memex_is_read_and_not_written(home):
+    os.chmod(home.memex / "inbox.org", 0o444); os.chmod(home.memex, 0o555)
+    assert "Call the roofer" in home.ask("what is due?", powers=True).stdout
+    done = home.ask("todo: buy milk", powers=True)
+    assert done.returncode == 1 and "read-only" in done.stdout and (home.memex / "inbox.org").read_text() == "* Inbox\n"
+    os.chmod(home.memex, 0o755)
+
+
+# Two at once ----------------------------------------------------------------------------------------------------------
+
+def test_many_processes_on_one_memex(home):
+    "Two that edit the same note at the same moment cannot both: the later one is told, and no capture is lost or made twice."
+    children = [home.start("ask", "--memex", home.memex, f"todo: item {n}") for n in range(3)]
+    told = [(child.communicate(timeout=60)[0].decode(), child.returncode) for child in children]
+    text = (home.memex / "inbox.org").read_text()
+    for n, (answer, code) in enumerate(told):
+        assert code == (0 if answer.startswith("Added") else 1) and (code == 0 or "changed by another program" in answer), answer
+        assert text.count(f"TODO item {n}\n") == (1 if code == 0 else 0)
+    assert any(code == 0 for _, code in told)
+    done = home("trace", "--verify", "--memex", home.memex)
+    assert done.returncode == 0 and done.stdout.startswith("The chain holds"), done.stdout + done.stderr
+
+
+# The journal ----------------------------------------------------------------------------------------------------------
+
+def damaged(home, how):
+    "A journal of one turn to which something was done; then a question."
+    assert home.ask("hello").returncode == 0
+    how(home.journal)
+    return home.ask("what is due?")
+
+
+def test_a_journal_from_a_newer_version(home):
+    def newer(path):
+        with sqlite3.connect(path) as db: db.execute("PRAGMA user_version = 9999")
+    done = damaged(home, newer)
+    assert done.returncode == 5 and "newer" in sentence(done.stderr)
+
+
+def test_a_journal_that_is_damaged(home):
+    def scribble(path):
+        with open(path, "r+b") as file:
+            for place in range(4096, path.stat().st_size, 4096): file.seek(place); file.write(b"\xa5" * 4096)
+    done = damaged(home, scribble)
+    assert done.returncode == 5 and "journal" in sentence(done.stderr).lower()
+    assert (home.memex / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_a_journal_that_is_something_else(home):
+    done = damaged(home, lambda path: path.write_bytes(b"this is a letter to my aunt\n" * 1000))
+    assert done.returncode == 5 and sentence(done.stderr)
+
+
+def test_a_journal_that_was_cut_off(home):
+    def cut(path):
+        with open(path, "r+b") as file: file.truncate(path.stat().st_size // 2)
+    done = damaged(home, cut)
+    assert done.returncode == 5 and sentence(done.stderr)
+
+
+def test_a_journal_that_lost_its_last_records_is_reported(home):
+    def forget(path):
+        with sqlite3.connect(path) as db:
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall(): db.execute(f"DROP TRIGGER {name}")
+            db.execute("DELETE FROM chain WHERE seq > (SELECT max(seq) - 3 FROM chain)")
+    done = damaged(home, forget)
+    assert "chain" in done.stderr or done.returncode == 5, done.stderr
+    checked = home("trace", "--verify", "--memex", home.memex)
+    assert checked.returncode in (3, 5) and ("cut" in checked.stdout + checked.stderr or "chain" in checked.stdout + checked.stderr)
+
+
+def test_a_state_folder_that_cannot_be_written(home):
+    home.state.mkdir(); os.chmod(home.state, 0o555)
+    done = home.ask("todo: buy milk", powers=True)
+    assert done.returncode == 5 and "XDG_STATE_HOME" in sentence(done.stderr) and (home.memex / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_a_journal_folder_that_became_read_only(home):
+    assert home.ask("hello", powers=True).returncode == 0
+    folder = home.journal.parent
+    for path in [*folder.iterdir(), folder]: os.chmod(path, 0o555 if path == folder else 0o444)
+    done = home.ask("todo: buy milk", powers=True)
+    assert done.returncode == 5 and sentence(done.stderr) and (home.memex / "inbox.org").read_text() == "* Inbox\n"
+    os.chmod(folder, 0o755)
+
+
+@pytest.fixture
+def small_disk(home):
+    "A disk of 600 KB for the state; needs root."
+    home.state.mkdir()
+    if not ROOT or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", home.state], capture_output=True).returncode: pytest.skip("needs root, to mount a small disk")
+    yield home.state
+    subprocess.run(["umount", "-l", home.state])
+
+
+def test_a_full_disk(home, small_disk):
+    assert home.ask("todo: before").returncode == 0
+    with open(small_disk / "filler", "wb", buffering=0) as file:
+        try:
+            while True: file.write(b"x" * 4096)
+        except OSError: pass
+    done = home.ask("todo: meanwhile " + "word " * 3000)
+    assert done.returncode in (1, 5) and "disk" in sentence(done.stderr or done.stdout), (done.stdout, done.stderr)
+    assert "meanwhile" not in (home.memex / "inbox.org").read_text()
+    (small_disk / "filler").unlink()
+    assert home.ask("todo: after").returncode == 0
+    text = (home.memex / "inbox.org").read_text()
+    assert text.count("TODO before\n") == text.count("TODO after\n") == 1
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
+
+
+def test_output_onto_a_full_disk(home):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], stdout=full, stderr=subprocess.PIPE, env=home.env, timeout=30)
+    assert done.returncode == 1 and b"could not be written" in done.stderr and b"Traceback" not in done.stderr
+
+
+# The clock ------------------------------------------------------------------------------------------------------------
+
+def test_a_clock_that_jumped_back_is_noticed_and_nothing_else(home, tmp_path):
+    "The journal was written by a clock an hour ahead."
+    code = "import asyncio, time; from passepartout.journal import Journal; import sys; j = Journal.open(sys.argv[1], clock=lambda: time.time() + 7200); b = j.batch('main', 't'); b.record('turn', {'text': 'x'}); b.commit_now(); j.close()"
+    assert home.ask("hello").returncode == 0
+    subprocess.run([sys.executable, "-c", code, home.journal], check=True, env=home.env)
+    done = home.ask("todo: buy milk")
+    assert done.returncode == 0 and "clock" in done.stderr and "TODO buy milk" in (home.memex / "inbox.org").read_text()
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
+    assert "buy milk" in home("trace", "--memex", home.memex).stdout             # the latest turn is the latest recorded, whatever the clock said
+
+
+def test_pretending_another_day(home):
+    assert home("ask", "--memex", home.memex, "--today", "2026-11-20", "what is due today?").stdout.startswith("Fri 20 November")
+    assert home("ask", "--memex", home.memex, "--today", "0000-99-99", "what is due today?").returncode == 5
+
+
+# Input ----------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("data", [b"", b"\n \t\n", b"\x00\x01\xff\xfe" * 50, os.urandom(5000), b"\xf0\x9f\x98", b"find \xff roof", b"\x1b[2J\x1b]0;owned\x07 find roof"], ids=["nothing", "blank", "binary", "random", "half a character", "broken", "escapes"])
+def test_what_comes_from_a_pipe(home, data):
+    done = home.ask("-", input=data)
+    assert done.returncode in (0, 1, 2) and not set(done.stdout + done.stderr) & {chr(c) for c in [*range(9), *range(11, 32), 127]}
+    sentence(done.stdout or done.stderr)
+
+
+@pytest.mark.parametrize("size", [300_000, 5_000_000])
+def test_gigantic_input(home, size):
+    done = home.ask("-", input=b"word " * (size // 5))
+    assert done.returncode == 1 and "note" in sentence(done.stdout + done.stderr) and len(done.stdout) < 1000
+
+
+def test_an_argument_that_is_no_text(home):
+    done = subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), b"find \xff\xfe roof"], capture_output=True, env=home.env, timeout=30)
+    assert done.returncode == 0 and b"Traceback" not in done.stderr
+
+
+def test_a_locale_that_knows_only_ascii(home):
+    (home.memex / "trip.org").write_text("* Graça\nÀ beira do Tejo, 日本 ✓\n")
+    done = home.ask("find Graça", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, true=True)
+    assert done.returncode == 0 and "Graca" in done.stdout and done.stdout.isascii()
+    done = home("trace", "--memex", home.memex, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, true=True)
+    assert done.returncode == 0 and "answers" in done.stdout and done.stdout.isascii()
+
+
+def test_closed_streams_do_not_become_the_journal(home):
+    line = " ".join([*BEGIN, "ask", "--memex", str(home.memex), "'what is due?'"])
+    assert subprocess.run(["bash", "-c", f"{line} <&- >&- 2>&-"], env=home.env, timeout=30).returncode == 0
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
+
+
+def test_notes_cannot_drive_the_terminal(home):
+    (home.memex / "evil.org").write_text("* Roof \x1b[2J\x1b]0;owned\x07\x9b31m hostile\n\u202egnp.exe roof\n")
+    for args in (["find roof"], ["--json", "find roof"]):
+        done = home.ask(*args)
+        assert "hostile" in done.stdout and not set(done.stdout) & {chr(c) for c in [*range(9), *range(11, 32), *range(127, 160), 0x202e]}
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+def test_settings_that_make_no_sense_are_told_and_the_defaults_count(home):
+    (home.folder / "config" / "passepartout").mkdir(parents=True)
+    (home.folder / "config" / "passepartout" / "settings.ini").write_text("[assistant]\nmax_deepth = 3\nmax_attempts = many\n[[[\n")
+    done = home.ask("what is due?", env={"HEARTBEAT_INTERVAL": "0"})
+    assert done.returncode == 0 and "Call the roofer" in done.stdout and "max_deepth" in done.stderr and "max_attempts" in done.stderr
+
+
+def test_a_provider_that_is_not_there_and_a_script_that_is_not_there(home):
+    done = home.ask("hello", env={"PROVIDER_CASCADE": "nobody"})
+    assert done.returncode == 1 and "nobody" in done.stderr and "PROVIDER_CASCADE" in done.stderr
+    done = home.ask("hello", env={"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": "/nowhere/x"})
+    assert done.returncode == 5 and "/nowhere/x" in sentence(done.stderr)
+
+
+# Output ---------------------------------------------------------------------------------------------------------------
+
+def test_a_reader_that_goes_away(home):
+    for n in range(3): home.ask("what is due?")
+    line = " ".join([*BEGIN, "trace", "-n", "900", "--json", "--memex", str(home.memex)])
+    done = subprocess.run(["bash", "-c", f"{line} | head -c 5; exit ${{PIPESTATUS[0]}}"], env=home.env, capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"[\n  {", b"")
+
+
+def test_no_colour_in_a_pipe(home):
+    for args in (("trace",), ("gate", "check", "(:TYPE")):
+        assert "\x1b" not in home(*args, "--memex", home.memex, env={"TERM": "xterm-256color"}).stdout
+
+
+def test_lines_in_a_pipe_stay_whole(home):
+    home.ask("what is due?")
+    shown = home("trace", "--memex", home.memex, env={"COLUMNS": "40"}).stdout
+    assert any(line.startswith("? proposes") and ":EXPLANATION" in line for line in shown.splitlines())
+
+
+def test_the_last_line_of_help_is_whole(home):
+    "One line a command, none cut off with dots."
+    shown = home("--help", env={"COLUMNS": "80"}).stdout
+    assert "..." not in shown.partition("Commands:")[2] and "demo" in shown
