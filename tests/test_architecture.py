@@ -18,7 +18,7 @@ ROOMS = """
     protocol
     chain store ledger journal
     objects changes memory
-    org markdown elements links timestamps agenda views search notes capture rewrite logbook planning states checkboxes moves
+    org markdown elements links timestamps agenda views search notes capture rewrite logbook planning states moves checkboxes
     identity entries indexfile index query finding objectsource watch
     context
     skills
