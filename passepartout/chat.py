@@ -114,16 +114,22 @@ class Chat:
         return set(self.agent.desk.codes.values())
 
     def loop(self, prompt: str = "› ") -> int:
-        "Read and answer until the end; the exit code."
+        "Read and answer until the end; the exit code. However often Ctrl-C is pressed, the chat goes on."
         while True:
-            try: line = self.read(prompt)
-            except EOFError: return self.leave(prompt)
-            except KeyboardInterrupt: self.say("\n(Ctrl-D leaves.)", "dim"); continue
             try:
-                if not any(code in line.lower() for code in self.codes()): self.remember(line)
-                if not self.one(line): return 0
-            except KeyboardInterrupt: self.say("\nStopped. What was recorded is safe; /trace shows how far it came.", "dim")
-            except PassepartoutError as error: self.say(error.message, "red")
+                if (code := self.step(prompt)) is not None: return code
+            except KeyboardInterrupt: pass                  # pressed again while we answered the first
+
+    def step(self, prompt: str) -> int | None:
+        "Read and handle one line; the exit code when it was the last."
+        try: line = self.read(prompt)
+        except EOFError: return self.leave(prompt)
+        except KeyboardInterrupt: return self.say("\n(Ctrl-D leaves.)", "dim")
+        try:
+            if not any(code in line.lower() for code in self.codes()): self.remember(line)
+            return None if self.one(line) else 0
+        except KeyboardInterrupt: self.say("\nStopped. What was recorded is safe; /trace shows how far it came.", "dim")
+        except PassepartoutError as error: self.say(error.message, "red")
 
     def leave(self, prompt: str) -> int:
         if prompt: self.say("")

@@ -1,0 +1,286 @@
+"The chat in a real terminal: a pty for what is written to it, tmux for what is seen"
+import os, pty, re, select, shutil, signal, subprocess, sys, time, uuid
+from pathlib import Path
+
+import pytest
+
+CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said that somebody has to call Ana"))'
+# Importing takes most of a chat's start. This process has done it and forks a chat for each pty it is told of.
+FORKS = """
+import fcntl, json, os, signal, sys, termios
+import passepartout.commands, passepartout.agent, passepartout.cli, passepartout.chat, passepartout.notetools, passepartout.undo, rich.console
+import passepartout.gates.paths, passepartout.gates.permissions, passepartout.gates.policy, passepartout.providers.reflex, passepartout.providers.scripted
+for line in sys.stdin:
+    order = json.loads(line)
+    child = os.fork()
+    if not child:
+        code = 99
+        try:
+            os.setsid()
+            terminal = os.open(order["terminal"], os.O_RDWR)
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            os.environ.clear(); os.environ.update(order["env"])
+            for number in range(3): os.dup2(terminal, number)
+            os.closerange(3, 100)
+            sys.stdin, sys.stdout, sys.stderr = (open(n, "r" if n == 0 else "w", encoding="utf-8", errors="surrogateescape" if n == 0 else "strict", closefd=False) for n in range(3))
+            try: passepartout.cli.main(order["args"])
+            except SystemExit as end: code = end.code if isinstance(end.code, int) else 0
+            sys.stdout.flush()
+        except BaseException: __import__("traceback").print_exc()
+        finally: os._exit(code)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def forks():
+    process = subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    yield process
+    process.stdin.close(); process.wait(10); process.stdout.close()
+
+
+def person(folder):
+    "A memex, and the environment of somebody who has nothing else."
+    (folder / "memex").mkdir(exist_ok=True)
+    (folder / "memex" / "inbox.org").write_text("* Inbox\n")
+    (folder / "memex" / "house.org").write_text("* Roof\n** TODO Call the roofer\nDEADLINE: <2026-11-20 Fri>\n")
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config"),
+            "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "INPUTRC": "/dev/null"}
+
+
+def script(folder, text):
+    (folder / "model.script").write_text(text)
+    return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(folder / "model.script")}
+
+
+class Terminal:
+    "A chat behind a pty: what is typed, and every byte that is written."
+    def __init__(self, forks, folder, env, *args, columns=100):
+        import fcntl, json, struct, termios
+        self.forks, self.bytes = forks, b""
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        forks.stdin.write(json.dumps({"terminal": os.ttyname(theirs), "env": env, "args": ["chat", "--memex", str(folder / "memex"), "--today", "2026-11-19", *args]}) + "\n"); forks.stdin.flush()
+        self.child = int(forks.stdout.readline())
+        self.theirs = theirs
+        self.prompt()
+
+    def read(self, seconds):
+        while select.select([self.ours], [], [], seconds)[0]:
+            try: self.bytes += os.read(self.ours, 65536)
+            except OSError: return
+            seconds = 0.0
+
+    def wait(self, text, seconds=15):
+        "Wait until `text` is on the screen since the last wait; what came until then."
+        end = time.monotonic() + seconds
+        while text.encode() not in self.bytes:
+            assert time.monotonic() < end, f"{text!r} did not come: {self.bytes.decode(errors='replace')}"
+            self.read(0.05)
+        at = self.bytes.index(text.encode()) + len(text.encode())
+        seen, self.bytes = self.bytes[:at], self.bytes[at:]
+        return seen.decode(errors="replace")
+
+    def prompt(self, seconds=15):
+        "Wait until the chat asks for the next line, at the beginning of one; what came until then."
+        end = time.monotonic() + seconds
+        while True:
+            self.read(0.03)
+            seen = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.bytes.decode(errors="replace"))
+            if re.search(r"(^|[\r\n])› $", seen) and not select.select([self.ours], [], [], 0.03)[0]: break
+            assert time.monotonic() < end, f"no prompt came: {seen}"
+        seen, self.bytes = self.bytes, b""
+        return seen.decode(errors="replace")
+
+    def type(self, text): os.write(self.ours, text.encode() if isinstance(text, str) else text)
+
+    def say(self, line):
+        "Type a line; what the chat printed until the next prompt."
+        self.type(line + "\r")
+        self.wait("\n")
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.prompt()).replace("\r", "")
+
+    def end(self):
+        "The exit code."
+        os.close(self.theirs)
+        code = int(self.forks.stdout.readline())
+        self.read(0.05)
+        os.close(self.ours)
+        return code
+
+
+@pytest.fixture
+def chat(tmp_path, forks):
+    "Starts chats; those that a test leaves open are closed."
+    started = []
+    def start(text=None, *args, env=None, **options):
+        started.append(Terminal(forks, tmp_path, {**person_env, **(script(tmp_path, text) if text else {}), **(env or {})}, *args, **options))
+        return started[-1]
+    person_env = person(tmp_path)
+    yield start
+    for each in started:
+        try: os.kill(each.child, signal.SIGKILL); each.end()
+        except (OSError, ValueError): pass
+
+
+def test_a_conversation(chat):
+    terminal = chat()
+    assert "Call the roofer" in terminal.say("what is due tomorrow?")
+    assert "There is no command /hlep. Did you mean /help?" in terminal.say("/hlep")
+    assert "/approve CODE" in terminal.say("/help")
+    assert "Nothing waits" in terminal.say("/pending")
+    assert "nothing to take back" in terminal.say("/undo")
+    assert "Which code?" in terminal.say("/approve")
+    assert "gates     policy ✓  permissions ✓  paths ✓   allowed" in terminal.say("/trace")
+    assert terminal.say("") == terminal.say("   ")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
+def test_ask_approve_deny_undo(chat, tmp_path):
+    inbox = tmp_path / "memex" / "inbox.org"
+    terminal = chat("\n---\n".join([CAPTURE, "Done.", CAPTURE.replace("Ana", "Rui"), "fine"]))
+    asked = terminal.say("take care of Ana")
+    code = re.search(r"/approve ([a-z0-9]{6})", asked)[1]
+    assert "You said that somebody has to call Ana" in asked and ':TITLE "Call Ana"' in asked and ":DEADLINE NIL" in asked
+    assert "does not fit" in terminal.say("/approve zzzzzz") and "the code belongs to it" in terminal.say("yes") and inbox.read_text() == "* Inbox\n"
+    assert code in terminal.say("/pending")
+    assert "Done." in terminal.say(f"/approve {code.upper()}") and "TODO Call Ana" in inbox.read_text()
+    assert "nothing to approve" in terminal.say(f"/approve {code}")
+    code = re.search(r"/deny ([a-z0-9]{6})", terminal.say("and of Rui"))[1]
+    assert "It was not done." in terminal.say(f"/deny {code}") and "Rui" not in inbox.read_text()
+    terminal.say("/undo")
+    assert inbox.read_text() == "* Inbox\n"
+    assert "exactly this" in terminal.say("/trace") and terminal.say("/trace 3").count("turn ") >= 3
+    history = next(tmp_path.glob("state/passepartout/*/history")).read_text()
+    assert "take care of Ana" in history and "/pending" in history and code not in history
+
+
+@pytest.mark.xfail(strict=True, reason="the result of a command goes to the model, which may keep it to itself or propose something nobody asked for")
+def test_undo_asks_no_model(chat):
+    terminal = chat("\n---\n".join([CAPTURE, "Done.", "I shall not say what was done."]))
+    terminal.say(re.search(r"/approve [a-z0-9]{6}", terminal.say("take care of Ana"))[0])
+    assert "as it was before" in terminal.say("/undo")
+
+
+def test_a_code_is_refused_after_five_wrong_tries(chat, tmp_path):
+    terminal = chat("\n---\n".join([CAPTURE, "fine"]))
+    code = re.search(r"/approve ([a-z0-9]{6})", terminal.say("take care of Ana"))[1]
+    for n in range(5): shown = terminal.say("/approve zzzzzz")
+    assert "Too many wrong codes" in shown and "nothing to approve" in terminal.say(f"/approve {code}")
+    assert (tmp_path / "memex" / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_lines_are_edited_and_remembered(chat, tmp_path):
+    terminal = chat()
+    terminal.type("find rofo\x7f\x7fof\x01\x1b[C\x1b[C\x05")            # backspace, to the beginning, right, to the end
+    assert "Roof" in terminal.say("")
+    terminal.type("/unod\x15")                                          # a line thrown away
+    assert "Roof" in terminal.say("\x1b[A")                             # arrow up
+    terminal.type("/tr\t"); assert "proposes" in terminal.say("")       # completion
+    os.kill(terminal.child, signal.SIGKILL)                             # a window that is closed costs no line
+    assert terminal.end() == -9
+    path = next(tmp_path.glob("state/passepartout/*/history"))
+    assert path.read_text().splitlines() == ["find roof", "/trace"] and path.stat().st_mode & 0o777 == 0o600
+    again = chat()
+    assert "Roof" in again.say("\x1b[A\x1b[A")
+
+
+def test_ctrl_c(chat):
+    terminal = chat("!sleep 60\nnever\n---\n!sleep 60\nnever\n---\nstill here")
+    terminal.type("half a li\x03"); terminal.wait("(Ctrl-D leaves.)"); terminal.prompt()
+    for _ in range(2):
+        terminal.type("think about it\r"); terminal.wait("\n"); time.sleep(0.15)
+        started = time.monotonic()
+        terminal.type("\x03"); terminal.wait("Stopped."); terminal.prompt()
+        assert time.monotonic() - started < 2
+    assert "still here" in terminal.say("are you there?")
+    assert "stopped before there was an answer" in terminal.say("/trace 3")
+    for _ in range(5): terminal.type("\x03")
+    terminal.wait("leaves"); time.sleep(0.1); terminal.read(0.1)
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
+def test_notes_and_models_cannot_drive_the_terminal(chat, tmp_path):
+    hostile = "\x1b]0;owned\x07\x1b[2J\x1b]52;c;cm0gLXJm\x07\x9b31mhostile\x1bP1q\x1b\\\u202e\x08"
+    terminal = chat("\n---\n".join([f"a model says {hostile}", CAPTURE.replace("Call Ana", "Call \u202eanA \u200b"), "fine"]))
+    (tmp_path / "memex" / "evil.org").write_text(f"* Roof {hostile}\n")
+    for line in ("hello", "do it", "/pending", "/trace 5"):
+        terminal.type(line + "\r"); terminal.wait("\n")
+        shown = terminal.prompt().encode()
+        rest = re.sub(rb"\x1b\[[0-9;]*m|\x1b\[\?2004[hl]", b"", shown)          # colours of our own, and readline's paste mode
+        assert not set(rest) & {*range(9), 11, 12, *range(14, 32), 127} and b"\xc2\x9b" not in rest and "\u202e".encode() not in rest, (line, rest)
+        if line in ("do it", "/pending"): assert b"<U+202E>" in rest and b"<U+200B>" in rest
+
+
+def test_a_session_goes_on(chat):
+    first = chat()
+    first.say("find roof"); first.type("\x04"); assert first.end() == 0
+    second = chat()
+    assert "Roof" in second.say("/trace")
+    second.type("\x04"); assert second.end() == 0
+
+
+@pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"NO_COLOR": "1"}], ids=["dumb", "no colour"])
+def test_without_colour(chat, env):
+    terminal = chat(env=env)
+    terminal.type("/trace\r"); terminal.wait("\n")
+    assert "\x1b[3" not in terminal.prompt()
+    terminal.type("find roof\r"); terminal.wait("\n")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", terminal.prompt())
+
+
+def test_enormous_and_broken_lines(chat):
+    terminal = chat()
+    terminal.say("x" * 3000)
+    terminal.type(b"find \xff\xfe roof\r"); terminal.wait("\n"); terminal.prompt()
+    assert "Call the roofer" in terminal.say("what is due tomorrow?")
+
+
+def test_two_chats_on_one_memex(chat, tmp_path):
+    # The forks come one after the other, so the second is a process of its own, without a terminal.
+    terminal = chat()
+    done = subprocess.run([sys.executable, "-m", "passepartout", "chat", "--memex", tmp_path / "memex"], input="todo: from the pipe\n/trace\n", capture_output=True, text=True, env=person(tmp_path), timeout=30)
+    assert done.returncode == 0 and "Added the task" in done.stdout and "proposes" in done.stdout and "›  " not in done.stdout
+    assert "from the pipe" in terminal.say("find pipe")
+
+
+# What is seen: tmux draws the screen that the bytes make --------------------------------------------------------------
+
+class Screen:
+    def __init__(self, folder, columns):
+        self.base = ["tmux", "-L", f"passepartout-{uuid.uuid4().hex[:8]}", "-f", "/dev/null"]
+        command = f"{sys.executable} -m passepartout chat --memex {folder / 'memex'} --today 2026-11-19"
+        subprocess.run([*self.base, "new-session", "-d", "-x", str(columns), "-y", "40", "sh", "-c", f"trap : INT; {command}; echo ended $?; sleep 60"], env={**person(folder), "TERM": "screen-256color"}, check=True, timeout=10)
+
+    def keys(self, *keys): subprocess.run([*self.base, "send-keys", *keys], check=True, timeout=10)
+    def resize(self, columns): subprocess.run([*self.base, "resize-window", "-x", str(columns), "-y", "40"], check=True, timeout=10)
+    def lines(self): return subprocess.run([*self.base, "capture-pane", "-p"], capture_output=True, text=True, check=True, timeout=10).stdout.rstrip().splitlines()
+
+    def wait(self, text, seconds=15):
+        end = time.monotonic() + seconds
+        while not any(text in line for line in self.lines()):
+            assert time.monotonic() < end, "\n".join(self.lines())
+            time.sleep(0.05)
+        return self.lines()
+
+    def close(self): subprocess.run([*self.base, "kill-server"], capture_output=True, timeout=10)
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+def test_narrow_wide_and_resized_in_tmux(tmp_path):
+    tall = Screen(tmp_path, 40)
+    try:
+        tall.wait("›")
+        tall.keys("find roof", "Enter"); tall.wait("Roof")
+        tall.keys("/trace", "Enter")
+        lines = tall.wait("answers")
+        narrow = [line for line in lines if line.startswith(("›", "?", "·", "‹"))]
+        assert "· gates" in [line.strip() for line in narrow] and any(line.startswith("  (:TYPE") for line in lines)     # the text stands below its word
+        tall.resize(120)
+        tall.keys("/trace", "Enter"); tall.wait("· gates     policy ✓")
+        tall.keys("C-c"); tall.wait("(Ctrl-D leaves.)")
+        tall.keys("C-d"); tall.wait("ended 0")
+    finally: tall.close()

@@ -1,0 +1,39 @@
+"What a person would not expect; each is expected to fail until the room it lives in changes, and says so then"
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.edits import FileEdit
+from passepartout.tools import Parameter, Tool
+
+
+async def boot(tmp_path, **settings):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")
+    return await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path, today="2026-11-19", **settings)
+
+
+@pytest.mark.xfail(strict=True, reason="act applies an edit once; one that only adds could be computed again on what is there now")
+async def test_an_addition_survives_an_edit_in_the_same_moment(tmp_path):
+    agent, inbox, times = await boot(tmp_path, permissions={"add": "allow"}), tmp_path / "memex" / "inbox.org", []
+    def add(path, context):
+        before = context.resources["path"].read_bytes()
+        if not times: inbox.write_bytes(before + b"* from my editor, just now\n")
+        times.append(1)
+        return FileEdit(context.resources["path"], before, before + b"* added\n", "Added.")
+    agent.tools.register(Tool("add", "Add a line", [Parameter("path", kind="path", access="write")], add, effects={"destructive": False}, edits=True, inline=True))
+    agent.backends.register("model", lambda prompt, system: "Done." if times else '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "add" :ARGS (:PATH "inbox.org") :EXPLANATION "You wanted a line there"))', inline=True)
+    agent.provider_cascade = ("model",)
+    reply = await agent.handle("add a line")
+    await agent.close()
+    assert inbox.read_text() == "* Inbox\n* from my editor, just now\n* added\n" and reply.effects
+
+
+@pytest.mark.xfail(strict=True, reason="a watcher runs inside the turn, so its error is the turn's")
+async def test_who_watches_cannot_break_a_turn(tmp_path):
+    agent = await boot(tmp_path)
+    def gone(kind, body, turn): raise BrokenPipeError("nobody reads this any more")
+    unwatch = agent.watch(gone)
+    reply = await agent.handle("todo: buy milk")
+    unwatch()
+    await agent.close()
+    assert reply.status == "answered" and "TODO buy milk" in (tmp_path / "memex" / "inbox.org").read_text()
