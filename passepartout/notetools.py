@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 # %% auto #0
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'ADDS', 'FOLDER', 'private_in',
            'notes_label', 'say_hit', 'say_found', 'fewer_words', 'org_find', 'read_when', 'read_day', 'say_broken',
-           'org_agenda', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
+           'say_programs', 'say_places', 'org_agenda', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
 import time
@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 
-from .agenda import agenda, render_agenda, say_day
+from .agenda import agenda, diary_expressions, render_agenda, say_day
 from .capture import CaptureError, append_headline, clean_title
 from .conditions import PassepartoutError
 from .edits import FileEdit
@@ -97,8 +97,15 @@ def read_day(text: str) -> date:
 
 def say_broken(outlines: Iterable[Outline], most: int = 5) -> str:
     "The dates that no calendar has, with their places."
-    found = [f"{o.file}:{line} {text}" for o in outlines for line, text in broken_stamps(o)]
-    return f"No such date: {'; '.join(found[:most])}" + (f"; and {len(found) - most} more." if len(found) > most else ".") if found else ""
+    return say_places("No such date", [f"{o.file}:{line} {text}" for o in outlines for line, text in broken_stamps(o)], most)
+
+def say_programs(outlines: Iterable[Outline], most: int = 3) -> str:
+    "The dates that are programs, which are not run."
+    return say_places("Not listed, because programs in notes are not run", [f"{o.file}:{line} {text[:60]}" for o in outlines for line, text in o.derived("diary", diary_expressions)], most)
+
+def say_places(what: str, found: Sequence[str], most: int) -> str:
+    "One sentence that names the first `most` places; empty when there are none."
+    return f"{what}: {'; '.join(found[:most])}" + (f"; and {len(found) - most} more." if len(found) > most else ".") if found else ""
 
 # %% ../nbs/12b_notetools.ipynb #df7d3029
 def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, private: Sequence[str]) -> ToolResult:
@@ -106,7 +113,7 @@ def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, pri
     first, last, today = read_day(start), read_day(end), context.today or date.today()
     notes = read_notes(context.resources["folder"], cache)
     items = agenda(notes.outlines, first, last, today)
-    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), notes.report()]
+    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), say_programs(notes.outlines), notes.report()]
     items = items[:MOST_ITEMS]
     secret = any(private_in(item.tags, private) for item in items)
     return ToolResult("\n".join(filter(None, text)), [item.as_dict() for item in items], notes_label((i.file for i in items), secret))
