@@ -239,7 +239,7 @@ def build_app() -> typer.Typer:
     return app
 
 def print_version() -> int:
-    "Print the version; the exit code."
-    from passepartout.cli import version
-    print(version())
+    "Print the version as `passepartout --version` does; the exit code."
+    from passepartout import __version__
+    print(f"passepartout {__version__}")
     return 0

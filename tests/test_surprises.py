@@ -1,4 +1,4 @@
-"What a person would not expect; each is expected to fail until the room it lives in changes, and says so then"
+"What a person would not expect. What still happens is marked, and the mark says where it lives"
 import pytest
 
 from passepartout.agent import Agent
@@ -28,7 +28,6 @@ async def test_an_addition_survives_an_edit_in_the_same_moment(tmp_path):
     assert inbox.read_text() == "* Inbox\n* from my editor, just now\n* added\n" and reply.effects
 
 
-@pytest.mark.xfail(strict=True, reason="a watcher runs inside the turn, so its error is the turn's")
 async def test_who_watches_cannot_break_a_turn(tmp_path):
     agent = await boot(tmp_path)
     def gone(kind, body, turn): raise BrokenPipeError("nobody reads this any more")
