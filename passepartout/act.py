@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 
 # %% auto #0
 __all__ = ['Actuator', 'ActuatorRegistry', 'refuse_uncleared', 'register_actuator', 'target_of', 'dispatch_action', 'run_cleared',
-           'call', 'answer', 'between_records', 'execute_tool_action', 'check_guard', 'time_allowed', 'run_tool',
-           'call_tool', 'carry_out_edits', 'format_tool_result', 'tool_output', 'tool_error', 'feedback', 'plain',
-           'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate', 'approved_hash',
-           'changed_underway', 'as_feedback', 'explain_nothing', 'tell']
+           'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken', 'check_guard', 'time_allowed',
+           'run_tool', 'call_tool', 'carry_out_edits', 'format_tool_result', 'tool_output', 'tool_error', 'feedback',
+           'plain', 'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once',
+           'approved_hash', 'changed_underway', 'as_feedback', 'explain_nothing', 'tell']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -18,15 +18,17 @@ import inspect
 import os
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Awaitable, Callable, Iterator
 
 from .conditions import GateError, PassepartoutError
-from .edits import EditFailed, FileEdit, apply_edit
+from .edits import EditConflict, EditFailed, FileEdit, apply_edit
+from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
-                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze)
+                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
 from .plist import Keyword
-from .tools import Tool, ToolContext, ToolError, ToolResult
+from .tools import IN_DISPATCH, Tool, ToolContext, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
 # %% ../nbs/17_act.ipynb #b9caef13
@@ -39,7 +41,9 @@ class Actuator:
 
 class ActuatorRegistry:
     "The actuators of one agent, by name."
-    def __init__(self): self._actuators: dict[str, Actuator] = {}
+    def __init__(self):
+        self._actuators: dict[str, Actuator] = {}
+        self.mark: Any = IN_DISPATCH
 
     def register(self, name: str, fn: Callable, *, core: bool = False) -> None:
         "Add an actuator, replacing the one of the same name."
@@ -59,7 +63,7 @@ class ActuatorRegistry:
 
     def cleared(self, name: str, cleared: Cleared) -> Actuator:
         "The actuator itself, for an action in dispatch; `GateError` otherwise."
-        if not getattr(cleared, "in_dispatch", False): raise GateError("An actuator runs only with a clearance from the gate chain.", gate_name="verify")
+        if getattr(cleared, "in_dispatch", None) is not self.mark: raise GateError("An actuator runs only with a clearance from the gate chain.", gate_name="verify")
         return self._actuators.get(name) or self._actuators[Keyword(str(name))]
 
 # %% ../nbs/17_act.ipynb #bf52c6a5
@@ -98,17 +102,18 @@ async def run_cleared(agent, cleared: Cleared, signal: Signal) -> Any:
         return tool_error(signal, str(target), f"There is no actuator {target}; there are {', '.join(sorted(agent.actuators)) or 'none'}.")
     actuator = agent.actuators.cleared(target, cleared)
     if is_answer(cleared.action, signal) and cleared.answer is None: return await answer(agent, actuator, cleared, signal)
-    if actuator.core: return await actuator.fn(agent, cleared, signal)
-    return await between_records(agent, cleared, signal, lambda: call(actuator.fn, cleared.action, signal))
+    if actuator.core and (target is not SYSTEM or cleared.answer is None): return await actuator.fn(agent, cleared, signal)
+    run = partial(actuator.fn, agent, cleared, signal) if actuator.core else partial(actuator.fn, cleared.action, signal)
+    return await between_records(agent, cleared, signal, lambda: call(run, agent.settings.tool_timeout_s))
 
-async def call(fn: Callable, *args) -> Any:
-    result = fn(*args)
-    return await result if inspect.isawaitable(result) else result
+async def call(run: Callable, seconds: float) -> Any:
+    "Run a plain or async function of somebody else for at most `seconds`."
+    return await within(seconds, run() if inspect.iscoroutinefunction(run.func) else in_thread(run))
 
 # %% ../nbs/17_act.ipynb #514dabfc
 async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) -> None:
     agent.deliver(signal, cleared.action.payload["text"])
-    if not actuator.core: await call(actuator.fn, cleared.action, signal)
+    if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
 
 # %% ../nbs/17_act.ipynb #5d93394d
 async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], **detail: Any) -> Any:
@@ -124,13 +129,14 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
     except BaseException:
         await asyncio.shield(agent.end_effect(signal, effect, "unknown", error="interrupted"))
         raise
-    await agent.end_effect(signal, effect, "committed")
+    try: await agent.end_effect(signal, effect, "committed")
+    except JournalError as error: raise ToolError(f"It was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it again. {error}") from error
     return result
 
 # %% ../nbs/17_act.ipynb #1dee57b2
 async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal:
     "Run a cleared tool call: a `tool-output` signal, or a `tool-error` one. Refuses anything that is not in dispatch."
-    if not (isinstance(cleared, Cleared) and cleared.in_dispatch): raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
     name = cleared.action.payload["tool"]
     if name not in agent.tools: return tool_error(signal, name, f"There is no tool {name}.")
     tool = agent.tools.cleared(cleared)
@@ -138,16 +144,24 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
         check_guard(tool, cleared.action.payload["args"])
         result = await run_tool(agent, tool, cleared, signal)
         return tool_output(agent, signal, name, result)
+    except EditConflict as error:
+        if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
+        raise Overtaken(error.message) from error
     except PassepartoutError as error: return tool_error(signal, name, error.message)
     except TimeoutError: return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did something is unknown.")
     except Exception as error: return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}")
+
+# %% ../nbs/17_act.ipynb #29bd8ac1
+class Overtaken(PassepartoutError):
+    "A harmless edit found another text than it was made for; nothing was written, and it may be tried again."
 
 # %% ../nbs/17_act.ipynb #02884153
 def check_guard(tool: Tool, args: FrozenDict) -> None:
     if tool.guard is None: return
     verdict = tool.guard(args)
-    if verdict is not True and verdict is not None and (isinstance(verdict, str) or not verdict):
-        raise ToolError(f"{tool.name} refuses these arguments" + (f": {verdict}" if isinstance(verdict, str) else "."))
+    if verdict is True: return
+    if inspect.iscoroutine(verdict): verdict.close()
+    raise ToolError(f"{tool.name} refuses these arguments" + (f": {verdict}" if isinstance(verdict, str) and verdict else "."))
 
 def time_allowed(agent, tool: Tool) -> float: return tool.timeout or agent.settings.tool_timeout_s
 
@@ -175,7 +189,8 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     "Apply the edits that a tool returned, one effect each, and say what was done. Anything else it returned is its answer."
     edits = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(isinstance(e, FileEdit) for e in edits): return wanted
-    if any(e.resource is not r for e in edits for r in [next((r for r in cleared.resolved.values() if r is e.resource), None)]):
+    opened = {id(r) for value in cleared.resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
+    if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
     for edit in edits:
         async def write(edit=edit): apply_edit(edit)
@@ -219,7 +234,7 @@ def plain(result: Any) -> Any:
 # %% ../nbs/17_act.ipynb #ae34ade4
 async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Signal | None:
     "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`."
-    if not (isinstance(cleared, Cleared) and cleared.in_dispatch): raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
     command = cleared.action.payload.get("action")
     if command == MESSAGE: return agent.log(f"ACT [system]: {cleared.action.payload['text']}")
     if command == "eval": return tool_error(signal, "system", "Text is never evaluated here.")
@@ -227,6 +242,7 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
 
 async def execute_cli_action(agent, cleared: Cleared, signal: Signal) -> None:
     "Say something in the terminal of another session than the one that asked: an effect, so it stands in the ledger."
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("The terminal is written to only with a clearance from the gate chain.", gate_name="verify")
     async def say(): agent.deliver(signal, str(cleared.action.payload.get("text") or ""))
     await between_records(agent, cleared, signal, say)
 
@@ -241,6 +257,14 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     if signal.sensor is HEARTBEAT: return None
     if signal.status is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
     if signal.approved_action is None: return await explain_nothing(agent, signal)
+    for _ in range(2):
+        try: return await act_once(agent, signal)
+        except Overtaken as error: agent.log(f"ACT: an edit was overtaken and is made again: {error}")
+    try: return await act_once(agent, signal)
+    except Overtaken as error: return tool_error(signal, str(pick(signal.approved_action.payload, "tool")), error.message)
+
+async def act_once(agent, signal: Signal) -> Signal | None:
+    "Clear the approved action and run it."
     permit, judgement = clear(agent, signal.approved_action, signal)
     verdict = judgement.verdict
     if permit is None:
@@ -263,7 +287,7 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
 # %% ../nbs/17_act.ipynb #dbc0ee92
 def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
     "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
-    if isinstance(result, Signal): return result.evolve(depth=max(result.depth, signal.depth + 1), meta=result.meta or signal.meta)
+    if isinstance(result, Signal): return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
     target = target_of(agent, action, signal)
     if isinstance(result, dict) and str(result.get("type") or result.get("TYPE") or "").lower().lstrip(":") in ("event", "log"):
         return as_feedback(agent, Signal.of(result).evolve(label=signal.label.join(TOOLS)), action, signal)

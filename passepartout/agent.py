@@ -222,10 +222,12 @@ def install_gates(agent: Agent) -> None:
 
 # %% ../nbs/19_agent.ipynb #c8851a37
 def install_tools(agent: Agent) -> None:
+    from passepartout.edittools import edit_tools
     from passepartout.notes import NoteCache
     from passepartout.notetools import note_tools
     agent.note_cache = NoteCache()
-    for tool in note_tools(cache=agent.note_cache, private_tags=agent.settings.privacy_filter_tags): agent.tools.register(tool)
+    shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
+    for tool in note_tools(**shared) + edit_tools(**shared): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
 
 def install_providers(agent: Agent) -> None:

@@ -77,6 +77,9 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
         else: result = await within(timeout_s, in_thread(backend.fn, prompt, system_prompt, **extra))
         if not isinstance(result, (str, dict)) and inspect.isawaitable(result): result = await asyncio.wait_for(result, timeout_s)
     except TimeoutError: raise BackendFailure(f"no answer within {timeout_s:g} s") from None
+    except asyncio.CancelledError:
+        if asyncio.current_task().cancelling(): raise
+        raise BackendFailure("it cancelled itself") from None
     except Exception as error: raise BackendFailure(str(error) or type(error).__name__) from error
     return answer_text(result, most)
 
@@ -116,10 +119,10 @@ def heard(agent, context: Any, provider: str, failure: str | None = None, answer
 # %% ../nbs/14_backends.ipynb #4303b8f7
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     "The names to try, in order: what the caller gave, else the agent's cascade, else whatever is registered."
-    chosen = cascade if cascade is not None else agent.provider_cascade
-    if callable(chosen): chosen = chosen(context)
+    chosen = cascade if cascade is not None else agent.provider_cascade or agent.backends
+    if callable(chosen): chosen = chosen(context)          # a function that names nobody means nobody
     if isinstance(chosen, str): chosen = chosen.split(",")
-    return tuple([name for name in map(provider_name, chosen or agent.backends) if name])
+    return tuple([name for name in map(provider_name, chosen or ()) if name])
 
 async def one_provider(agent, name: str, prompt: str, system_prompt: str, context: Any) -> str:
     backend = agent.backends._backends.get(name)
@@ -132,8 +135,11 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: str, contex
 
 def select(agent, name: str, context: Any) -> str | None:
     if agent.model_selector is None: return None
-    try: return agent.model_selector(name, context)
+    try: chosen = agent.model_selector(name, context)
     except Exception as error: raise BackendFailure(f"the model selector failed ({error}), so it was skipped") from error
+    if chosen is None or isinstance(chosen, str): return chosen
+    if inspect.iscoroutine(chosen): chosen.close()
+    raise BackendFailure(f"the model selector returned {type(chosen).__name__}, so it was skipped")
 
 # %% ../nbs/14_backends.ipynb #2dcca064
 def exhausted(failures: list[tuple[str, str]], context: Any) -> Signal:
@@ -162,11 +168,11 @@ async def consensus_call(agent, prompt: str, *, system_prompt: str = "You are th
         if tasks: await asyncio.wait(tasks, timeout=limit)
     finally:
         for task in tasks: task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks: await asyncio.wait(tasks, timeout=1.0)
     return [vote_of(name, task, limit) for name, task in zip(names, tasks)]
 
 # %% ../nbs/14_backends.ipynb #ff5d7751
 def vote_of(name: str, task: asyncio.Task, limit: float) -> Vote:
-    if task.cancelled(): return Vote(name, error=f"no answer within {limit:g} s")
+    if not task.done() or task.cancelled(): return Vote(name, error=f"no answer within {limit:g} s")
     error = task.exception()
     return Vote(name, error=str(error)) if error else Vote(name, content=task.result())

@@ -9,9 +9,9 @@ __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN',
            'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', 'REQUEST', 'LOG', 'USER_INPUT', 'CHAT_MESSAGE', 'TOOL_OUTPUT',
            'TOOL_ERROR', 'APPROVAL_REQUIRED', 'REQUIRES_APPROVAL', 'HEARTBEAT', 'LOOP_ERROR', 'SYNTAX_ERROR',
            'PERCEIVED', 'REASONED', 'ACTED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name',
-           'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'is_mapping', 'keyword',
-           'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'Action', 'Signal', 'Allowed',
-           'Rejected', 'ApprovalRequired', 'severity']
+           'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'Text', 'is_mapping',
+           'keyword', 'as_text', 'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'nil',
+           'Action', 'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -69,7 +69,12 @@ pick = dict.get        # pick(payload, "text"): for keys that are in their norma
 
 # %% ../nbs/03_messages.ipynb #0eef36c6
 KEYWORD_FIELDS = frozenset({"type", "level", "target", "action", "sensor", "status", "source"})
-PLAIN = frozenset({str, int, float, bool, type(None), Keyword})
+
+class Text(str):
+    "A string that stays one when printed, whatever field it stands in: the `source` of a copy is a file, not a channel."
+    __slots__ = ()
+
+PLAIN = frozenset({str, int, float, bool, type(None), Keyword, Text})
 MAX_DEPTH = 64
 
 # %% ../nbs/03_messages.ipynb #bc1542c8
@@ -81,14 +86,16 @@ def keyword(text: str) -> Keyword:
     "The keyword that `text` names, in its one spelling, so that the stages may compare known ones with `is`."
     return text if type(text) is Keyword and "_" not in text else Keyword(text)
 
+def as_text(value: Any) -> Any: return Text(value) if type(value) is str else value
+
 # %% ../nbs/03_messages.ipynb #28649e93
-def freeze(value: Any, depth: int = 0) -> Any:
+def freeze(value: Any, depth: int = 0, words: bool = True) -> Any:
     "`value` in frozen form: `FrozenDict`, tuple or scalar. `ProtocolError` for what has no plain form or nests too deep."
     kind = type(value)
     if kind in PLAIN or kind is FrozenDict: return value
     if depth > MAX_DEPTH: raise ProtocolError(f"A message may nest {MAX_DEPTH} levels deep; this one goes deeper.")
-    if is_mapping(value): return freeze_mapping(value, depth)
-    if isinstance(value, (list, tuple)): return tuple([freeze(item, depth + 1) for item in value])
+    if is_mapping(value): return freeze_mapping(value, depth, words)
+    if isinstance(value, (list, tuple)): return tuple([freeze(item, depth + 1, words) for item in value])
     if isinstance(value, (date, datetime)): return value.isoformat()
     if isinstance(value, PurePath): return str(value)
     if isinstance(value, (str, int, float)): return value
@@ -96,14 +103,14 @@ def freeze(value: Any, depth: int = 0) -> Any:
     raise ProtocolError(f"A message cannot carry a {kind.__name__}; use text, numbers, lists and property lists.")
 
 # %% ../nbs/03_messages.ipynb #2b6b6c84
-def freeze_mapping(value: Mapping, depth: int = 0) -> FrozenDict:
-    "A mapping with its keys normalised and its values frozen."
+def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> FrozenDict:
+    "A mapping with its keys normalised and its values frozen. `words`: strings in the protocol's fields are names."
     out = {}
     for key, item in value.items():
         name = known_names(key) if isinstance(key, str) else str(key)
         if name in out: raise ProtocolError(f"The field {name} is given twice.")
-        if name in KEYWORD_FIELDS and isinstance(item, str) and item: item = keyword(item)
-        out[name] = item if type(item) in PLAIN else freeze(item, depth + 1)
+        if name in KEYWORD_FIELDS and isinstance(item, str) and item: item = keyword(item) if words else as_text(item)
+        out[name] = item if type(item) in PLAIN else freeze(item, depth + 1, words and name != "args")
     return FrozenDict(out)
 
 # %% ../nbs/03_messages.ipynb #efe4e56f
@@ -227,8 +234,14 @@ class Message(Readable, BaseModel):
     def __iter__(self): return iter([(name, getattr(self, name)) for name in type(self).model_fields])
     def __str__(self): return write_plist(self.as_dict())
 
-# %% ../nbs/03_messages.ipynb #6a81afdf
+# %% ../nbs/03_messages.ipynb #68387281
 canonical_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
+def nil(value: Any) -> Any:
+    "`value` with everything that prints as NIL made one: an action that was printed and read again has the same hash."
+    if isinstance(value, dict): return {k: nil(v) for k, v in value.items()} or None
+    if isinstance(value, (list, tuple)): return [nil(v) for v in value] or None
+    return None if value is False else value
 
 # %% ../nbs/03_messages.ipynb #a73f3c9b
 class Action(Message):
@@ -242,7 +255,8 @@ class Action(Message):
     def canonical(self) -> str:
         "The effect in one canonical line of JSON: type, target and payload, sorted, without explanation and meta."
         payload = {key: value for key, value in self.payload.items() if key != "explanation"}
-        return canonical_json([self.type, self.target, payload])
+        text = canonical_json([self.type, self.target, payload])
+        return canonical_json(nil([self.type, self.target, payload])) if "false" in text or "[]" in text or "{}" in text else text
 
     @cached_property
     def hash(self) -> str:

@@ -41,6 +41,7 @@ async def perceive_gate(agent, signal: Any) -> Signal:
     if isinstance(signal, Mapping): signal = Signal.of(without(signal, CONCLUSIONS))
     elif not isinstance(signal, Signal): raise ProtocolError(f"A signal is one property list, not {type(signal).__name__}.")
     check_length(signal, agent.settings.max_input_chars)
+    if "rejection_trace" in signal.payload: signal = signal.evolve(payload=FrozenDict({k: v for k, v in signal.payload.items() if k != "rejection_trace"}))
     return agent.in_turn(signal.evolve(status=PERCEIVED, approved_action=None, verdict=None))
 
 # %% ../nbs/15_perceive.ipynb #c54ef87c

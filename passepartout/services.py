@@ -20,7 +20,7 @@ from .conditions import PassepartoutError
 from .context import Log, peripheral_view
 from .journal import Journal
 from .memory import Memory, current
-from .messages import APPROVAL_REQUIRED, PERSON, USER_INPUT, Action, ApprovalRequired, Signal
+from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal
 from .resources import PathRefused, Root, resolve
 from .settings import Settings, load_settings
 from .skills import SkillRegistry
@@ -33,7 +33,7 @@ class Fields:
     "The registries and records of one agent, built around its journal and settings."
     def __init__(self, settings: Settings, journal: Journal):
         self.settings, self.journal = settings, journal
-        self.skills, self.tools, self.actuators, self.backends = SkillRegistry(), ToolRegistry(), ActuatorRegistry(), BackendRegistry()
+        self.skills, self.tools, self.actuators, self.backends = SkillRegistry(settings.gate_timeout_s), ToolRegistry(), ActuatorRegistry(), BackendRegistry()
         self.memory, self.log, self.turns = Memory(journal), Log(), Turns(journal)
         self.clearances, self.desk = ClearanceTable(), ApprovalDesk(journal, settings.approval_ttl_s)
         self.manifest: Manifest | None = None
@@ -44,6 +44,7 @@ class Fields:
         self.note_cache, self.seen, self.seen_at = None, "", float("-inf")
         self.exact_form: Callable[[str, date], dict | None] | None = None
         self.health, self.diagnostics, self.journal_verdict, self.unknown_effects, self.clock_behind = "unknown", [], None, [], 0.0
+        self.tools.mark = self.actuators.mark = self.clearances.mark = object()       # another agent's clearances mean nothing here
         register_core_actuators(self)
 
 # %% ../nbs/17d_services.ipynb #d1610365
@@ -116,7 +117,10 @@ class Effects(Views):
         effect = os.urandom(6).hex()
         if cleared.action.payload.get("tool") == "undo-edit": detail["undoes"] = cleared.action.payload["args"]["effect"]
         turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail=detail)
-        await self.turns.write(turn, durable=True)
+        try: await self.turns.write(turn, durable=True)
+        except BaseException:
+            turn.batch = self.journal.batch(turn.session, turn.id)       # an intent that was not recorded must not be recorded later
+            raise
         if self.turns.watchers: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
         return effect
 
@@ -159,9 +163,12 @@ class Asks(Effects):
         except OSError as error: return f"APPROVALS: the Flight Plan could not be written: {error}"
 
     def given_action(self, signal: Signal) -> Action | None:
-        "The action that needs no thinking: the person's own command of this turn, or what they approved earlier."
+        "The action that needs no thinking: the person's own command of this turn, its result for the person, or what they approved earlier. Nobody else brings these."
         turn = self.turns.of(signal)
-        if turn is not None and turn.commanded is not None and signal.depth == 0: return turn.commanded
+        if turn is not None and turn.commanded is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR):
+            return Action(payload={"action": "message", "text": str(signal.payload.get("content") or signal.payload.get("message"))})
+        if signal.depth != 0 or signal.label != PERSON: return None
+        if turn is not None and turn.commanded is not None: return turn.commanded
         return approved_action(self.journal, signal)
 
     def answer_to(self, action: Action, signal: Signal) -> str | None:

@@ -35,7 +35,9 @@ class Skill:
     def __post_init__(self):
         object.__setattr__(self, "name", skill_name(self.name))
         object.__setattr__(self, "dependencies", tuple(skill_name(d) for d in self.dependencies))
-        if type(self.priority) not in (int, float): raise SkillError(f"The priority of skill {self.name} is {self.priority!r}; it must be a number.")
+        if type(self.priority) not in (int, float) or self.priority != self.priority: raise SkillError(f"The priority of skill {self.name} is {self.priority!r}; it must be a number.")
+        for part in ("trigger", "probabilistic", "deterministic", "system_prompt_augment"):
+            if (found := getattr(self, part)) is not None and not callable(found): raise SkillError(f"The {part} of skill {self.name} must be a function, not {type(found).__name__}.")
 
 # %% ../nbs/10_skills.ipynb #ba959e13
 def skill_name(name: str) -> str:

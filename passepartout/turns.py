@@ -129,13 +129,16 @@ class Turns(Conversations):
             for part, shown in parts(kind, body): self.show(part, shown, turn.id if turn else "")
 
     def show(self, kind: str, body: dict, turn: str) -> None:
-        for watcher in tuple(self.watchers): watcher(kind, body, turn)
+        for watcher in tuple(self.watchers):
+            try: watcher(kind, body, turn)
+            except Exception: self.watchers.remove(watcher)        # who only looks on must not be able to stop anything
 
     async def write(self, turn: Turn, durable: bool, last: bool = False) -> None:
         "Commit what the turn has collected, and go on with an empty batch. Turns that run side by side share a commit; one alone need not wait for others."
-        batch, turn.batch = turn.batch, None if last else self.journal.batch(turn.session, turn.id)
+        batch = turn.batch
         if len(self.open) > 1: await batch.commit(durable=durable)
         else: batch.commit_now(durable=durable)
+        turn.batch = None if last else self.journal.batch(turn.session, turn.id)
 
     async def end(self, signal: Signal) -> Reply:
         "Record what was said, write the rest, and close the turn."

@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/verify.html.md"""
 # %% auto #0
 __all__ = ['PASS', 'MANDATORY', 'ROUNDS', 'normalise', 'only_fields', 'rebuilt', 'normal_call', 'normal_message', 'is_answer',
            'interpret', 'brief', 'interpret_message', 'ask_gate', 'Manifest', 'manifest_problem', 'Judgement',
-           'close_all', 'word_for', 'judge', 'one_round', 'explain', 'unmet', 'after_change', 'cognitive_verify',
-           'consider', 'judgement_record', 'signal_rejection', 'Clearance', 'Cleared', 'ClearanceTable',
-           'rules_version', 'clear']
+           'close_all', 'word_for', 'judge', 'one_round', 'explain', 'opened_twice', 'unmet', 'after_change',
+           'cognitive_verify', 'consider', 'judgement_record', 'signal_rejection', 'Clearance', 'Cleared',
+           'ClearanceTable', 'rules_version', 'clear']
 
 # %% ../nbs/13_verify.ipynb #8ef622f5
 import inspect
@@ -24,12 +24,13 @@ from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, RE
                                    FrozenDict, Rejected, Signal, Verdict, pick)
 from .plist import key_name
 from .skills import Skill, triggered
-from .tools import tool_name
+from .tools import IN_DISPATCH, tool_name
 
 # %% ../nbs/13_verify.ipynb #83d424c6
 def normalise(agent, proposal: Any) -> Action:
     "The one reading of a proposal. `PassepartoutError` says what does not fit."
     action = Action.of(proposal)
+    if action.type is None: action = Action.build(type=REQUEST, target=action.target, payload=action.payload, meta=action.meta)
     if action.type is not REQUEST: raise ProtocolError(f"A proposal is a :REQUEST, not a :{str(action.type).upper()}.")
     kind = pick(action.payload, "action")
     if action.target is TOOL or kind is CALL: return normal_call(agent, action)
@@ -77,6 +78,7 @@ def is_answer(action: Action, signal: Signal) -> bool:
 def interpret(result: Any, action: Action, gate: str) -> Verdict:
     "What a gate's return value means; `PASS` when it is the action itself. Anything unclear is a rejection."
     if result is action: return PASS
+    if isinstance(result, (Allowed, ApprovalRequired)) and not isinstance(result.resolved, Mapping): result = None
     if isinstance(result, Allowed): return result
     if isinstance(result, Action): return Allowed(result)
     if isinstance(result, Rejected): return replace(result, gate=gate, text=brief(result.text))
@@ -109,24 +111,24 @@ def ask_gate(skill: Skill, action: Action, signal: Signal, own: bool, limit_s: f
     try:
         if own: return PASS if (result := skill.deterministic(action, signal)) is action else interpret(result, action, skill.name)
         with time_limit(limit_s, f"gate {skill.name}"): return interpret(skill.deterministic(action, signal), action, skill.name)
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         return Rejected(f"Gate {skill.name} failed ({type(error).__name__}: {brief(error, 200)}), so nothing was done.", skill.name)
 
 # %% ../nbs/13_verify.ipynb #5477f1e2
 MANDATORY = ("policy", "permissions", "paths")
 
 class Manifest(dict):
-    "The mandatory gates that an agent was booted with, by name. `sound` is the version of the registry that was found in order."
-    sound = -1
+    "The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order."
+    sound = (None, -1)
 
 def manifest_problem(agent) -> str | None:
     "Why effects must be refused, or `None` when every mandatory gate stands."
-    if agent.manifest is None or agent.manifest.sound == agent.skills.version: return None
+    if agent.manifest is None or (agent.manifest.sound[0] is agent.skills and agent.manifest.sound[1] == agent.skills.version): return None
     for name in MANDATORY:
         installed = agent.manifest.get(name)
         if installed is None or agent.skills.get(name) is not installed or installed.trigger is not None or installed.deterministic is None:
             return f"The mandatory gate {name} is missing or was replaced, so every effect is refused. Start passepartout again, and run its tests if this comes back."
-    agent.manifest.sound = agent.skills.version
+    agent.manifest.sound = (agent.skills, agent.skills.version)
     return None
 
 # %% ../nbs/13_verify.ipynb #8897d020
@@ -159,9 +161,9 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
     trace: list = []
     try: action = normalise(agent, proposal)
     except (PassepartoutError, ValueError, RecursionError) as error: return Judgement(Rejected(brief(error), "normaliser"), [("normaliser", "rejected", brief(error), 0.0)])
-    if not is_answer(action, signal) and (problem := manifest_problem(agent)):
-        return Judgement(Rejected(problem, "manifest"), [("manifest", "rejected", problem, 0.0)])
     for _ in range(ROUNDS):
+        if not is_answer(action, signal) and (problem := manifest_problem(agent)):
+            return Judgement(Rejected(problem, "manifest"), trace + [("manifest", "rejected", problem, 0.0)])
         judgement = one_round(agent, action, signal, trace)
         if isinstance(judgement, Judgement): return judgement
         action = judgement
@@ -172,15 +174,17 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
 def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement | Action:
     "Ask the gates in order: the judgement, or the modified action to start again with."
     resolved, asks, manifest, clock = {}, [], agent.manifest or {}, time.perf_counter_ns
+    limit = getattr(getattr(agent, "settings", None), "gate_timeout_s", 1.0)
     for skill in agent.skills.by_priority("deterministic"):
         own = manifest.get(skill.name) is skill
-        if not own and skill.trigger is not None and not triggered(skill, signal, on_error=True): continue
+        if not own and skill.trigger is not None and not triggered(skill, signal, limit, on_error=True): continue
         begun = clock()
-        verdict = ask_gate(skill, action, signal, own) if not skill.dependencies or not agent.skills.missing(skill) else unmet(agent, skill)
+        verdict = ask_gate(skill, action, signal, own, limit) if not skill.dependencies or not agent.skills.missing(skill) else unmet(agent, skill)
         if verdict is PASS:
             trace.append((skill.name, "allowed", "", (clock() - begun) / 1000))
             continue
         if isinstance(verdict, Allowed) and verdict.action is not action: verdict = after_change(agent, skill, verdict, action)
+        if not isinstance(verdict, Rejected) and resolved.keys() & verdict.resolved.keys(): verdict = opened_twice(skill, verdict)
         trace.append((skill.name, word_for(verdict), explain(verdict), (clock() - begun) / 1000))
         if isinstance(verdict, Rejected):
             close_all(resolved)
@@ -196,6 +200,11 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
 # %% ../nbs/13_verify.ipynb #c1bc4f71
 def explain(verdict: Verdict) -> str:
     return verdict.text if isinstance(verdict, Rejected) else verdict.reason if isinstance(verdict, ApprovalRequired) else ""
+
+def opened_twice(skill: Skill, verdict: Verdict) -> Rejected:
+    "Two gates opened the same argument: which of the two would be used?"
+    close_all(dict(verdict.resolved))
+    return Rejected(f"Gate {skill.name} opened what another gate had opened already, so nothing was done.", skill.name)
 
 def unmet(agent, skill: Skill) -> Rejected:
     return Rejected(f"Gate {skill.name} needs {', '.join(agent.skills.missing(skill))}, which is not loaded, so nothing was done.", skill.name)
@@ -249,11 +258,11 @@ class Cleared:
     expires: float
     resolved: dict[str, Any]
     answer: str | None = None            # how an ask was answered: 'typed', or the id of an approval
-    in_dispatch: bool = False
+    in_dispatch: Any = None              # a mark that only `redeem` sets, while the action runs
 
     def close(self) -> None:
         "End its use: close what the gates opened."
-        self.in_dispatch = False
+        self.in_dispatch = None
         close_all(self.resolved)
 
 # %% ../nbs/13_verify.ipynb #106c8373
@@ -261,6 +270,7 @@ class ClearanceTable:
     "The outstanding clearances of one agent."
     def __init__(self, ttl_s: float = 30.0, most: int = 1024):
         self._outstanding: dict[Clearance, Cleared] = {}
+        self.mark: Any = IN_DISPATCH         # an agent gives its table and its registries a mark of their own
         self.ttl_s, self.most = ttl_s, most
 
     def __len__(self): return len(self._outstanding)
@@ -284,7 +294,7 @@ class ClearanceTable:
         if stale:
             cleared.close()
             raise GateError(f"The clearance was given for {stale}; propose the action again.", gate_name="verify", signal=signal)
-        cleared.in_dispatch = True
+        cleared.in_dispatch = self.mark
         return cleared
 
 # %% ../nbs/13_verify.ipynb #2269c980

@@ -88,7 +88,7 @@ def test_stripping_fences_is_idempotent_on_what_is_a_list(text):
     if stripped.startswith("(") and "```" not in stripped: assert markdown_strip(stripped) == stripped
 
 
-@pytest.mark.parametrize("text", ["```" + " " * 8_000, pytest.param("```" + "a" * 8_000, marks=pytest.mark.xfail(strict=True, reason="the pattern for fences takes quadratic time: 13 minutes for the longest answer allowed")), "```\n" + "\n" * 8_000],
+@pytest.mark.parametrize("text", ["```" + " " * 8_000, "```" + "a" * 8_000, "```\n" + "\n" * 8_000],
                          ids=["spaces", "letters", "lines"])
 def test_an_open_fence_costs_no_more_than_its_length(text):
     begun = time.perf_counter()
@@ -132,7 +132,6 @@ def test_one_effect_for_all_or_a_question(contents, expected):
     assert kind == expected
 
 
-@pytest.mark.xfail(strict=True, reason="a message to somebody else is an effect, but counts as talk among the votes")
 @pytest.mark.parametrize("contents", [[TO_EVE, "Friday."], [TO_EVE, TO_EVE.replace("diary", "roof")], [TO_EVE, None]])
 def test_a_message_to_somebody_else_needs_agreement(contents):
     found = agree(agent_with(), [Vote(f"p{i}", content=c, error=None if c else "down") for i, c in enumerate(contents)])

@@ -12,7 +12,6 @@ async def boot(tmp_path, **settings):
     return await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path, today="2026-11-19", **settings)
 
 
-@pytest.mark.xfail(strict=True, reason="act applies an edit once; one that only adds could be computed again on what is there now")
 async def test_an_addition_survives_an_edit_in_the_same_moment(tmp_path):
     agent, inbox, times = await boot(tmp_path, permissions={"add": "allow"}), tmp_path / "memex" / "inbox.org", []
     def add(path, context):
