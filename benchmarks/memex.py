@@ -48,10 +48,11 @@ def stamp(source: random.Random, repeats: bool = True) -> str:
 
 
 def org_heading(source: random.Random, words: Words, level: int, number: int) -> str:
-    state = source.choice(STATES) + " " if source.random() < 0.33 else ""
+    state, planned, when = source.choice(STATES) + " " if source.random() < 0.33 else "", source.random() < 0.45, stamp(source)
+    if state and planned and when[:10] < TODAY.isoformat() and source.random() < 0.95: state = "DONE "
     tags = f" :{':'.join(source.sample(TAGS, 1 + (source.random() < 0.2)))}:" if source.random() < 0.2 else ""
     text = f"{'*' * level} {state}{' '.join(words.some(source.randrange(2, 8))).capitalize()}{tags}\n"
-    if source.random() < 0.15: text += f"{source.choice(('SCHEDULED', 'DEADLINE'))}: <{stamp(source)}>\n"
+    if state and planned: text += f"{source.choice(('SCHEDULED', 'DEADLINE'))}: <{when}>\n"
     if source.random() < 0.125: text += f":PROPERTIES:\n:ID: {source.getrandbits(128):032x}\n:CREATED: [{stamp(source, False)}]\n:END:\n"
     text += words.text(max(3, min(3000, int(source.lognormvariate(3.8, 0.8)))))
     if source.random() < 0.1: text += f"<{stamp(source)}>\n"
@@ -61,7 +62,7 @@ def org_heading(source: random.Random, words: Words, level: int, number: int) ->
 
 def markdown_heading(source: random.Random, words: Words, level: int, number: int) -> str:
     text = f"{'#' * min(level, 6)} {' '.join(words.some(source.randrange(2, 8))).capitalize()}\n"
-    if source.random() < 0.4: text += f"- [{source.choice(' x')}] {' '.join(words.some(5))} 📅 {stamp(source, False)[:10]} #{source.choice(TAGS)}\n\n"
+    if source.random() < 0.4: text += f"- [{'x' if (when := stamp(source, False)[:10]) < TODAY.isoformat() and source.random() < 0.95 else ' '}] {' '.join(words.some(5))} 📅 {when} #{source.choice(TAGS)}\n\n"
     return text + words.text(max(3, min(3000, int(source.lognormvariate(3.8, 0.8))))) + "\n"
 
 

@@ -147,7 +147,7 @@ def file_entry(outline: Outline) -> FileEntry:
         title, mine = index_text(plain_text(node.title)) if up >= 0 else name, index_text(" ".join(node.tags))
         above.append(f"{above[up]} {words[up][0] if up else ''} {words[up][1]}"[-400:] if up >= 0 else "")
         body = index_text(outline.body(node))
-        words.append((title, mine, body, above[-1], name if up >= 0 else "", facets(node, handed[-1])))
+        words.append((title, mine, body, above[-1], name, facets(node, handed[-1])))
         spans = " ".join([f"{a - node.start}-{b - node.start}" for a, b in outline.pieces(node, node.body_start)])
         key = blake2b("\0".join(words[-1]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         rows.append(Row(node.index, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title,
