@@ -25,8 +25,8 @@ from .timestamps import NAMES, Stamp, occurrences, stamps
 @dataclass(frozen=True, slots=True)
 class Item:
     "One thing on one day."
-    day: date                  # the day under which it is listed
-    kind: str                  # "event", "deadline" or "scheduled"
+    day: date | None           # the day under which it is listed; None: a task without a date, in a list of tasks
+    kind: str                  # "event", "deadline" or "scheduled"; "task" without a date
     days: int                  # from `day` to its date: 0 on the day, negative when overdue, positive as a warning
     at: time | None
     until: time | None
@@ -42,14 +42,14 @@ class Item:
     habit: bool = False        # a task with STYLE habit
 
     @property
-    def due(self) -> date:
+    def due(self) -> date | None:
         "The date that is written in the note, or that the repeater leads to."
-        return self.day + timedelta(self.days)
+        return self.day and self.day + timedelta(self.days)
 
     def as_dict(self) -> dict:
         "The item in plain values, for programs."
         return {name: getattr(self, name) for name in self.__slots__} | {
-            "day": self.day.isoformat(), "due": self.due.isoformat(),
+            "day": self.day and self.day.isoformat(), "due": self.due and self.due.isoformat(),
             "at": self.at and self.at.isoformat("minutes"), "until": self.until and self.until.isoformat("minutes")}
 
 # %% ../nbs/08b_agenda.ipynb #ee32dd1d
