@@ -300,7 +300,7 @@ async def explain_nothing(agent, signal: Signal) -> None:
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
     if isinstance(verdict, Rejected): await tell(agent, signal, f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
-    elif signal.sensor == LOOP_ERROR: await tell(agent, signal, f"Something went wrong, and nothing more was done: {payload.get('message')}")
+    elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))
 
 # %% ../nbs/17_act.ipynb #93d67b2c
 async def tell(agent, signal: Signal, text: str) -> None:

@@ -78,11 +78,12 @@ class ApprovalDesk:
         return [PendingApproval(r["id"], self.codes.get(r["id"], ""), summarise(Action.of(r["action"])), visible(r["reason"]), r["expires"], r["action"])
                 for r in reversed(self.journal.approvals(state="pending", session=session))]
 
-    def find(self, ident: str | None, code: str, session: str) -> dict:
-        "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries."
+    def find(self, ident: str | None, code: str | None, session: str, refusing: bool = False) -> dict:
+        "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code."
         rows = [r for r in self.journal.approvals(state="pending") if ident is None or r["id"] == ident]
         mine = [r for r in rows if r["session"] == session]
         if not mine: raise PassepartoutError("There is nothing to approve here." if not rows or ident is None else "That approval belongs to another session; answer it there.")
+        if refusing and ident is not None and not code: return mine[0]
         for row in mine:
             if hmac.compare_digest(row["code_hash"], code_hash(row["id"], code if isinstance(code, str) else "")): return row
         for row in mine: self.wrong(row)

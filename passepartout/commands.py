@@ -200,13 +200,13 @@ def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], 
     "Do what was asked about."
     answer_ask(approval, code, memex, json_, "approve")
 
-def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")], code: Annotated[str, typer.Argument(help="The code that stood beside the question.")],
+def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")], code: Annotated[Optional[str], typer.Argument(help="Its code; a no needs none.")] = None,
                    memex: Memex = None, json_: AsJson = False) -> None:
     "Refuse what was asked about."
     answer_ask(approval, code, memex, json_, "deny")
 
 # %% ../nbs/20c_commands.ipynb #e530ba33
-def answer_ask(approval: str, code: str, memex: Path | None, json_: bool, how: str) -> None:
+def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str) -> None:
     "Answer in the session where it was asked."
     with booted(memex, None, json_) as agent:
         row = agent.journal.approval(approval)

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/loop.html.md"""
 
 # %% auto #0
 __all__ = ['REPORTS', 'process_signal', 'CHECKS', 'one_pass', 'Failed', 'guarded_pass', 'after_restart', 'after_failure',
-           'say_plainly', 'loop_process', 'run_loop', 'as_signal', 'stimulus_inject', 'heartbeat_start', 'heartbeat',
-           'auto_save', 'Finding', 'diagnostics_startup_run', 'check_gates', 'check_settings', 'check_providers',
-           'check_journal', 'check_clock']
+           'deliberate', 'say_plainly', 'loop_process', 'run_loop', 'as_signal', 'stimulus_inject', 'heartbeat_start',
+           'heartbeat', 'auto_save', 'Finding', 'diagnostics_startup_run', 'check_gates', 'check_settings',
+           'check_providers', 'check_journal', 'check_clock']
 
 # %% ../nbs/18_loop.ipynb #81c5672c
 import asyncio
@@ -66,11 +66,15 @@ REPORTS = (LOOP_ERROR, TOOL_ERROR, SYNTAX_ERROR)
 # %% ../nbs/18_loop.ipynb #b08bccb8
 async def after_failure(agent, signal: Signal, error: Exception) -> Signal | None:
     "The `loop-error` signal for `error`, or `None` after telling the person when it must not go round again."
-    text = error.message if isinstance(error, PassepartoutError) else brief(error)
+    text = error.message if deliberate(error) else f"Something went wrong, and nothing more was done: {error.message if isinstance(error, PassepartoutError) else brief(error)}"
     if signal.depth <= 2 and signal.sensor not in REPORTS:
         return feedback(signal, {"sensor": LOOP_ERROR, "message": text, "depth": signal.depth})
-    if signal.sensor != HEARTBEAT: await say_plainly(agent, signal, f"Something went wrong, and nothing more was done: {text}")
+    if signal.sensor != HEARTBEAT: await say_plainly(agent, signal, text)
     return None
+
+def deliberate(error: Exception) -> bool:
+    "One of our own refusals, whose sentence needs no preface; not an error of somebody else in our wrapping."
+    return isinstance(error, PassepartoutError) and error.__cause__ is None
 
 # %% ../nbs/18_loop.ipynb #4480b2c0
 async def say_plainly(agent, signal: Signal, text: str) -> None:

@@ -159,7 +159,7 @@ def _mapping(value):
 
 def first_problem(what: str, error: ValidationError) -> str:
     detail = error.errors(include_url=False)[0]
-    return f"The field {'.'.join(map(str, detail['loc'])) or 'value'} of a {what} does not fit: {detail['msg']}."
+    return f"The field {'.'.join(map(str, detail['loc'])) or 'value'} of {what} does not fit: {detail['msg']}."
 
 QUICK = {"type": _keyword, "target": _keyword, "payload": _mapping, "meta": _mapping}      # the same checks as below, for the fields that all messages have
 
@@ -175,11 +175,14 @@ class Readable:
         if type(value) is cls: return value
         if hasattr(value, "as_dict"): value = value.as_dict()
         if isinstance(value, str): value = read_plist(value)
-        if not is_mapping(value): raise ProtocolError(f"A {cls.__name__.lower()} is one property list, not {type(value).__name__}.")
+        if not is_mapping(value): raise ProtocolError(f"{cls.called()} is one property list, not {type(value).__name__}.")
         fields = cls.known_fields(value)
         if fields.keys() <= QUICK.keys(): return cls.build(**{name: QUICK[name](field) for name, field in fields.items()})
         try: return cls(**fields)
-        except ValidationError as error: raise ProtocolError(first_problem(cls.__name__.lower(), error)) from None
+        except ValidationError as error: raise ProtocolError(first_problem(cls.called().lower(), error)) from None
+
+    @classmethod
+    def called(cls) -> str: return "An action" if cls.__name__ == "Action" else f"A {cls.__name__.lower()}"
 
     @classmethod
     def known_fields(cls, value: Mapping) -> dict:
@@ -187,7 +190,7 @@ class Readable:
         named = {}
         for key, item in value.items():
             name = known_names(key) if isinstance(key, str) else repr(key)
-            if name not in cls.model_fields: raise ProtocolError(f"A {cls.__name__.lower()} has no field {name}; it has {', '.join(cls.model_fields)}.")
+            if name not in cls.model_fields: raise ProtocolError(f"{cls.called()} has no field {name}; it has {', '.join(cls.model_fields)}.")
             if name in named: raise ProtocolError(f"The field {name} is given twice.")
             named[name] = item
         return named

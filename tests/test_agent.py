@@ -396,3 +396,8 @@ async def test_undo_takes_back_once_and_leaves_what_changed_since(tmp_path):
     await agent.handle("note: buy slate")
     inbox.write_text("* mine\n")
     assert not (await agent.undo()).effects and inbox.read_text() == "* mine\n"
+
+
+@pytest.mark.parametrize("source", ["", ":", "\x00", "::x", "x" * 10_000, "Web_Chat"])
+async def test_any_name_of_a_channel_will_do(source):
+    assert await bare("hello").handle("hi", source=source) == "hello"
