@@ -307,14 +307,21 @@ FEEDBACK = [{"type": "REQUEST", **{k: v for k, v in EFFECTS["canary"].items() if
 async def test_what_effects_return_runs_nothing(tmp_path, result):
     async def later(*args): return result
     def now(*args): return result
-    agent = await booted(tmp_path, {**ASK, "returns": "allow", "returns-later": "allow"})
+    agent = await booted(tmp_path, {**ASK, **dict.fromkeys(("returns", "returns-later", "returns-out", "returns-later-out"), "allow")})
     for name, fn in (("returns", now), ("returns-later", later)):
         agent.tools.register(Tool(name, "", {}, fn, inline=fn is now))
-        agent.actuators.register(name, fn)
-        for proposal in (call(name), {**EFFECTS["mail"], "target": name}):
+        agent.actuators.register(f"{name}-out", fn)
+        for proposal in (call(name), {**EFFECTS["mail"], "target": f"{name}-out"}):
             offer(agent, proposal)
             await agent.handle("go", source="web")
     assert (agent.ran, len(intents(agent))) == ([], 4)
+
+
+async def test_a_rule_for_a_tool_is_none_for_an_actuator_of_its_name(tmp_path):
+    agent, sent = await booted(tmp_path, {**ASK, "org-find": "allow"}), []
+    agent.actuators.register("org-find", lambda action, signal: sent.append(action))
+    offer(agent, {**EFFECTS["mail"], "target": "org-find"})
+    assert (await agent.handle("go", source="web")).status == "requires-approval" and sent == []
 
 
 async def test_a_heartbeat_does_nothing(tmp_path):
