@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/agenda.html.md"""
 
 # %% auto #0
 __all__ = ['SEXP', 'LONGEST', 'ORDER', 'DATES', 'MONTHS', 'Item', 'live_dates', 'diary_expressions', 'event_days', 'task_days',
-           'later', 'is_habit', 'Calendar', 'make_calendar', 'first_two', 'near', 'agenda', 'listed', 'make_item',
-           'sort_key', 'display_title', 'say_day', 'say_when', 'say_item', 'render_agenda']
+           'later', 'is_habit', 'Calendar', 'make_calendar', 'first_two', 'near', 'agenda', 'listed', 'node_facts',
+           'make_item', 'sort_key', 'display_title', 'say_day', 'say_when', 'say_item', 'render_agenda']
 
 # %% ../nbs/08b_agenda.ipynb #228ae897
 import re
@@ -87,7 +87,9 @@ def task_days(stamp: Stamp, start: date, end: date, today: date, warn: int = 14,
     wait = stamp.warn or 0 if stamp.kind == "scheduled" else 0
     covered = start <= today <= end
     overdue = later(stamp.day, wait) < today
-    if covered and overdue: yield today, (stamp.day - today).days
+    if covered and overdue:
+        yield today, (stamp.day - today).days
+        if stamp.repeat is None: return
     for day in occurrences(stamp, later(start, -wait), end):
         shown = later(day, wait) if wait and (each or day == stamp.day) else day
         if covered and overdue and shown <= today or stamp.day < day < today or not start <= shown <= end: continue
@@ -113,6 +115,7 @@ class Calendar(NamedTuple):
     tasks: list
     always: list               # those that may fall on other days than their own
     ahead: int                 # the longest notice that a deadline gives by itself
+    facts: dict                # place of a node -> what `node_facts` says of it, once it was listed
 
 def make_calendar(outline: Outline) -> Calendar:
     "Sort the dates of a file into what can be found by day and what cannot."
@@ -121,7 +124,7 @@ def make_calendar(outline: Outline) -> Calendar:
         moves = stamp.repeat or stamp.until_day or stamp.kind == "scheduled" and stamp.warn
         (always if moves else events if stamp.kind == "plain" else tasks).append((stamp.day, number, stamp, node))
     events.sort(key=first_two); tasks.sort(key=first_two)
-    return Calendar(events, tasks, always, max([s.warn or 0 for _, _, s, _ in tasks], default=0))
+    return Calendar(events, tasks, always, max([s.warn or 0 for _, _, s, _ in tasks], default=0), {})
 
 def first_two(entry: tuple) -> tuple: return entry[:2]
 
@@ -147,24 +150,30 @@ def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, 
     if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
     items = []
     for outline in outlines:
-        for _, _, stamp, node in near(outline.derived("calendar", make_calendar), start, end, today, warn):
-            items += [make_item(outline, node, stamp, day, left, part) for day, left, part in listed(outline, stamp, node, start, end, today, warn)]
+        calendar = outline.derived("calendar", make_calendar)
+        for _, _, stamp, node in near(calendar, start, end, today, warn):
+            for day, left, part in listed(outline, stamp, node, start, end, today, warn):
+                if (facts := calendar.facts.get(node.index)) is None: facts = calendar.facts[node.index] = node_facts(outline, node)
+                items.append(make_item(facts, stamp, day, left, part))
     return sorted(items, key=sort_key)
 
 def listed(outline: Outline, stamp: Stamp, node: Node, start: date, end: date, today: date, warn: int) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
     "(day, days until its date, part) for each time that one date is listed."
     if stamp.kind == "plain": return ((day, 0, part) for day, part in event_days(stamp, start, end))
-    each = stamp.warn is None or " --" not in outline.text[stamp.start:stamp.end]
+    each = not stamp.warn or stamp.repeat is None or " --" not in outline.text[stamp.start:stamp.end]
     days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=each))
-    return islice(days, 1) if is_habit(stamp, node) else days
+    return islice(days, 1) if stamp.repeat and is_habit(stamp, node) else days
 
-def make_item(outline: Outline, node: Node, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None) -> Item:
-    "One agenda line from a date and the node that it belongs to."
-    kind = "event" if stamp.kind == "plain" else stamp.kind
-    title = display_title(outline, node)
+def node_facts(outline: Outline, node: Node) -> tuple:
+    "What all items of one node have in common: the fields from `title` to `line`."
+    return display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file, node.line, node
+
+def make_item(facts: tuple, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None) -> Item:
+    "One agenda line from a date and the facts of the node that it belongs to."
+    *common, node = facts
     first = part is None or part[0] == 1
-    return Item(day, kind, left, stamp.at if first else None, stamp.until if part is None else None, part, title, node.keyword, node.priority,
-                outline.tags(node), outline.path(node)[:-1], outline.file, node.line, stamp.repeat is not None, is_habit(stamp, node))
+    return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None, stamp.until if part is None else None, part, *common,
+                stamp.repeat is not None, stamp.repeat is not None and is_habit(stamp, node))
 
 def sort_key(item: Item) -> tuple:
     "By day; habits last; then what has a time; then appointments, deadlines, plans, most overdue first, notices last; then priority and place."

@@ -114,7 +114,7 @@ def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, pri
     first, last, today = read_day(start), read_day(end), context.today or date.today()
     notes = read_notes(context.resources["folder"], cache)
     items = agenda(notes.outlines, first, last, today)
-    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), say_programs(notes.outlines), *clock_remarks(items), notes.report()]
+    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), say_programs(notes.outlines), *clock_remarks(items[:MOST_ITEMS]), notes.report()]
     items = items[:MOST_ITEMS]
     secret = any(private_in(item.tags, private) for item in items)
     return ToolResult("\n".join(filter(None, text)), [item.as_dict() for item in items], notes_label((i.file for i in items), secret))

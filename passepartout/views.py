@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/views.html.md"""
 # %% auto #0
 __all__ = ['WAITING', 'VIEWS', 'week', 'month', 'open_items', 'open_in', 'open_item', 'waiting', 'unscheduled', 'project_of',
            'by_project', 'by_tag', 'say_task', 'render_groups', 'view', 'instant', 'clock_case', 'ahead_of_utc',
-           'clock_remark', 'local_now', 'clock_remarks']
+           'clock_remark', 'local_now', 'clock_remarks', 'clock_changes']
 
 # %% ../nbs/08m_views.ipynb #ee3aea03
 import time as clock
@@ -152,4 +152,11 @@ def local_now(seconds: float | None = None, zone: tzinfo | None = None) -> datet
 
 def clock_remarks(items: Iterable[Item], zone: tzinfo | None = None) -> list[str]:
     "The remarks on the times of agenda items, each once."
-    return list(dict.fromkeys(r for i in items if i.at and i.day and (r := clock_remark(i.due, i.at, zone))))
+    timed = [(i.due, i.at) for i in items if i.at and i.day]
+    nights = {day for day in {day for day, _ in timed} if clock_changes(day, zone)}
+    return list(dict.fromkeys(r for day, at in timed if day in nights and (r := clock_remark(day, at, zone))))
+
+def clock_changes(day: date, zone: tzinfo | None = None) -> bool:
+    "Whether the clock is changed on this day, or so near that a time of the day can be meant twice."
+    try: return len({ahead_of_utc(datetime.combine(day + timedelta(n), time(12), zone)) for n in (-1, 0, 1)}) > 1
+    except (OverflowError, ValueError): return False
