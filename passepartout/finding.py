@@ -15,12 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, time
 from difflib import get_close_matches
+from itertools import islice
 from math import log2
 from typing import Any, NamedTuple
 
 from .agenda import DATES, LONGEST, Item, event_days, sort_key, task_days
 from .conditions import PassepartoutError
-from .entries import ARCHIVED, COMMENTED, DONE, OPEN, TASK, KINDS, link_names, index_words
+from .entries import ARCHIVED, COMMENTED, DONE, OPEN, TASK, KINDS, HABIT, ONCE, link_names, index_words
 from .index import Index, file_mark
 from .notes import MOST_BYTES, decode
 from .org import plain_text
@@ -131,7 +132,7 @@ def degree(index: Index, each: Candidate) -> int:
 
 # %% ../nbs/08j_finding.ipynb #a37ae390
 UPWARD = """WITH RECURSIVE up(title, tags, parent) AS (SELECT title, tags, parent FROM node WHERE file = ? AND place = ?
-    UNION ALL SELECT n.title, n.tags, n.parent FROM up JOIN node n ON n.place = up.parent WHERE n.file = ? AND up.parent >= 0) SELECT title, tags FROM up"""
+    UNION ALL SELECT n.title, n.tags, n.parent FROM up CROSS JOIN node n ON n.file = ? AND n.place = up.parent) SELECT title, tags FROM up"""
 
 # %% ../nbs/08j_finding.ipynb #77409b86
 def lineage(index: Index, file: int, place: int, seen: dict) -> list[tuple[str, str]]:
@@ -207,10 +208,11 @@ def nearest(index: Index, word: str, most: int = 3) -> list[str]:
     return [each for each in near if select(index, Question(each, "", (), (), ()), f'"{each}"', ".")]
 
 # %% ../nbs/08j_finding.ipynb #d0fbd9fd
-COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, n.file, n.place, n.line, n.keyword, n.priority, f.path, n.state"
+COLUMNS = "d.kind, d.day, d.minute, d.until_day, d.until_minute, d.repeat, d.warn, d.line, n.file, n.place, n.line, n.keyword, n.priority, f.path, n.state, d.live"
 GROUPS = ("repeat IS NULL AND day BETWEEN :start AND :horizon AND (day <= :end OR kind = 2)",
           "until_day >= :start AND day < :start",
           "repeat IS NULL AND day < :today AND kind IN (1, 2) AND :covered",
+          "warn AND kind = 1 AND day <= :end",
           "repeat IS NOT NULL AND day <= :horizon")
 
 # %% ../nbs/08j_finding.ipynb #82b4f272
@@ -223,7 +225,7 @@ def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: i
         for row in date_rows(index, start, end, today, warn, folder):
             stamp = read_stamp(*row[:8])
             if row[0] == 0: days = ((day, 0, part) for day, part in event_days(stamp, start, end))
-            else: days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn))
+            else: days = islice(((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=not row[15] & ONCE)), 1 if row[15] & HABIT else None)
             items += [(light_item(stamp, row, day, left, part), row) for day, left, part in days]
         items.sort(key=lambda pair: sort_key(pair[0]))
         seen: dict = {}
@@ -245,7 +247,7 @@ def light_item(stamp: Stamp, row: tuple, day: date, left: int, part: tuple[int, 
     "An item with everything that its place in the list depends on."
     first = part is None or part[0] == 1
     return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None, stamp.until if part is None else None, part,
-                "", row[11], row[12], (), (), row[13], row[10], stamp.repeat is not None)
+                "", row[11], row[12], (), (), row[13], row[10], stamp.repeat is not None, bool(row[15] & HABIT))
 
 def full_item(index: Index, item: Item, row: tuple, seen: dict) -> Item:
     "The item with title, tags and headings above."
@@ -259,7 +261,7 @@ def shown_title(titles: Sequence[str], task: bool, file: str) -> str:
         if found := " ".join(plain_text(title).split()).rstrip(" :,-–"): return found
     return file or "(no title)"
 
-def broken_indexed(index: Index, folder: str = ".") -> list[tuple[str, int, str]]:
-    "(file, line, text) of dates that no calendar has."
-    rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file ORDER BY f.path, b.line").fetchall())
+def broken_indexed(index: Index, folder: str = ".", programs: bool = False) -> list[tuple[str, int, str]]:
+    "(file, line, text) of dates that no calendar has, or of those that are programs."
+    rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE b.program = ? ORDER BY f.path, b.line", (int(programs),)).fetchall())
     return [row for row in rows if folder in (".", "") or row[0] == folder or row[0].startswith(folder + "/")]

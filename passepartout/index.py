@@ -167,7 +167,7 @@ def insert_rows(index: Any, file: int, entry: FileEntry, idents: list[str], old:
     db.executemany("INSERT INTO node VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", [(number, file, ident, *row) for number, ident, row in zip(numbers, idents, entry.rows)])
     db.executemany("INSERT INTO date VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", [(file, numbers[place], *rest) for place, *rest in entry.dates])
     db.executemany("INSERT INTO link VALUES (?,?,?)", [(file, numbers[place], name) for place, name in entry.links])
-    db.executemany("INSERT INTO broken VALUES (?,?,?)", [(file, line, text[:80]) for line, text in entry.broken])
+    db.executemany("INSERT INTO broken VALUES (?,?,?,?)", [(file, line, text[:80], program) for line, text, program in entry.broken])
 
 def forget_rows(db: sqlite3.Connection, file: int) -> None:
     "Remove the rows of a file, except for its own."

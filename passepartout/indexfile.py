@@ -16,7 +16,7 @@ from pathlib import Path
 from .conditions import PassepartoutError
 
 # %% ../nbs/08gb_indexfile.ipynb #f49fb635
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL);
 INSERT INTO counter VALUES (1);
@@ -36,7 +36,8 @@ CREATE INDEX date_span ON date(until_day) WHERE live AND until_day IS NOT NULL;
 CREATE TABLE link(file INTEGER, node INTEGER, name TEXT);
 CREATE INDEX link_file ON link(file);
 CREATE INDEX link_name ON link(name);
-CREATE TABLE broken(file INTEGER, line INTEGER, text TEXT);
+CREATE INDEX date_delay ON date(day) WHERE live AND warn AND kind = 1;
+CREATE TABLE broken(file INTEGER, line INTEGER, text TEXT, program INTEGER);
 CREATE TABLE gone(ident TEXT PRIMARY KEY, own BLOB, at REAL);
 CREATE INDEX gone_own ON gone(own);
 CREATE TABLE version(ident TEXT, own BLOB, until REAL);
