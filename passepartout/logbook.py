@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/logbook.html.md"""
 
 # %% auto #0
 __all__ = ['MARKED', 'HOW', 'STARTUP', 'OPTIONS', 'NOTE', 'Sequence', 'sequences', 'Logging', 'logging_of', 'inherited',
-           'log_time', 'state_line', 'with_note', 'log_change', 'drawer_log', 'written', 'after_notes']
+           'log_time', 'state_line', 'with_note', 'log_change', 'record_indent', 'drawer_log', 'written', 'after_notes']
 
 # %% ../nbs/08fa_logbook.ipynb #5eadd8a9
 import re
@@ -113,7 +113,11 @@ def log_change(outline: Outline, node: Node, line: str, logging: Logging) -> Cha
     at = node.body_start + len(rest) - len(rest.lstrip(" \t\r\n"))
     at = max(text.rfind("\n", 0, at) + 1, node.body_start) if at < stop else stop
     if not logging.newest_first: at = after_notes(text, at, stop)
-    return at, at, written(line, "", end, text, at)
+    return at, at, written(line, record_indent(outline, node), end, text, at)
+
+def record_indent(outline: Outline, node: Node) -> str:
+    "The indentation of the last planning or drawer line below a heading; none without such lines."
+    return lines_above(outline, node.body_start) if node.body_start > line_span(outline.text, node.start)[1] else ""
 
 def drawer_log(outline: Outline, node: Node, line: str, logging: Logging, stop: int) -> Change:
     "The same in a drawer, which is made when there is none."
@@ -123,8 +127,8 @@ def drawer_log(outline: Outline, node: Node, line: str, logging: Logging, stop: 
         if inside(outline.dead, found.start()): continue
         at = found.start(2) if logging.newest_first else found.end(2)
         return at, at, written(line, found[1], end, text, at)
-    at, indent = node.body_start, lines_above(outline, node.body_start) if node.body_start > line_span(text, node.start)[1] else ""
-    return at, at, written(f":{logging.drawer}:\n{line}\n:END:", indent, end, text, at)
+    at = node.body_start
+    return at, at, written(f":{logging.drawer}:\n{line}\n:END:", "", end, text, at)
 
 def written(lines: str, indent: str, end: str, text: str, at: int) -> str:
     "`lines` as they are inserted at `at`, which begins a line or ends the file."

@@ -188,7 +188,7 @@ def archive_location(outline: Outline, node: Node) -> str | None:
 
 def context_of(outline: Outline, node: Node, now: datetime, where: str) -> dict[str, str]:
     "What archiving records, in Org's order."
-    above = [" ".join(COOKIE.sub("", plain_text(n.title)).split()) for n in outline.lineage(node)[1:-1]]
+    above = [plain_text(COOKIE.sub("", n.title)).strip() for n in outline.lineage(node)[1:-1]]
     handed = [tag for tag in outline.tags(node) if tag not in node.tags]
     category = inherited(outline, node, "CATEGORY") or PurePosixPath(outline.file).stem
     found = {"TIME": log_time(now)[1:-1], "FILE": where, "OLPATH": "/".join(above), "CATEGORY": category, "TODO": node.keyword or "", "ITAGS": " ".join(handed)}

@@ -244,8 +244,8 @@ def drawer_change(outline: Outline, drawer: re.Match, name: str, value: str) -> 
 
 def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> Change:
     "The change that puts a drawer with one line at `at`."
-    end, indent = ending_at(outline, node.start), lines_above(outline, at) if node.planning else ""
-    lines = "".join(indent + line + end for line in (":PROPERTIES:", property_line(name, value), ":END:"))
+    end = ending_at(outline, node.start)
+    lines = "".join(line + end for line in (":PROPERTIES:", property_line(name, value), ":END:"))
     return at, at, lines if outline.text[at - 1:at] == "\n" else end + lines
 
 # %% ../nbs/08f_rewrite.ipynb #ea904ac6

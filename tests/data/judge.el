@@ -9,6 +9,8 @@
       org-id-track-globally nil org-element-use-cache nil
       org-inhibit-startup-visibility-stuff t)
 
+(advice-add 'org-align-tags :override #'ignore)     ; some commands of older versions align whatever the setting says
+
 (defvar judge-now nil "The time that it is.")
 (dolist (fn '(format-time-string))
   (advice-add fn :filter-args (lambda (args) (if (nth 1 args) args (append (list (car args) judge-now) (nthcdr 2 args))))))
@@ -52,7 +54,7 @@
       ('put (org-entry-put (point) (car args) (nth 1 args)))
       ('delete (org-entry-delete (point) (car args)))
       ('refile (let ((pos (with-current-buffer (judge-open (car args))
-                            (goto-char (point-min)) (forward-line (1- (nth 1 args))) (point))))
+                            (save-excursion (goto-char (point-min)) (forward-line (1- (nth 1 args))) (point)))))
                  (org-refile nil nil (list "there" (expand-file-name (car args)) nil pos))
                  (judge-log "")))
       ('archive (org-archive-subtree))
