@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/backends.html.md"""
 
 # %% auto #0
 __all__ = ['Backend', 'BackendRegistry', 'provider_name', 'register_backend', 'BackendFailure', 'call_backend', 'answer_text',
-           'backend_cascade_call', 'heard', 'providers', 'one_provider', 'select', 'exhausted', 'Vote',
-           'consensus_call', 'vote_of']
+           'backend_cascade_call', 'heard', 'providers', 'one_provider', 'exhausted', 'Vote', 'consensus_call',
+           'vote_of']
 
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
@@ -127,13 +127,13 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
 async def one_provider(agent, name: str, prompt: str, system_prompt: str, context: Any) -> str:
     backend = agent.backends._backends.get(name)
     if backend is None: raise BackendFailure("no provider of that name is set up")
-    model = select(agent, name, context)
+    model = _select(agent, name, context)
     if isinstance(model, str) and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")
     limits = agent.settings
     return await call_backend(backend, prompt, system_prompt, model=model, context=context, timeout_s=getattr(limits, "backend_timeout_s", 60.0),
                               most=getattr(limits, "max_proposal_chars", 262_144))
 
-def select(agent, name: str, context: Any) -> str | None:
+def _select(agent, name: str, context: Any) -> str | None:
     if agent.model_selector is None: return None
     try: chosen = agent.model_selector(name, context)
     except Exception as error: raise BackendFailure(f"the model selector failed ({error}), so it was skipped") from error

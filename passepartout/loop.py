@@ -7,8 +7,7 @@ Docs: https://example.org/passepartout/loop.html.md"""
 # %% auto #0
 __all__ = ['REPORTS', 'process_signal', 'CHECKS', 'one_pass', 'Failed', 'guarded_pass', 'after_restart', 'after_failure',
            'deliberate', 'say_plainly', 'loop_process', 'run_loop', 'as_signal', 'stimulus_inject', 'heartbeat_start',
-           'heartbeat', 'auto_save', 'Finding', 'diagnostics_startup_run', 'check_gates', 'check_settings',
-           'check_providers', 'check_journal', 'check_clock']
+           'heartbeat', 'auto_save', 'Finding', 'diagnostics_startup_run']
 
 # %% ../nbs/18_loop.ipynb #81c5672c
 import asyncio
@@ -165,25 +164,25 @@ def diagnostics_startup_run(agent) -> str:
     return agent.health
 
 # %% ../nbs/18_loop.ipynb #d587c40b
-def check_gates(agent):
+def _check_gates(agent):
     if problem := manifest_problem(agent): yield Finding("A mandatory gate is missing.", problem, "Start passepartout again; run pytest.", "unhealthy")
 
-def check_settings(agent):
+def _check_settings(agent):
     for warning in getattr(agent.settings, "warnings", ()): yield Finding(warning, "The default is used instead.", "Correct the setting.")
 
-def check_providers(agent):
+def _check_providers(agent):
     if missing := [p for p in agent.provider_cascade if p not in agent.backends]:
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.", "Change PROVIDER_CASCADE in the settings or the environment.")
 
-def check_journal(agent):
+def _check_journal(agent):
     if (verdict := agent.journal_verdict) is not None and not verdict.ok:
         yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.", "Look at it: passepartout trace --verify", "unhealthy")
     for effect in agent.unknown_effects: yield Finding(f"An earlier run ended in the middle of an effect ({effect['id']}), and whether it happened is unknown.", "It will not be repeated by itself.", "Look at it: passepartout trace")
 
-def check_clock(agent):
+def _check_clock(agent):
     if agent.clock_behind > 60: yield Finding(f"The clock stands {agent.clock_behind / 60:.0f} minutes before the last entry of the journal.", "Due dates and expiries may be off.", "Set the system clock.")
 
-CHECKS = (check_gates, check_settings, check_providers, check_journal, check_clock)
+CHECKS = (_check_gates, _check_settings, _check_providers, _check_journal, _check_clock)
 
 # %% ../nbs/18_loop.ipynb #ed5faec3
 def __getattr__(name: str) -> Any:

@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/messages.html.md"""
 __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN', 'MAX_DEPTH', 'set_field', 'ORIGINS', 'PERSON',
            'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', 'REQUEST', 'LOG', 'USER_INPUT', 'CHAT_MESSAGE', 'TOOL_OUTPUT',
            'TOOL_ERROR', 'APPROVAL_REQUIRED', 'REQUIRES_APPROVAL', 'HEARTBEAT', 'LOOP_ERROR', 'SYNTAX_ERROR',
-           'PERCEIVED', 'REASONED', 'ACTED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name',
-           'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'Text', 'is_mapping',
-           'keyword', 'as_text', 'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'nil',
-           'Action', 'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity']
+           'PERCEIVED', 'REASONED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name', 'Payload',
+           'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'Text', 'is_mapping', 'keyword',
+           'as_text', 'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'nil', 'Action',
+           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
@@ -141,7 +141,7 @@ EVENT, REQUEST, LOG = Keyword("event"), Keyword("request"), Keyword("log")
 USER_INPUT, CHAT_MESSAGE, TOOL_OUTPUT, TOOL_ERROR = (Keyword(k) for k in ("user-input", "chat-message", "tool-output", "tool-error"))
 APPROVAL_REQUIRED, REQUIRES_APPROVAL, HEARTBEAT = Keyword("approval-required"), Keyword("requires-approval"), Keyword("heartbeat")
 LOOP_ERROR, SYNTAX_ERROR = Keyword("loop-error"), Keyword("syntax-error")
-PERCEIVED, REASONED, ACTED = Keyword("perceived"), Keyword("reasoned"), Keyword("acted")
+PERCEIVED, REASONED = Keyword("perceived"), Keyword("reasoned")
 TOOL, CLI, SYSTEM, MESSAGE, CALL = Keyword("tool"), Keyword("cli"), Keyword("system"), Keyword("message"), Keyword("call")
 TYPES = frozenset({EVENT, REQUEST, LOG, Keyword("response")})
 

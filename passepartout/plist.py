@@ -99,7 +99,7 @@ def _name(token: str) -> str:
 
 # %% ../nbs/02_plist.ipynb #d61048b7
 def _stable(plain: str) -> bool:
-    cased = any(len(upper := c.upper()) == 1 and upper != c for c in plain)
+    cased = any(len(upper := c.upper()) == 1 and upper != c and upper.lower() == c for c in plain)
     return plain.isprintable() and not cased and unicodedata.normalize("NFKC", plain) == plain
 
 # %% ../nbs/02_plist.ipynb #f58652d5
