@@ -48,8 +48,9 @@ class Item:
 
     def as_dict(self) -> dict:
         "The item in plain values, for programs."
+        due = self.due
         return {name: getattr(self, name) for name in self.__slots__} | {
-            "day": self.day and self.day.isoformat(), "due": self.due and self.due.isoformat(),
+            "day": self.day and self.day.isoformat(), "due": due and due.isoformat(),
             "at": self.at and self.at.isoformat("minutes"), "until": self.until and self.until.isoformat("minutes")}
 
 # %% ../nbs/08b_agenda.ipynb #ee32dd1d
@@ -86,7 +87,7 @@ def task_days(stamp: Stamp, start: date, end: date, today: date, warn: int = 14,
     `each`: a delay holds for every turn of a repeater, not only for the first."""
     wait = stamp.warn or 0 if stamp.kind == "scheduled" else 0
     covered = start <= today <= end
-    overdue = later(stamp.day, wait) < today
+    overdue = (later(stamp.day, wait) if wait else stamp.day) < today
     if covered and overdue:
         yield today, (stamp.day - today).days
         if stamp.repeat is None: return

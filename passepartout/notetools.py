@@ -116,7 +116,7 @@ def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, pri
     items = agenda(notes.outlines, first, last, today)
     text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), say_programs(notes.outlines), *clock_remarks(items[:MOST_ITEMS]), notes.report()]
     items = items[:MOST_ITEMS]
-    secret = any(private_in(item.tags, private) for item in items)
+    secret = private_in({tag for item in items for tag in item.tags}, private)
     return ToolResult("\n".join(filter(None, text)), [item.as_dict() for item in items], notes_label((i.file for i in items), secret))
 
 # %% ../nbs/12b_notetools.ipynb #b8ce8ccf
