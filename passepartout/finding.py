@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/finding.html.md"""
 __all__ = ['MOST', 'REFINED', 'UPWARD', 'COLUMNS', 'GROUPS', 'Candidate', 'candidates', 'select', 'occurs', 'read_stamp',
            'stands_in', 'points', 'filed', 'ranked', 'without_files', 'degree', 'lineage', 'own_tags', 'note_text',
            'best_line', 'make_hits', 'find_indexed', 'why_not', 'nearest', 'agenda_indexed', 'date_rows', 'light_item',
-           'full_item', 'shown_title', 'broken_indexed']
+           'full_item', 'shown_title', 'broken_indexed', 'IndexedNotes', 'serves']
 
 # %% ../nbs/08j_finding.ipynb #560055d3
 from collections.abc import Iterable, Sequence
@@ -23,10 +23,10 @@ from .agenda import DATES, LONGEST, Item, event_days, sort_key, task_days
 from .conditions import PassepartoutError
 from .entries import ARCHIVED, COMMENTED, DONE, OPEN, TASK, KINDS, HABIT, ONCE, link_names, index_words
 from .index import Index, file_mark
-from .notes import MOST_BYTES, decode
+from .notes import MOST_BYTES, Notes, decode
 from .org import plain_text
 from .query import Question, QueryError, ask, misread
-from .resources import resolve
+from .resources import OpenedPath, resolve
 from .search import Found, Hit, Term, clip, fold, no_terms
 from .timestamps import Repeat, Stamp, occurrences
 
@@ -216,8 +216,8 @@ GROUPS = ("repeat IS NULL AND day BETWEEN :start AND :horizon AND (day <= :end O
           "repeat IS NOT NULL AND day <= :horizon")
 
 # %% ../nbs/08j_finding.ipynb #82b4f272
-def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None) -> tuple[list[Item], int]:
-    "(the first `most` items, how many there are) of what `agenda.agenda` lists, from the index. `PassepartoutError` for a range that is no range."
+def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None) -> list[Item]:
+    "What `agenda.agenda` lists, from the index. Items after the first `most` have no title, tags and headings. `PassepartoutError` for a range that is no range."
     if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
     if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
     def look():
@@ -229,7 +229,7 @@ def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: i
             items += [(light_item(stamp, row, day, left, part), row) for day, left, part in days]
         items.sort(key=lambda pair: sort_key(pair[0]))
         seen: dict = {}
-        return [full_item(index, item, row, seen) for item, row in items[:most]], len(items)
+        return [full_item(index, item, row, seen) if most is None or n < most else item for n, (item, row) in enumerate(items)]
     return index.guarded(look)
 
 def date_rows(index: Index, start: date, end: date, today: date, warn: int, folder: str) -> list[tuple]:
@@ -265,3 +265,32 @@ def broken_indexed(index: Index, folder: str = ".", programs: bool = False) -> l
     "(file, line, text) of dates that no calendar has, or of those that are programs."
     rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE b.program = ? ORDER BY f.path, b.line", (int(programs),)).fetchall())
     return [row for row in rows if folder in (".", "") or row[0] == folder or row[0].startswith(folder + "/")]
+
+# %% ../nbs/08j_finding.ipynb #fbce8533
+class IndexedNotes:
+    "A folder of notes as the index knows it, brought up to date. `IndexFailed` when there is no index to ask."
+    def __init__(self, index: Index, folder: OpenedPath):
+        self.index, self.folder = index, folder.relative
+        index.refresh()
+
+    def find(self, query: str, limit: int, now: float, today: date) -> Found:
+        "The hits for a query."
+        return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder)
+
+    def agenda(self, first: date, last: date, today: date, most: int) -> list[Item]:
+        "The items of a range of days; those after the first `most` without title."
+        return agenda_indexed(self.index, first, last, today, folder=self.folder, most=most)
+
+    def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
+        "(file, line, text) of dates that no calendar has, or that are programs."
+        return broken_indexed(self.index, self.folder, programs)
+
+    def report(self) -> str:
+        "What was left out or is in doubt."
+        inside = lambda remarks: tuple([r for r in remarks if self.folder in (".", "") or r.file == self.folder or r.file.startswith(self.folder + "/")])
+        left, doubtful = self.index.remarks()
+        return Notes((), inside(left), inside(doubtful), self.index.cut).report()
+
+def serves(index: Index | None, folder: OpenedPath) -> bool:
+    "Whether the index is one of this folder."
+    return index is not None and folder.root is index.root and folder.fd is not None

@@ -16,10 +16,10 @@ from pathlib import Path
 from .conditions import PassepartoutError
 
 # %% ../nbs/08gb_indexfile.ipynb #f49fb635
-VERSION = 2
+VERSION = 3
 SCHEMA = """
-CREATE TABLE counter(next INTEGER NOT NULL);
-INSERT INTO counter VALUES (1);
+CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
+INSERT INTO counter VALUES (1, 1);
 CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, dev INTEGER, ino INTEGER, mtime INTEGER, size INTEGER,
     read_at INTEGER, hash BLOB, why TEXT, flag TEXT);
 CREATE TABLE node(id INTEGER PRIMARY KEY, file INTEGER NOT NULL, ident TEXT NOT NULL, place INTEGER NOT NULL, parent INTEGER NOT NULL, line INTEGER, level INTEGER,

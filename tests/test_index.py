@@ -1,0 +1,387 @@
+"""The index: the same as fresh after any edits, the same answers as the notes themselves, and no accident that it does not survive."""
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.agenda import agenda
+from passepartout.finding import agenda_indexed, find_indexed
+from passepartout.identity import headings, match_headings, own_hashes, tree_hashes
+from passepartout.index import Index, Refreshed
+from passepartout.indexfile import IndexFailed
+from passepartout.notes import NoteCache, read_notes
+from passepartout.org import parse_org
+from passepartout.resources import Root, resolve
+from passepartout.search import find
+from test_org import texts
+
+TODAY = date(2026, 11, 19)
+SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
+
+
+def content(index):
+    "Everything that is derived from the notes, without numbers that depend on the order of events."
+    ask = lambda sql: index.db.execute(sql).fetchall()
+    nodes = ask("SELECT path, place, parent, line, level, start, body, state, keyword, priority, title, n.tags, own, tree, key FROM node n JOIN file ON file.id = n.file ORDER BY path, place")
+    dates = ask("SELECT path, place, kind, live, active, day, minute, until_day, until_minute, repeat, warn, d.line FROM date d JOIN node n ON n.id = d.node JOIN file f ON f.id = n.file ORDER BY path, place, d.line, kind, day, minute")
+    links = ask("SELECT path, place, name FROM link l JOIN node n ON n.id = l.node JOIN file f ON f.id = n.file ORDER BY path, place, name")
+    return nodes, dates, links, ask("SELECT path, hash, why, flag FROM file ORDER BY path")
+
+
+def words(index):
+    "The words of every living heading, found through the word index."
+    index.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
+    return index.db.execute("SELECT path, place, col, term, offset FROM temp.places t JOIN node n ON n.id = t.doc JOIN file f ON f.id = n.file ORDER BY 1, 2, 3, 5, 4").fetchall()
+
+
+def settle(*roots):
+    "Make all files old enough to be trusted."
+    for root in roots:
+        for path in [*Path(root).rglob("*"), Path(root)]:
+            if not path.is_symlink(): os.utime(path, ns=(10**18, path.stat().st_mtime_ns - 10**9))
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "notes").mkdir()
+    return tmp_path / "notes"
+
+
+# Incremental equals fresh --------------------------------------------------------------------------------------------
+
+names = st.sampled_from(["a.org", "b.org", "deep/c.org", "deep/d.md", "e.md"])
+changes = st.lists(st.tuples(st.sampled_from(["write", "write", "write", "remove", "rename", "append"]), names, names, texts), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), changes)
+def test_step_by_step_is_the_same_as_fresh(tmp_path_factory, data, changes):
+    place = tmp_path_factory.mktemp("notes")
+    (place / "deep").mkdir()
+    root = Root(place)
+    index = Index(root)
+    for what, name, other, text in changes:
+        file = place / name
+        if what == "write": file.write_text(text, errors="surrogatepass")
+        elif what == "append" and file.exists(): file.write_text(file.read_text(errors="surrogatepass") + "\n* more\n", errors="surrogatepass")
+        elif what == "remove": file.unlink(missing_ok=True)
+        elif what == "rename" and file.exists(): file.rename(place / other)
+        if data.draw(st.booleans()): index.refresh()
+    index.refresh()
+    fresh = Index(root)
+    fresh.refresh()
+    assert content(index) == content(fresh)
+    assert words(index) == words(fresh)
+    before = content(index)
+    index.refresh()
+    assert content(index) == before
+    idents = [ident for ident, in index.db.execute("SELECT ident FROM node WHERE place > 0")]
+    assert len(idents) == len(set(idents))
+    index.close(); fresh.close(); root.close()
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts, texts)
+def test_hashes_change_exactly_when_content_does(one, two):
+    a, b = parse_org(one), parse_org(two)
+    assert (tree_hashes(a, own_hashes(a))[0] == tree_hashes(b, own_hashes(b))[0]) == (one == two)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts, texts)
+def test_no_identity_is_given_twice(one, two):
+    old, new = (headings(o := parse_org(text), own_hashes(o)) for text in (one, two))
+    found = [place for place in match_headings(old, new) if place >= 0]
+    assert len(found) == len(set(found)) and all(place < len(old) for place in found)
+    assert match_headings(new, new) == list(range(len(new)))
+
+
+# The same answers ----------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def sample():
+    root = Root(SAMPLE)
+    index = Index(root)
+    index.refresh()
+    with resolve([root], ".", "tree") as folder: notes = read_notes(folder)
+    return index, notes
+
+
+@pytest.mark.parametrize("query", ["roof", "roof offer", "lisbon", "pohl", "bread", "call ana", '"the roof"', "house", "december", "kitchen", "book read", "doctor", "ship"])
+def test_finds_what_search_finds_on_the_sample(sample, query):
+    index, notes = sample
+    one, two = find_indexed(index, query, limit=500, today=TODAY, now=1.8e9), find(notes.outlines, query, limit=500, now=1.8e9)
+    place = lambda hit: (hit.file, hit.line, hit.path, hit.title, hit.keyword, hit.tags, hit.hidden, hit.at, hit.snippet)
+    assert sorted(map(place, one.hits)) == sorted(map(place, two.hits))
+    assert one.total == two.total and bool(one.why) == bool(two.why)
+
+
+@pytest.mark.parametrize("start, end", [((2026, 11, 16), (2026, 11, 22)), ((2026, 11, 19), (2026, 11, 19)), ((2026, 1, 1), (2026, 12, 31)), ((2027, 1, 1), (2027, 2, 1)), ((2020, 1, 1), (2020, 12, 31))])
+def test_lists_what_the_agenda_lists_on_the_sample(sample, start, end):
+    index, notes = sample
+    days = date(*start), date(*end), TODAY
+    assert agenda_indexed(index, *days) == agenda(notes.outlines, *days)
+
+
+plans = st.lists(st.tuples(st.sampled_from(["", "TODO ", "DONE ", "COMMENT "]), st.sampled_from(["SCHEDULED: ", "DEADLINE: ", ""]), st.integers(-60, 60),
+                           st.sampled_from(["", " +1d", " ++1w", " .+2w", " +1m", " +36h", " -3d", " --2d", " +1w --2d", " 10:00-11:00", ">--<2026-11-30 Mon"])), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans, st.integers(-40, 40), st.integers(0, 30), st.booleans())
+def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, habit):
+    style = ":PROPERTIES:\n:STYLE: habit\n:END:\n" if habit else ""
+    text = "".join(f"* {word}t{n}\n{plan}<{date.fromordinal(TODAY.toordinal() + day)} Xyz{more}>\n{style}" for n, (word, plan, day, more) in enumerate(plans))
+    place = tmp_path_factory.mktemp("notes")
+    (place / "a.org").write_text(text)
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    first = date.fromordinal(TODAY.toordinal() + start)
+    days = first, date.fromordinal(first.toordinal() + length), TODAY
+    assert agenda_indexed(index, *days) == agenda([parse_org(text, "a.org")], *days)
+    index.close(); root.close()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
+def test_no_query_breaks_it(sample, query):
+    found = find_indexed(sample[0], query, today=TODAY)
+    assert found.hits or found.why
+
+
+def test_filters(place):
+    (place / "a.org").write_text("#+FILETAGS: :house:\n* TODO Roof :@money:\nDEADLINE: <2026-11-30 Mon>\n:PROPERTIES:\n:Effort: 1:00\n:END:\n** Offers\nslate\n* DONE Boat\nCLOSED: [2026-10-03 Sat]\n* Choir <2026-11-05 Thu +1w>\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    def titles(query): return sorted(hit.title for hit in find_indexed(index, query, today=TODAY).hits)
+    assert titles("tag:money") == titles("tag:@money") == ["Offers", "Roof"]
+    assert titles("tag:house -tag:money todo:done") == ["Boat"] == titles("closed:2026-10") == titles("todo:DONE")
+    assert titles("due:<2026-12-01") == titles("due:2026-11-25..") == titles("prop:EFFORT=1:00") == titles("prop:effort") == titles("todo:open") == ["Roof"]
+    assert titles("due:<2026-11-30") == titles("prop:effort=2:00") == titles("tag:hous") == []
+    assert titles("on:2026-12-10") == ["Choir <2026-11-05 Thu +1w>"] and titles("on:2026-12-11") == []
+    assert titles("title:roof OR closed:2026-10") == ["Boat", "Roof"]
+    assert titles("slate NOT due:2026") == ["Offers"] and titles("todo:open NOT due:2026") == []
+    assert titles("file:a tag:hou*") == ["Boat", "Choir <2026-11-05 Thu +1w>", "Offers", "Roof", "a"]
+
+
+# Identity ------------------------------------------------------------------------------------------------------------
+
+def idents(index): return dict(index.db.execute("SELECT title, ident FROM node WHERE place > 0"))
+
+
+def test_identity_survives_edits_moves_and_renames(place):
+    (place / "a.org").write_text("* One\ntext of one\n** Two\n* Three\n:PROPERTIES:\n:ID: three\n:END:\n")
+    (place / "b.org").write_text("* Four\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    before = idents(index)
+    assert before["Three"] == "three"
+    (place / "a.org").rename(place / "z.org")
+    index.refresh()
+    assert idents(index) == before
+    (place / "z.org").write_text("* Two\n* TODO One\nother text\n")
+    (place / "b.org").write_text("* Four\n** Three, renamed\n:PROPERTIES:\n:ID: three\n:END:\nand moved\n")
+    index.refresh()
+    after = idents(index)
+    assert (after["One"], after["Two"], after["Four"], after["Three, renamed"]) == (before["One"], before["Two"], before["Four"], "three")
+    assert [len(index.history(after[title])) for title in ("One", "Two", "Four")] == [2, 1, 1]
+
+
+def test_cut_here_saved_and_pasted_there_later_is_the_same(place):
+    (place / "a.org").write_text("* Keep\n* Roof\nslate\n")
+    (place / "b.org").write_text("* Other\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    before = idents(index)
+    (place / "a.org").write_text("* Keep\n")
+    index.refresh()
+    (place / "b.org").write_text("* Other\n** Roof\nslate\n")
+    index.refresh()
+    assert idents(index) == before
+
+
+def test_pasted_in_an_earlier_file_and_cut_in_a_later_one_in_one_sweep(place):
+    (place / "a.org").write_text("* Other\n")
+    (place / "b.org").write_text("* Keep\n* Roof\nslate\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    before = idents(index)
+    (place / "a.org").write_text("* Other\n* Roof\nslate\n")
+    (place / "b.org").write_text("* Keep\n")
+    index.refresh()
+    assert idents(index) == before
+
+
+# Bad input -----------------------------------------------------------------------------------------------------------
+
+def test_what_folders_contain(place, monkeypatch):
+    (place / "broken.org").write_text("* a\n:PROPERTIES:\n:ID: 1\n*********** deep\n#+begin_src\n* b\n[[\n")
+    (place / "line.org").write_bytes(b"x" * 50_000_000)
+    (place / "latin.org").write_bytes("* Café\n".encode("latin-1"))
+    (place / "wide.org").write_bytes("* Größe\n".encode("utf-16"))
+    (place / "crlf.org").write_bytes(b"* one\r\nDEADLINE: <2026-11-20 Fri>\r\n")
+    (place / "nul.org").write_bytes(b"* a\0b\n")
+    (place / "note.sync-conflict-20261119-101010-ABCDEFG.org").write_text("* copy\n")
+    (place / "dangling.org").symlink_to("nowhere.org")
+    (place / "ring").symlink_to(place)
+    (place / os.fsdecode(b"b\xe9.org")).write_text("* odd name\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh()
+    left, doubtful = index.remarks()
+    why = {remark.file.split(".")[0]: remark.why for remark in (*left, *doubtful)}
+    assert "50.0 MB" in why["line"] and "NUL" in why["nul"] and "UTF-8" in why["latin"] and "conflict" in why["note"] and "ordinary" in why["dangling"]
+    assert find_indexed(index, "caf", today=TODAY).total == find_indexed(index, "grosse", today=TODAY).total == 1
+    assert find_indexed(index, "deep", today=TODAY).hits[0].line == 4
+    assert agenda_indexed(index, TODAY, date(2026, 11, 21), TODAY)[0].file == "crlf.org"
+    settle(place)
+    index.refresh()
+    assert index.refresh() == Refreshed()
+
+
+def test_a_file_that_vanishes_while_it_is_read(place, monkeypatch):
+    for name in "abc": (place / f"{name}.org").write_text(f"* {name}\n")
+    root = Root(place)
+    index = Index(root)
+    index.refresh(progress=lambda done, of, path: done == 1 and (place / "b.org").unlink())
+    assert index.count() == 4 and "b.org" not in index.known
+    (place / "c.org").write_text("* changed\n")
+    (place / "a.org").unlink()
+    index.refresh(only=["a.org", "c.org", "never.org", "../outside.org"])
+    assert list(index.known) == ["c.org"] and find_indexed(index, "changed", today=TODAY).total == 1
+
+
+@pytest.mark.slow
+def test_ten_thousand_files_in_one_folder(place):
+    for n in range(10_000): (place / f"{n}.org").write_text(f"* heading {n}\n")
+    index = Index(Root(place))
+    index.refresh()
+    assert index.count() == 20_000 and find_indexed(index, "title:4711", today=TODAY).total >= 1
+
+
+# Accidents -----------------------------------------------------------------------------------------------------------
+
+def test_a_damaged_index_is_made_anew_while_in_use(place, tmp_path):
+    shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
+    root, path = Root(place), tmp_path / "cache" / "index.sqlite"
+    index = Index(root, path)
+    index.refresh()
+    expected = content(index)
+    index.close()
+    data, source = bytearray(path.read_bytes()), random.Random(5)
+    for _ in range(6):
+        worse = bytearray(data)
+        for _ in range(20): worse[(at := source.randrange(100, len(worse) - 300)):at + 300] = source.randbytes(300)
+        path.write_bytes(bytes(worse[:source.choice([len(worse), len(worse) // 2, 5_000])]))
+        index = Index(root, path)
+        (place / "inbox.org").write_text(f"* new {time.time_ns()}\n")
+        index.refresh()
+        find_indexed(index, "new", today=TODAY)
+        index.close()
+    path.unlink()
+    index = Index(root, path)
+    index.refresh()
+    fresh = Index(root)
+    fresh.refresh()
+    assert content(index) == content(fresh) and len(content(index)[0]) >= len(expected[0]) - 20
+
+
+INGEST = """
+import sys
+from passepartout.index import Index
+from passepartout.resources import Root
+index = Index(Root(sys.argv[1]), sys.argv[2])
+print("ready", flush=True)
+import passepartout.index as module
+module.BATCH_FILES = 2
+index.refresh(progress=lambda done, of, path: print(done, flush=True))
+"""
+
+
+def test_a_killed_ingest_is_completed(place, tmp_path):
+    shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
+    path, root = tmp_path / "cache" / "index.sqlite", Root(place)
+    for stop_at in (3, 9, 20):
+        child = subprocess.Popen([sys.executable, "-c", INGEST, place, path], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
+        for line in child.stdout:
+            if line.strip() == str(stop_at): child.send_signal(signal.SIGKILL); break
+        child.wait(); child.stdout.close()
+    index, fresh = Index(root, path), Index(root)
+    assert 0 < index.count()
+    index.refresh(); fresh.refresh()
+    assert content(index) == content(fresh) and words(index) == words(fresh)
+
+
+def test_two_at_once(place, tmp_path):
+    shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
+    path, root = tmp_path / "cache" / "index.sqlite", Root(place)
+    children = [subprocess.Popen([sys.executable, "-c", INGEST, place, path], stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[1]) for _ in range(2)]
+    assert [child.wait() for child in children] == [0, 0]
+    index, other, fresh = Index(root, path), Index(root, path), Index(root)
+    index.refresh(); fresh.refresh()
+    assert content(index) == content(fresh) and words(index) == words(fresh)
+    (place / "inbox.org").write_text("* said here\n")
+    index.refresh()
+    assert find_indexed(other, "said here", today=TODAY).total >= 1
+    other.refresh()
+    assert content(other) == content(index)
+
+
+def test_a_full_disk_is_a_sentence_and_loses_nothing(place, tmp_path):
+    (place / "a.org").write_text("* one\n")
+    index = Index(Root(place), tmp_path / "cache" / "index.sqlite")
+    index.refresh()
+    pages = index.db.execute("PRAGMA page_count").fetchone()[0]
+    index.db.execute(f"PRAGMA max_page_count = {pages}")
+    for n in range(50): (place / f"{n}.org").write_text(f"* heading {n}\n" + " ".join(f"word{n}x{i}" for i in range(500)))
+    with pytest.raises(IndexFailed, match="disk is full"): index.refresh()
+    assert find_indexed(index, "one", today=TODAY).total == 1
+    index.db.execute("PRAGMA max_page_count = 1000000")
+    index.refresh()
+    assert find_indexed(index, "heading", limit=0, today=TODAY).total == 50
+
+
+def test_words_of_what_is_gone_are_dropped_in_the_end(place, monkeypatch):
+    monkeypatch.setattr("passepartout.index.RENEW", 50)
+    root = Root(place)
+    index = Index(root)
+    for n in range(40):
+        (place / "a.org").write_text("".join(f"* heading {n} {i}\n" for i in range(10)))
+        index.refresh()
+    fresh = Index(root)
+    fresh.refresh()
+    assert content(index)[0] == content(fresh)[0] and words(index) == words(fresh)
+    index.db.execute("CREATE VIRTUAL TABLE temp.every USING fts5vocab(main, words, instance)")
+    assert index.db.execute("SELECT count(DISTINCT doc) FROM temp.every").fetchone()[0] < 150
+    assert find_indexed(index, "heading 39", today=TODAY).total == 10
+
+
+def test_threads_share_an_index(place):
+    shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
+    index, failures = Index(Root(place)), []
+    def work(n):
+        try:
+            for i in range(8):
+                if n == 0: (place / "inbox.org").write_text(f"* thread {i}\n")
+                index.refresh()
+                find_indexed(index, "roof", today=TODAY)
+        except Exception as error: failures.append(error)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert failures == []
