@@ -244,7 +244,8 @@ def install_providers(agent: Agent) -> None:
     agent.provider_cascade = tuple(provider_name(p) for p in agent.settings.provider_cascade)
     if agent.settings.scripted_file is not None:
         from passepartout.providers.scripted import make_scripted
-        register_backend(agent, "scripted", make_scripted(agent.settings.scripted_file))
+        try: register_backend(agent, "scripted", make_scripted(agent.settings.scripted_file))
+        except PassepartoutError as error: agent.problems.append(error.message)        # the doctor tells; the rest of the agent works
 
 # %% ../nbs/19_agent.ipynb #0ec76ed3
 def recover(agent: Agent) -> None:

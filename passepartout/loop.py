@@ -171,6 +171,7 @@ def _check_settings(agent):
     for warning in getattr(agent.settings, "warnings", ()): yield Finding(warning, "The default is used instead.", "Correct the setting.")
 
 def _check_providers(agent):
+    for problem in agent.problems: yield Finding(problem, "That provider is not there.", "Correct the setting it comes from.")
     if missing := [p for p in agent.provider_cascade if p not in agent.backends]:
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.", "Change PROVIDER_CASCADE in the settings or the environment.")
 

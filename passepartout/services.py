@@ -44,6 +44,7 @@ class Fields:
         self.note_cache, self.seen, self.seen_at = None, "", float("-inf")
         self.exact_form: Callable[[str, date], dict | None] | None = None
         self.health, self.diagnostics, self.journal_verdict, self.unknown_effects, self.clock_behind = "unknown", [], None, [], 0.0
+        self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
         self.tools.mark = self.actuators.mark = self.clearances.mark = object()       # another agent's clearances mean nothing here
         register_core_actuators(self)
 
