@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'ADDS', 'FOLDER', 'private_in',
-           'notes_label', 'say_hit', 'say_found', 'fewer_words', 'org_find', 'read_when', 'read_day', 'say_broken',
-           'say_programs', 'say_places', 'org_agenda', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
+           'notes_label', 'ReadNotes', 'open_notes', 'say_hit', 'say_found', 'fewer_words', 'org_find', 'read_when',
+           'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'org_capture', 'cut_lines',
+           'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
 import time
@@ -15,13 +16,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 
-from .agenda import agenda, diary_expressions, render_agenda, say_day
+from .agenda import Item, agenda, diary_expressions, render_agenda, say_day
 from .capture import CaptureError, append_headline, clean_title
 from .conditions import PassepartoutError
 from .edits import FileEdit
+from .finding import IndexedNotes, serves
+from .index import Index
+from .indexfile import IndexFailed
 from .messages import Label
 from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, Notes, decode, parse_note, read_notes
-from .org import Outline
+from .resources import OpenedPath
 from .search import Found, Hit, find
 from .timestamps import broken_stamps
 from .tools import Effects, Parameter, Tool, ToolContext, ToolResult
@@ -36,6 +40,36 @@ def private_in(tags: Iterable[str], private: Iterable[str]) -> bool:
 def notes_label(files: Iterable[str], private: bool) -> Label:
     "The label of a text that was taken from `files`."
     return Label("notes", private, tuple(dict.fromkeys(files))[:32])
+
+# %% ../nbs/12b_notetools.ipynb #1a124853
+class ReadNotes:
+    "A folder of notes, read."
+    def __init__(self, folder: OpenedPath, cache: NoteCache):
+        self.notes = read_notes(folder, cache)
+
+    def find(self, query: str, limit: int, now: float, today: date) -> Found:
+        "The hits for a query."
+        return find(self.notes.outlines, query, limit=limit, now=now)
+
+    def agenda(self, first: date, last: date, today: date, most: int) -> list[Item]:
+        "The items of a range of days."
+        return agenda(self.notes.outlines, first, last, today)
+
+    def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
+        "(file, line, text) of dates that no calendar has, or that are programs."
+        return [(o.file, line, text) for o in self.notes.outlines for line, text in (o.derived("diary", diary_expressions) if programs else broken_stamps(o))]
+
+    def report(self) -> str:
+        "What was left out or is in doubt."
+        return self.notes.report()
+
+def open_notes(context: ToolContext, cache: NoteCache, index: Index | None) -> IndexedNotes | ReadNotes:
+    "The notes of the opened folder, from the index when it is one of them."
+    folder = context.resources["folder"]
+    if serves(index, folder):
+        try: return IndexedNotes(index, folder)
+        except IndexFailed: pass
+    return ReadNotes(folder, cache)
 
 # %% ../nbs/12b_notetools.ipynb #e2d03678
 MOST_HITS = 50
@@ -59,24 +93,25 @@ def say_found(query: str, found: Found, report: str) -> str:
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12b_notetools.ipynb #b054df42
-def fewer_words(outlines: Sequence[Outline], query: str) -> str | None:
+def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date) -> str | None:
     "The words of `query` that occur at all; when they never meet, the rarest of them. `None` when that would be the same query."
+    total = lambda asked: notes.find(asked, 1, 0.0, today).total
     words = query.split()
     if not 1 < len(words) <= 12 or '"' in query: return None
-    counts = {word: find(outlines, word, limit=1).total for word in words}
+    counts = {word: total(word) for word in words}
     kept = [word for word in words if counts[word]]
     if not kept: return None
-    if len(kept) == len(words) or not find(outlines, " ".join(kept), limit=1).total: kept = [min(kept, key=counts.get)]
+    if len(kept) == len(words) or not total(" ".join(kept)): kept = [min(kept, key=counts.get)]
     return " ".join(kept)
 
 # %% ../nbs/12b_notetools.ipynb #0a8ed305
-def org_find(query: str, limit: int, context: ToolContext, cache: NoteCache, private: Sequence[str]) -> ToolResult:
-    "Search the opened folder; see the page *search* for what matches."
-    notes = read_notes(context.resources["folder"], cache)
+def org_find(query: str, limit: int, context: ToolContext, cache: NoteCache, private: Sequence[str], index: Index | None = None) -> ToolResult:
+    "Search the opened folder; see the pages *search* and, with an index, *query* for what matches."
+    notes, today, limit = open_notes(context, cache, index), context.today or date.today(), min(max(1, limit), MOST_HITS)
     now = context.now.timestamp() if context.now else time.time()
-    found, asked, told = find(notes.outlines, query, limit=min(max(1, limit), MOST_HITS), now=now), query, ""
-    if not found.hits and (fewer := fewer_words(notes.outlines, query)):
-        told, asked, found = f"{found.why} With fewer words:\n", fewer, find(notes.outlines, fewer, limit=min(max(1, limit), MOST_HITS), now=now)
+    found, asked, told = notes.find(query, limit, now, today), query, ""
+    if not found.hits and (fewer := fewer_words(notes, query, today)):
+        told, asked, found = f"{found.why} With fewer words:\n", fewer, notes.find(fewer, limit, now, today)
     secret = any(private_in(hit.tags, private) for hit in found.hits)
     return ToolResult(told + say_found(asked, found, notes.report()), [hit.as_dict() for hit in found.hits], notes_label((h.file for h in found.hits), secret))
 
@@ -96,27 +131,27 @@ def read_day(text: str) -> date:
     moment = read_when(text)
     return moment.date() if isinstance(moment, datetime) else moment
 
-def say_broken(outlines: Iterable[Outline], most: int = 5) -> str:
+def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
     "The dates that no calendar has, with their places."
-    return say_places("No such date", [f"{o.file}:{line} {text}" for o in outlines for line, text in broken_stamps(o)], most)
+    return say_places("No such date", [f"{file}:{line} {text}" for file, line, text in found], most)
 
-def say_programs(outlines: Iterable[Outline], most: int = 3) -> str:
+def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
     "The dates that are programs, which are not run."
-    return say_places("Not listed, because programs in notes are not run", [f"{o.file}:{line} {text[:60]}" for o in outlines for line, text in o.derived("diary", diary_expressions)], most)
+    return say_places("Not listed, because programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found], most)
 
 def say_places(what: str, found: Sequence[str], most: int) -> str:
     "One sentence that names the first `most` places; empty when there are none."
     return f"{what}: {'; '.join(found[:most])}" + (f"; and {len(found) - most} more." if len(found) > most else ".") if found else ""
 
 # %% ../nbs/12b_notetools.ipynb #df7d3029
-def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, private: Sequence[str]) -> ToolResult:
+def org_agenda(start: str, end: str, context: ToolContext, cache: NoteCache, private: Sequence[str], index: Index | None = None) -> ToolResult:
     "What is on from `start` to `end` in the opened folder; see the page *agenda* for what counts."
     first, last, today = read_day(start), read_day(end), context.today or date.today()
-    notes = read_notes(context.resources["folder"], cache)
-    items = agenda(notes.outlines, first, last, today)
-    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.outlines), say_programs(notes.outlines), *clock_remarks(items[:MOST_ITEMS]), notes.report()]
+    notes = open_notes(context, cache, index)
+    items = notes.agenda(first, last, today, MOST_ITEMS)
+    text = [render_agenda(items, first, last, today, most=MOST_ITEMS), say_broken(notes.broken()), say_programs(notes.broken(programs=True)), *clock_remarks(items[:MOST_ITEMS]), notes.report()]
     items = items[:MOST_ITEMS]
-    secret = private_in({tag for item in items for tag in item.tags}, private)
+    secret = any(private_in(item.tags, private) for item in items)
     return ToolResult("\n".join(filter(None, text)), [item.as_dict() for item in items], notes_label((i.file for i in items), secret))
 
 # %% ../nbs/12b_notetools.ipynb #b8ce8ccf
@@ -169,11 +204,11 @@ ADDS = Effects(read_only=False, destructive=False, idempotent=False, open_world=
 FOLDER = Parameter("folder", "string", "where to look, relative to the memex", default=".", kind="path", access="tree")
 
 # %% ../nbs/12b_notetools.ipynb #d15883e9
-def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private")) -> list[Tool]:
-    "The tools on notes, for registering. `private_tags`: what makes a result private."
+def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None) -> list[Tool]:
+    "The tools on notes, for registering. `private_tags`: what makes a result private; `index`: that of the memex, when there is one."
     cache = cache or NoteCache()
-    def find_body(query, limit, folder, context): return org_find(query, limit, context, cache, private_tags)
-    def agenda_body(start, end, folder, context): return org_agenda(start, end, context, cache, private_tags)
+    def find_body(query, limit, folder, context): return org_find(query, limit, context, cache, private_tags, index)
+    def agenda_body(start, end, folder, context): return org_agenda(start, end, context, cache, private_tags, index)
     def capture_body(title, kind, file, scheduled, deadline, body, context): return org_capture(title, kind, scheduled, deadline, body, context)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
     return [
