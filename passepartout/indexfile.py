@@ -16,7 +16,7 @@ from pathlib import Path
 from .conditions import PassepartoutError
 
 # %% ../nbs/08gb_indexfile.ipynb #f49fb635
-VERSION = 3
+VERSION = 4
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);

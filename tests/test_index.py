@@ -19,7 +19,7 @@ from passepartout.finding import agenda_indexed, find_indexed
 from passepartout.identity import headings, match_headings, own_hashes, tree_hashes
 from passepartout.index import Index, Refreshed
 from passepartout.indexfile import IndexFailed
-from passepartout.notes import NoteCache, read_notes
+from passepartout.notes import NoteCache, parse_note, read_notes
 from passepartout.org import parse_org
 from passepartout.resources import Root, resolve
 from passepartout.search import find
@@ -91,9 +91,9 @@ def test_step_by_step_is_the_same_as_fresh(tmp_path_factory, data, changes):
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts, texts)
-def test_hashes_change_exactly_when_content_does(one, two):
-    a, b = parse_org(one), parse_org(two)
+@given(texts, texts, st.sampled_from(["a.org", "a.md"]))
+def test_hashes_change_exactly_when_content_does(one, two, name):
+    a, b = parse_note(one, name), parse_note(two, name)
     assert (tree_hashes(a, own_hashes(a))[0] == tree_hashes(b, own_hashes(b))[0]) == (one == two)
 
 
