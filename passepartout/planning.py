@@ -87,6 +87,7 @@ def planned(outline: Outline, text: str, node: Node, kind: str, when: date | Non
 # %% ../nbs/08fb_planning.ipynb #051542d8
 def unschedule(outline: Outline, node: Node, kind: str = "scheduled") -> str:
     "The text without the scheduled (or deadline) date of `node`."
+    if node.kind == "file": raise RewriteError("A whole file is planned in its first lines; change them by hand. Nothing was changed.")
     if not any(s.node == node.index and s.kind == kind for s in stamps(outline)): raise RewriteError(f"“{node.title}” has no {kind} date; nothing was changed.")
     if outline.format == "markdown": return drop_mark(outline, node, kind)
     change = plan_change(outline, node, None, (WORDS[kind],))
