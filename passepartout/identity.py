@@ -17,8 +17,8 @@ from .org import Node, Outline, plain_text
 
 # %% ../nbs/08f_identity.ipynb #e7354f1d
 def digest(*parts: bytes) -> bytes:
-    "16 bytes over the parts, each with its length."
-    return blake2b(b"".join([b"%d:%b" % (len(part), part) for part in parts]), digest_size=16).digest()
+    "12 bytes over the parts, each with its length."
+    return blake2b(b"".join([b"%d:%b" % (len(part), part) for part in parts]), digest_size=12).digest()
 
 def own_text(outline: Outline, node: Node) -> str:
     "The text that belongs to `node` and to none of its children, without the stars or indentation in front."
@@ -35,7 +35,7 @@ def marker(outline: Outline, node: Node) -> int:
 
 def own_hashes(outline: Outline) -> list[bytes]:
     "The own hash of every node, in their order."
-    return [blake2b(own_text(outline, node).encode("utf-8", "surrogatepass"), digest_size=16).digest() for node in outline.nodes]
+    return [blake2b(own_text(outline, node).encode("utf-8", "surrogatepass"), digest_size=12).digest() for node in outline.nodes]
 
 def tree_hashes(outline: Outline, own: Sequence[bytes]) -> list[bytes]:
     "The tree hash of every node, in their order ([Merkle 1987](https://doi.org/10.1007/3-540-48184-2_32))."

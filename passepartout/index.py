@@ -338,7 +338,7 @@ def hidden(path: str) -> bool:
 # %% ../nbs/08h_index.ipynb #7ec549b6
 def read_and_write(index: Index, changed: Sequence[str], gone: set[str], progress: Callable | None) -> Refreshed:
     "Read the changed files, write them in batches, and remove those that are gone."
-    now, batch, size, counts = index.clock(), [], 0, [0, 0, 0]
+    now, batch, size, counts, many = index.clock(), [], 0, [0, 0, 0], 0
     by_inode = {index.known[path].mark[:2]: path for path in gone}
     by_hash = {index.known[path].hash: path for path in gone if index.known[path].hash}
     def moved(mark, hash):
@@ -351,11 +351,12 @@ def read_and_write(index: Index, changed: Sequence[str], gone: set[str], progres
             if path in index.known: gone.add(path)
             continue
         gone.discard(found.origin)
-        batch.append(found); size += found.size; counts[0] += 1; counts[2] += bool(found.origin)
+        batch.append(found); size += found.size; counts[0] += 1; counts[2] += bool(found.origin); many += found.size
         if size > BATCH_BYTES or len(batch) >= BATCH_FILES:
             counts[1] += write_batch(index, batch, now)
             batch, size = [], 0
     if batch or gone or index.born: counts[1] += write_batch(index, batch, now, gone, last=True)
+    if many > 4_000_000: index.db.execute("INSERT INTO words(words) VALUES ('optimize')")
     return Refreshed(counts[0], counts[1], counts[2], len(gone))
 
 # %% ../nbs/08h_index.ipynb #e152c4e5

@@ -16,7 +16,7 @@ from pathlib import Path
 from .conditions import PassepartoutError
 
 # %% ../nbs/08gb_indexfile.ipynb #f49fb635
-VERSION = 4
+VERSION = 5
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -30,7 +30,7 @@ CREATE TABLE date(file INTEGER, node INTEGER, kind INTEGER, live INTEGER, active
     until_minute INTEGER, repeat TEXT, warn INTEGER, line INTEGER);
 CREATE INDEX date_file ON date(file);
 CREATE INDEX date_day ON date(kind, day);
-CREATE INDEX date_live ON date(day, kind) WHERE live AND repeat IS NULL;
+CREATE INDEX date_live ON date(kind, day) WHERE live AND repeat IS NULL;
 CREATE INDEX date_repeat ON date(day) WHERE live AND repeat IS NOT NULL;
 CREATE INDEX date_span ON date(until_day) WHERE live AND until_day IS NOT NULL;
 CREATE TABLE link(file INTEGER, node INTEGER, name TEXT);
