@@ -257,3 +257,38 @@ def test_on_generated_notes(command, tmp_path):
     wrong, refused = compare(found, tmp_path)
     assert not wrong, f"{len(wrong)} of {len(found)}\n\n" + "\n\n".join(wrong[:4])
     assert refused * 3 <= len(found) and len(found) >= 40
+
+
+TWO = ["* Inbox\n** Old [0/1]\n*** TODO deep\n", "* Inbox\n\n* Done\n", "#+STARTUP: logrefile\n* Inbox\n** a\n\n\n* b\n", "* Inbox\r\n** a\r\n"]
+
+
+def test_moving_to_another_file(tmp_path):
+    rng, found, theirs = random.Random(5), [], []
+    files = [note(rng) for _ in range(60)]
+    for number, text in enumerate(files):
+        outline, other = parse_note(text, "note.org"), parse_note(TWO[number % len(TWO)], "other.org")
+        node = rng.choice(outline.nodes[1:])
+        ours = attempt(lambda: refile_to(outline, node, other, other.nodes[1], now=NOW))
+        if isinstance(ours, RewriteError): continue
+        path = tmp_path / str(number) / "note.org"
+        path.parent.mkdir()
+        path.write_bytes(text.encode()); path.with_name("other.org").write_bytes(other.text.encode())
+        found.append((path, [str(path), node.line, Symbol("refile"), str(path.with_name("other.org")), other.nodes[1].line], ours))
+    assert judge([job for _, job, _ in found], tmp_path) == ['""'] * len(found) and len(found) > 30
+    for path, _, ours in found: assert (path.read_bytes().decode(), path.with_name("other.org").read_bytes().decode()) == ours
+
+
+def test_archiving_into_an_archive_that_is_there(tmp_path):
+    text, jobs, ours = "#+CATEGORY: home\n#+FILETAGS: :f:\n* Roof [1/2] :r:\n** DONE a\nCLOSED: [2026-11-18 Wed 09:00]\n*** below\n** TODO b :own:\n* Garden\n", [], []
+    outline = parse_note(text, "note.org")
+    for number, held in enumerate(["* old\n", "* old\ntext\n\n", "#+TITLE: x\n* old\n** deep\n"]):
+        for line in (4, 7, 8):
+            path = tmp_path / f"{number}-{line}" / "note.org"
+            path.parent.mkdir()
+            path.write_text(text); path.with_name("note.org_archive").write_text(held)
+            jobs.append([str(path), line, Symbol("archive")])
+            ours.append((path, *archive(outline, next(n for n in outline.nodes if n.line == line), held, now=NOW, where=str(path))))
+    assert judge(jobs, tmp_path) == ['""'] * len(jobs)
+    for path, here, there in ours:
+        if path.parent.name.endswith("-7"): here = here.replace("[1/1]", "[1/2]")         # Emacs forgets to count when the last child goes
+        assert (path.read_text(), path.with_name("note.org_archive").read_text()) == (here, there)
