@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/elements.html.md"""
 
 # %% auto #0
 __all__ = ['BOXES', 'START', 'RULE', 'COOKIE', 'ROW', 'DASHES', 'BAR', 'MARKER', 'OPENING', 'FIXED', 'QUOTE', 'DEFINITION',
-           'MARK', 'BRACKET', 'ORG_TAG', 'HEADLINE_TAGS', 'section_end', 'lines_between', 'own_lines', 'ListItem',
-           'list_items', 'item_facts', 'checkboxes', 'Cookie', 'cookies', 'progress', 'Table', 'read_row', 'tables',
-           'make_table', 'Block', 'blocks', 'dead_blocks', 'org_blocks', 'runs', 'Footnote', 'footnotes', 'definitions',
-           'line_marks', 'Tag', 'inline_tags', 'hidden_subtrees']
+           'MARK', 'BRACKET', 'QUOTED_LINE', 'VERBATIM', 'ORG_TAG', 'HEADLINE_TAGS', 'section_end', 'lines_between',
+           'own_lines', 'ListItem', 'list_items', 'item_facts', 'checkboxes', 'Cookie', 'cookies', 'progress', 'Table',
+           'read_row', 'tables', 'make_table', 'Block', 'blocks', 'dead_blocks', 'org_blocks', 'runs', 'Footnote',
+           'footnotes', 'definitions', 'line_marks', 'Tag', 'inline_tags', 'hidden_subtrees']
 
 # %% ../nbs/08j_elements.ipynb #54cd1584
 import re
@@ -259,6 +259,8 @@ def runs(outline: Outline, node: Node, begins: re.Pattern, kind: str) -> Iterato
 DEFINITION = {"org": re.compile(r"\[fn:([\w-]+)\][ \t]*"), "markdown": re.compile(r" {0,3}\[\^([^\[\]\s]+)\]:[ \t]*")}
 MARK = {"org": re.compile(r"\[fn:(?P<label>[\w-]*)(?P<colon>:)?"), "markdown": re.compile(r"\[\^(?P<label>[^\[\]\s]+)\](?P<colon>\Z)?|\^\[")}
 BRACKET = re.compile(r"[\[\]]")
+QUOTED_LINE = re.compile(r"[ \t]*+(?:#(?=[ \t\r\n]|\+\S)|:(?=[ \t\r\n]))")          # comments, settings, lines behind a colon
+VERBATIM = re.compile(r"""(?<![^\s\-({'"])(?:=(?!\s)[^=\n]++(?<!\s)=|~(?!\s)[^~\n]++(?<!\s)~)(?=[\s\-.,;:!?'")}\[]|\Z)""")
 
 # %% ../nbs/08j_elements.ipynb #faacebfb
 @dataclass(frozen=True, slots=True)
@@ -276,9 +278,10 @@ def footnotes(outline: Outline, node: Node) -> list[Footnote]:
     text, defined = outline.text, list(definitions(outline, node))
     marks, heads = [], {d.start for d in defined}
     for number, start, end, dead in own_lines(outline, node):
-        if dead or text.find("[fn:" if outline.format == "org" else "^", start, end) < 0: continue
+        if dead or text.find("[fn:" if outline.format == "org" else "^", start, end) < 0 or outline.format == "org" and QUOTED_LINE.match(text, start, end): continue
         skip = DEFINITION[outline.format].match(text, start, end).end() if start in heads else start
-        marks += line_marks(text, skip, end, number, MARK[outline.format])
+        code = [m.span() for m in (VERBATIM if outline.format == "org" else CODE).finditer(text, skip, end)]
+        marks += [note for note in line_marks(text, skip, end, number, MARK[outline.format]) if not inside(code, note.start)]
     return sorted(defined + marks, key=lambda note: note.start)
 
 def definitions(outline: Outline, node: Node) -> Iterator[Footnote]:

@@ -18,6 +18,7 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Iterator
 
+from .elements import QUOTED_LINE, VERBATIM
 from .markdown import MARK
 from .org import Node, Outline, inside
 
@@ -104,10 +105,14 @@ def planned_kind(text: str, node: Node, start: int) -> str:
     return WORDS.get(before[before.rfind(" ") + 1:].lstrip(), "plain")
 
 def is_quoted(outline: Outline, found: re.Match, line_start: int) -> bool:
-    "Whether this date is verbatim text or stands in a comment or settings line."
-    text, start = outline.text, found.start()
-    if text[start - 1:start] in ("=", "~", "`") and text[found.end():found.end() + 1] == text[start - 1]: return True
-    return outline.format == "org" and text[line_start] == "#"
+    "Whether this date is verbatim text or stands in a comment, a settings line, or a line behind a colon."
+    text, start, end = outline.text, found.start(), found.end()
+    if text[start - 1:start] in ("=", "~", "`") and text[end:end + 1] == text[start - 1]: return True
+    if outline.format != "org": return False
+    if text[line_start] == "#" or text[line_start] in ": \t" and QUOTED_LINE.match(text, line_start): return True
+    before, stop = max(line_start, start - 200), text.find("\n", end, end + 200)
+    if text.find("=", before, start) < 0 and text.find("~", before, start) < 0: return False
+    return any(m.start() < start and end < m.end() for m in VERBATIM.finditer(text, before, end + 200 if stop < 0 else stop))
 
 class Place:
     "Finds the innermost node and the line of offsets that only grow."
