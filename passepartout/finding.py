@@ -244,7 +244,7 @@ def date_rows(index: Index, start: date, end: date, today: date, warn: int, fold
     horizon = min(limit, max(end.toordinal(), today.toordinal() + max(warn, longest) if covered else 0))
     values = {"start": start.toordinal(), "end": end.toordinal(), "today": today.toordinal(), "horizon": horizon, "covered": covered, "folder": folder}
     inside = "" if folder in (".", "") else "WHERE f.path = :folder OR f.path >= :folder || '/' AND f.path < :folder || '0'"
-    ids = " UNION ".join(f"SELECT rowid FROM date WHERE live AND {group}" for group in GROUPS)
+    ids = " UNION ".join(f"SELECT rowid FROM date {'INDEXED BY date_delay' * group.startswith('warn')} WHERE live AND {group}" for group in GROUPS)
     return index.db.execute(f"SELECT {COLUMNS} FROM ({ids}) found JOIN date d ON d.rowid = found.rowid JOIN node n ON n.id = d.node JOIN file f ON f.id = n.file {inside} ORDER BY f.path, d.rowid", values).fetchall()
 
 # %% ../nbs/08j_finding.ipynb #ea1a7341

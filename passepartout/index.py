@@ -356,7 +356,9 @@ def read_and_write(index: Index, changed: Sequence[str], gone: set[str], progres
             counts[1] += write_batch(index, batch, now)
             batch, size = [], 0
     if batch or gone or index.born: counts[1] += write_batch(index, batch, now, gone, last=True)
-    if many > 4_000_000: index.db.execute("INSERT INTO words(words) VALUES ('optimize')")
+    if many > 4_000_000:
+        index.db.execute("INSERT INTO words(words) VALUES ('optimize')")
+        index.db.executescript("PRAGMA incremental_vacuum")
     return Refreshed(counts[0], counts[1], counts[2], len(gone))
 
 # %% ../nbs/08h_index.ipynb #e152c4e5
