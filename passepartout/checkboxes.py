@@ -83,7 +83,7 @@ def find_item(items: list[Item], text: str, where: str) -> Item:
     boxed = [i for i in items if i.box is not None]
     plain = lambda t: " ".join(COOKIE.sub("", t).split()).casefold()
     wanted = plain(text)
-    for fits in (lambda i: plain(i.text) == wanted, lambda i: wanted and wanted in plain(i.text)):
+    for fits in (lambda i: i.text == text.strip(), lambda i: plain(i.text) == wanted, lambda i: wanted and wanted in plain(i.text)):
         found = [i for i in boxed if fits(i)]
         if len(found) == 1: return found[0]
         if found: break

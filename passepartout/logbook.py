@@ -112,8 +112,13 @@ def log_change(outline: Outline, node: Node, line: str, logging: Logging) -> Cha
     rest = text[node.body_start:stop]
     at = node.body_start + len(rest) - len(rest.lstrip(" \t\r\n"))
     at = max(text.rfind("\n", 0, at) + 1, node.body_start) if at < stop else stop
-    if not logging.newest_first: at = after_notes(text, at, stop)
-    return at, at, written(line, record_indent(outline, node), end, text, at)
+    if logging.newest_first: return at, at, written(line, record_indent(outline, node), end, text, at)
+    at = after_notes(text, at, stop)
+    last = node.start + len(text[node.start:at].rstrip(" \t\r\n"))
+    at = line_span(text, last)[1]
+    blank = line_span(text, at)[0] if at < stop and not text[at:line_span(text, at)[0]].strip(" \t") else None
+    new = written(line, record_indent(outline, node), end, text, at)
+    return (at, blank, new[:-len(end)]) if blank is not None else (at, at, new)
 
 def record_indent(outline: Outline, node: Node) -> str:
     "The indentation of the last planning or drawer line below a heading; none without such lines."

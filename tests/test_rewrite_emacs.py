@@ -66,11 +66,12 @@ def entry(rng, level, states):
     plan = [f"{word}: {stamp(rng, word != 'CLOSED')}" for word in ("CLOSED", "DEADLINE", "SCHEDULED") if rng.random() < (0.15 if word == "CLOSED" else 0.35)]
     rng.shuffle(plan)
     if plan: lines.append(rng.choice(["", "", "  "]) + " ".join(plan))
+    pad = rng.choice(["", "", "  ", "\t"])
     if rng.random() < 0.3:
         named = [f":{name}:{' ' * rng.randrange(1, 8)}{value}" for name, value in (("Effort", "0:30"), ("ID", "a-1"), ("LAST_REPEAT", "[2026-11-01 Sun 09:00]"), ("COOKIE_DATA", "recursive"), ("LOGGING", "logdone"),
                   ("LOG_INTO_DRAWER", "t"), ("REPEAT_TO_STATE", states[0])) if rng.random() < 0.25]
-        lines += [":PROPERTIES:", *named, ":END:"]
-    if rng.random() < 0.2: lines += [":LOGBOOK:", '- State "DONE"       from "TODO"       [2026-11-01 Sun 09:00]', ":END:"]
+        lines += [pad + line for line in (":PROPERTIES:", *named, ":END:")]
+    if rng.random() < 0.2: lines += [pad + line for line in (":LOGBOOK:", '- State "DONE"       from "TODO"       [2026-11-01 Sun 09:00]', ":END:")]
     if rng.random() < 0.3: lines.append("")
     for _ in range(rng.randrange(3)): lines.append(rng.choice(["Some words.", "  indented words", f"See {stamp(rng, repeats=0.3)} again.", f"Was {stamp(rng, False)}.", "", "# a remark"]))
     if rng.random() < 0.4:
@@ -87,7 +88,7 @@ def note(rng):
     if rng.random() < 0.4:
         lines.append(rng.choice(["#+TODO: TODO(t) WAITING(w@/!) | DONE(d!) CANCELLED(c@)", "#+TODO: TODO WAITING | DONE", "#+SEQ_TODO: TODO | DONE\n#+TODO: DRAFT | SENT", "#+TYP_TODO: TODO WAITING | DONE"]))
         states = [w.split("(")[0] for line in lines[-1].split("\n") for w in line.split()[1:] if w != "|"]
-    if rng.random() < 0.5: lines.append("#+STARTUP: " + " ".join(rng.sample(["logdone", "logdrawer", "lognoterepeat", "nologrepeat", "logreschedule", "logredeadline", "logrefile", "overview"], 2)))
+    if rng.random() < 0.5: lines.append("#+STARTUP: " + " ".join(rng.sample(["logdone", "logdrawer", "lognoterepeat", "nologrepeat", "logreschedule", "logredeadline", "logrefile", "nologstatesreversed", "overview"], 3)))
     if rng.random() < 0.3: lines.append("#+FILETAGS: :file:")
     level = 1
     for number in range(rng.randrange(2, 8)):
