@@ -27,7 +27,7 @@ from .services import Asks
 from .settings import Settings, load_settings
 from .skills import Skill
 from .turns import Reply, Turn, parts
-from .undo import undo_action, undo_tool, undoable
+from .undo import undo_action, undo_groups, undo_tool
 from .verify import Judgement, Manifest, judge
 
 # %% ../nbs/19_agent.ipynb #77826fba
@@ -95,9 +95,9 @@ class Answers(Conversation):
     def pending(self, session: str | None = None): return self.desk.pending(session)
 
     async def undo(self, count: int = 1, session: str | None = None, source: str = "cli") -> Reply:
-        "Take back the last `count` edits (of `session`, or of all); a note changed since is left alone, with the difference shown."
+        "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
         replies = []
-        for effect in undoable(self.journal, session)[:max(count, 0)]:
+        for effect in [effect for group in undo_groups(self.journal, session)[:max(count, 0)] for effect in group]:
             signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"}, meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
             if not replies[-1].effects: break

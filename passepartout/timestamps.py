@@ -134,7 +134,7 @@ class Place:
 KINDS = {"📅": "deadline", "🗓": "deadline", "⏳": "scheduled", "🛫": "scheduled", "✅": "closed", "❌": "closed", "➕": "created",
          "due": "deadline", "deadline": "deadline", "scheduled": "scheduled", "start": "scheduled",
          "done": "closed", "completion": "closed", "completed": "closed", "created": "created"}
-EVERY = re.compile(r"every[ \t]+(?:(\d{1,4})[ \t]+)?(day|week|month|year)s?", re.I)
+EVERY = re.compile(r"every[ \t]+(?:(\d{1,4})[ \t]+)?(day|week|month|year)s?\b", re.I)
 
 # %% ../nbs/08a_timestamps.ipynb #812ebd6f
 def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:

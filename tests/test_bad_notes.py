@@ -1,0 +1,83 @@
+"""Notes as no one should write them are read, every room on them answers, and no byte is lost on the way."""
+import os
+import time
+from datetime import date
+
+import pytest
+
+from passepartout.agenda import agenda, diary_expressions, render_agenda
+from passepartout.elements import blocks, checkboxes, cookies, footnotes, inline_tags, list_items, progress, tables
+from passepartout.links import LinkTargets, all_links, backlinks
+from passepartout.notes import NotText, decode, parse_note, read_notes
+from passepartout.org import print_outline
+from passepartout.resources import Root, resolve
+from passepartout.search import find
+from passepartout.timestamps import broken_stamps, stamps
+from passepartout.views import VIEWS, view
+
+TODAY = date(2026, 11, 19)
+ALL = "* TODO [#A] Roof [[file:b.md][offers]] [1/2] :house:\nDEADLINE: <2026-11-20 Fri -3d>\n:PROPERTIES:\n:ID: 7f\n:END:\n- [ ] tiles[fn:1]\n| a | b |\n#+begin_quote\nDöben\n#+end_quote\n\n[fn:1] red\n"
+
+
+def look(outline) -> None:
+    "Everything that reads an outline."
+    for node in outline.nodes:
+        for read in (list_items, tables, blocks, footnotes, inline_tags, cookies, checkboxes): list(read(outline, node))
+        progress(outline, node)
+    stamps(outline), broken_stamps(outline), diary_expressions(outline), all_links(outline)
+    render_agenda(agenda([outline], TODAY, TODAY, TODAY), TODAY, TODAY, TODAY)
+    backlinks(LinkTargets([outline]))
+    for name in VIEWS: view(name, [outline])
+    find([outline], "roof offers")
+    assert print_outline(outline) == outline.text
+
+
+BAD = {
+    "nothing": b"", "one star": b"* ", "no line end": b"* a", "NUL in UTF-16": "* a\0b\n".encode("utf-16"), "CRLF": ALL.replace("\n", "\r\n").encode(), "CR only": ALL.replace("\n", "\r").encode(), "mixed ends": ALL.replace("\n", "\r\n", 5).encode(),
+    "levels skipped": b"*********** deep\nDEADLINE: <2026-11-20 Fri>\n* up\n************ down\n" + b"*" * 500 + b" far\n", "UTF-16": ALL.encode("utf-16"), "Latin-1": ALL.encode("latin-1"), "mixed": ALL.encode() + ALL.encode("latin-1"),
+    "marks in the middle": (ALL + "\ufeff" + ALL).encode(), "odd separators": ALL.replace("\n", "\u2028").encode(), "form feeds": ALL.replace("\n", "\n\f").encode(), "broken drawers": ALL.replace(":END:", ":EN:").encode(), "broken blocks": ALL.replace("#+end", "#+en").encode(),
+    "nested brackets": b"* " + b"[[" * 5000 + b"]]" * 5000, "dates": b"* a <2026-02-30 Mon> <0000-00-00> <9999-12-31 Fri +99999y> <2026-11-20 Fri 99:99>\n<%%(diary-float t 4 2)>\n", "tags": b"* a :" + b"x:" * 20000, "signs": b"* a\n" + bytes(range(1, 256)) * 20}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("file", ["a.org", "a.md"])
+def test_bad_text_is_read_by_every_room(name, file):
+    try: decoded = decode(BAD[name])
+    except NotText as reason:
+        assert name == "signs" and reason.message
+        return
+    assert decoded.bom + decoded.encode(decoded.text) == BAD[name]
+    look(parse_note(decoded.text, file))
+
+
+def test_line_ends_change_nothing_but_the_places():
+    one, other = (parse_note(ALL.replace("\n", end), "a.org") for end in ("\n", "\r\n"))
+    facts = lambda o: [(n.title, n.keyword, n.priority, n.tags, dict(n.properties)) for n in o.nodes]
+    assert facts(one) == facts(other)
+    seen = [[(i.text, i.state) for i in list_items(o, o.nodes[1])] + [t.cells(o.text) for t in tables(o, o.nodes[1])] + [(b.kind, b.name) for b in blocks(o, o.nodes[1])] + [(f.kind, f.label) for f in footnotes(o, o.nodes[1])]
+            + [(c.done, c.total) for c in cookies(o, o.nodes[1])] + [t.name for t in inline_tags(o, o.nodes[1])] + [(k.kind, k.target, k.label) for k in all_links(o)] + [(s.kind, s.day, s.warn) for s in stamps(o)] for o in (one, other)]
+    assert seen[0] == seen[1]
+
+
+def test_a_folder_of_bad_files_says_which_were_left_out(tmp_path):
+    for name, data in BAD.items(): (tmp_path / f"{name}.org").write_bytes(data)
+    (tmp_path / "zero.org").write_bytes(b"* a\0b\n")
+    os.truncate(os.open(tmp_path / "line.org", os.O_CREAT | os.O_WRONLY), 50_000_000)
+    with resolve([Root(tmp_path)], ".", "tree") as folder: notes = read_notes(folder)
+    assert {r.file for r in notes.skipped} == {"zero.org", "line.org", "signs.org"} and "50.0 MB" in notes.report() and "NUL" in notes.report()
+    assert {r.file for r in notes.flagged} == {"Latin-1.org", "mixed.org"}
+    agenda(notes.outlines, TODAY, TODAY, TODAY)
+    backlinks(LinkTargets(notes.outlines))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", ["a.org", "a.md"])
+@pytest.mark.parametrize("line", ["x", "[[", "<2026-11-20 Fri>", "- [ ] a ", "| a ", "=a ", ":a", "[fn:1]", "https://a.b ", "#a ", "`"])
+def test_a_line_of_fifty_megabytes_takes_seconds(file, line):
+    text = "* TODO a\n" + line * (50_000_000 // len(line)) + "\n* b\n" if len(line) == 1 else "* TODO a\n" + "x" * 45_000_000 + line * (5_000_000 // len(line)) + "\n* b\n"
+    began = time.process_time()
+    outline = parse_note(text, file)
+    for read in (list_items, tables, blocks, footnotes, inline_tags, cookies): list(read(outline, outline.nodes[-1])), list(read(outline, outline.nodes[0])), list(read(outline, outline.nodes[min(1, len(outline.nodes) - 1)]))
+    stamps(outline), all_links(outline)
+    assert time.process_time() - began < 30
+    assert print_outline(outline) == text
