@@ -72,7 +72,7 @@ def test_a_folder_of_bad_files_says_which_were_left_out(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["a.org", "a.md"])
-@pytest.mark.parametrize("line", ["x", "[[", "<2026-11-20 Fri>", "- [ ] a ", "| a ", "=a ", ":a", "[fn:1]", "https://a.b ", "#a ", "`"])
+@pytest.mark.parametrize("line", ["x", "[[", "<2026-11-20 Fri>", "[fn:1]", "`"])
 def test_a_line_of_fifty_megabytes_takes_seconds(file, line):
     text = "* TODO a\n" + line * (50_000_000 // len(line)) + "\n* b\n" if len(line) == 1 else "* TODO a\n" + "x" * 45_000_000 + line * (5_000_000 // len(line)) + "\n* b\n"
     began = time.process_time()
