@@ -204,6 +204,7 @@ class LinkTargets:
         self.outlines = list(outlines)
         self.paths: dict[str, Outline] = {}
         self.names: dict[str, list[Outline]] = {}
+        self.ids: dict[str, Outline] | None = None            # filled when the first link asks
         for outline in self.outlines:
             self.paths.setdefault(outline.file.casefold(), outline)
             for name in outline.derived("file names", file_names): self.names.setdefault(name, []).append(outline)
@@ -219,10 +220,12 @@ class LinkTargets:
 
     def by_id(self, outline: Outline, name: str, option: str = "") -> tuple[Outline, Node] | None:
         "The section with an ID, that of the linking file first."
-        for other in [outline, *self.outlines]:
-            if (at := other.derived("names", named)["id"].get(name)) is not None:
-                return other, (find_in(other, option) if option else None) or other.nodes[at]
-        return None
+        if self.ids is None:
+            self.ids = {}
+            for other in reversed(self.outlines): self.ids.update(dict.fromkeys(other.derived("names", named)["id"], other))
+        found = outline if name in outline.derived("names", named)["id"] else self.ids.get(name)
+        if found is None: return None
+        return found, (find_in(found, option) if option else None) or found.nodes[found.derived("names", named)["id"][name]]
 
     def by_path(self, outline: Outline, path: str) -> Outline | None:
         "The note at a path as it is written in `outline`."
