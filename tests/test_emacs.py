@@ -8,6 +8,7 @@ The differences, and the pages that give the reasons:
   notices                 are given for deadlines beyond the range only (agenda)
   delays, habits          a delayed task is listed ahead of time on the day on which its delay ends, a habit once (agenda)
   short months            31 December + 2 months is 3 March in both; asked on 1 March for the next turn, Org counts from March and misses it (timestamps)
+  notes in verses         a line of a verse that begins with [fn:1] is read as the note's text, in Emacs as its mark (elements)
   repeated hour           of a time that the clock shows twice in autumn the first is meant here, in Emacs one or the other (views)
   file dates              a date above the first heading is on the agenda (agenda)
 """
@@ -170,7 +171,8 @@ drawer = st.lists(st.builds(":{}: {}\n".format, st.sampled_from(["ID", "Effort",
 heading = st.builds(lambda n, t, p, d: f"{'*' * n} {t}\n{p}{d}", st.integers(1, 5), title, st.one_of(st.just(""), plan.map("{}\n".format)), st.one_of(st.just(""), drawer))
 sentence = st.lists(st.one_of(words, stamp, ranged, link, st.sampled_from(["[fn:1]", "[fn:: inline]", "=code="])), min_size=1, max_size=4).map(lambda p: " ".join(p) + "\n")
 item = st.builds(lambda n, b, x, t: f"{'  ' * n}{b} {x}{t}", st.integers(0, 2), st.sampled_from(["-", "+", "1.", "2)"]), st.sampled_from(["", "", "[ ] ", "[X] ", "[-] "]), words)
-block = st.builds(lambda name, body: f"#+begin_{name}\n{body}#+end_{name}\n", st.sampled_from(["src sh", "example", "quote", "center", "verse", "comment", "note"]).map(lambda n: n), sentence).map(lambda b: b.replace("#+end_src sh", "#+end_src"))
+block = st.builds(lambda name, body: f"#+begin_{name}\n{body}#+end_{name}\n", st.sampled_from(["src sh", "example", "quote", "center", "verse", "comment", "note"]).map(lambda n: n), sentence).map(
+    lambda b: b.replace("#+end_src sh", "#+end_src").replace("\n[fn:1]", "\nx" if "verse" in b else "\n[fn:1]"))
 table = st.lists(st.one_of(st.just("|---+---|\n"), st.builds("| {} | {} |\n".format, word, word)), min_size=1, max_size=4).map("".join)
 logbook = stamp.map(":LOGBOOK:\n- Note taken on {}\n:END:\n".format)
 body = st.one_of(sentence, sentence, st.lists(item, min_size=1, max_size=5).map(lambda p: "\n".join(p) + "\n"), block, table, logbook, st.just("\n"), st.just("\n\n"), st.just("# a comment <2026-11-20 Fri>\n"), st.just(": fixed <2026-11-20 Fri>\n"),
