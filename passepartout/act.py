@@ -192,9 +192,12 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     opened = {id(r) for value in cleared.resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
-    for edit in edits:
+    for done, edit in enumerate(edits):
         async def write(edit=edit): apply_edit(edit)
-        await between_records(agent, cleared, signal, write, before=edit.before, edit=edit.record())
+        try: await between_records(agent, cleared, signal, write, before=edit.before, edit=edit.record())
+        except EditFailed as error:
+            if not done: raise
+            raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking it back (undo) restores what was.") from error
     return ToolResult(" ".join(e.summary for e in edits) or "Nothing had to be changed.", label=TOOLS)
 
 # %% ../nbs/17_act.ipynb #f6beb375

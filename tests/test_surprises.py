@@ -35,3 +35,26 @@ async def test_who_watches_cannot_break_a_turn(tmp_path):
     unwatch()
     await agent.close()
     assert reply.status == "answered" and "TODO buy milk" in (tmp_path / "memex" / "inbox.org").read_text()
+
+
+async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
+    agent, memex = await boot(tmp_path, permissions={"move": "allow"}), tmp_path / "memex"
+    (memex / "other.org").write_text("* Other\n")
+    def move(path, other, context):
+        edits = [FileEdit(r := context.resources[name], before := r.read_bytes(), before + b"* moved\n", f"Wrote {r.display}.") for name in ("path", "other")]
+        (memex / "other.org").write_text("* Other\n* from my editor, just now\n")
+        return edits
+    both = [Parameter("path", kind="path", access="write"), Parameter("other", kind="path", access="write")]
+    agent.tools.register(Tool("move", "Move a line", both, move, effects={"destructive": False}, edits=True, inline=True))
+    told = []
+    def model(prompt, system):
+        told.append(prompt)
+        return "Done." if len(told) > 1 else '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "move" :ARGS (:PATH "inbox.org" :OTHER "other.org") :EXPLANATION "You wanted it moved there"))'
+    agent.backends.register("model", model, inline=True)
+    agent.provider_cascade = ("model",)
+    await agent.handle("move it")
+    assert (memex / "inbox.org").read_text() == "* Inbox\n* moved\n" and "Only a part was done" in told[1]
+    assert (memex / "other.org").read_text() == "* Other\n* from my editor, just now\n"
+    await agent.undo()
+    assert (memex / "inbox.org").read_text() == "* Inbox\n"
+    await agent.close()
