@@ -25,6 +25,7 @@ PEERS = {
     "langchain": ("langchain==1.4.7", "langgraph==1.2.22", "langgraph-checkpoint-sqlite==3.1.2", "aiosqlite"),
     "llm": ("llm==0.36", "sqlite-utils"),
     "sexpdata": ("sexpdata==1.0.2",),
+    "bashlex": ("bashlex==0.18",),
 }
 OURS = "passepartout"
 
@@ -108,6 +109,29 @@ def source_files() -> list[Path]:
     return [p for p in (*files, *sorted(package)) if p.exists()]
 
 
+def install_copy(python: Path) -> None:
+    """Install this project into an environment, from a copy of the working tree."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in source_files():
+            copy = Path(scratch) / path.relative_to(REPOSITORY)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        (Path(scratch) / "README.md").touch()
+        pip(python, scratch)
+        pip(python, "--force-reinstall", "--no-deps", scratch)
+
+
+def agentdojo() -> Path:
+    """The interpreter of an environment with AgentDojo and this project. `RuntimeError` when it cannot be installed."""
+    python = make(VENVS / "agentdojo")
+    try:
+        installed(python, ("agentdojo",))
+    except RuntimeError:
+        pip(python, "agentdojo==0.1.35")
+    install_copy(python)
+    return python
+
+
 def ours() -> Environment:
     """This project, built from a copy of the working tree and installed like any package (not editable).
 
@@ -122,15 +146,7 @@ def ours() -> Environment:
     marker = directory / "source.sha256"
     try:
         if not marker.exists() or marker.read_text() != digest.hexdigest():
-            python = make(directory)
-            with tempfile.TemporaryDirectory() as scratch:
-                for path in files:
-                    copy = Path(scratch) / path.relative_to(REPOSITORY)
-                    copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, copy)
-                (Path(scratch) / "README.md").touch()
-                pip(python, scratch)
-                pip(python, "--force-reinstall", "--no-deps", scratch)
+            install_copy(make(directory))
             marker.write_text(digest.hexdigest())
         environment.python = directory / "bin" / "python"
     except (RuntimeError, OSError) as error:

@@ -9,8 +9,8 @@ import time
 from contextvars import ContextVar
 from pathlib import Path
 
-from scenario import (ARGS, CONVERSATIONS, DELAY, FINAL, MESSAGE_JSON, MESSAGE_PLIST, TOOL, USER, Commits, Ran, exactly, grow, guard,
-                      run_tool, serve, summary, time_call, time_concurrent, time_turns)
+from scenario import (ARGS, COMMAND, COMMAND_LONG, CONVERSATIONS, DELAY, FINAL, MESSAGE_JSON, MESSAGE_PLIST, TOOL, USER, Commits, Ran, exactly, grow, guard,
+                      run_tool, serve, summary, time_call, time_fallback, time_concurrent, time_turns)
 
 
 # ---- one turn ----------------------------------------------------------------------------------------------------------
@@ -213,8 +213,63 @@ def parentheses(depth=100_000):
     return dict(us=(time.perf_counter() - start) * 1e6, what=what)
 
 
+# ---- commands ----------------------------------------------------------------------------------------------------------
+
+async def command_chain(seconds):
+    """Every gate of a booted agent on a typical command, and on one of 4 KB that only prints; medians in microseconds."""
+    import tempfile
+    from pathlib import Path
+    from passepartout.agent import Agent
+    from passepartout.messages import Signal
+    from passepartout.verify import judge
+    memex = Path(tempfile.mkdtemp())
+    (memex / "src").mkdir()
+    agent, out = await Agent.boot(memex_dir=memex, journal=":memory:"), {}
+    signal = Signal.of({"payload": {"sensor": "user-input", "text": "look for open tasks"}})
+    for name, command in (("typical", COMMAND), ("long", COMMAND_LONG)):
+        call = {"target": "tool", "payload": {"action": "call", "tool": "shell", "args": {"command": command}, "explanation": "Looking for open tasks in the sources"}}
+        out[name] = time_call(lambda: judge(agent, call, signal).close(), seconds)
+    await agent.close()
+    return dict(us=out["typical"]["us"], long_us=out["long"]["us"])
+
+
+def command(seconds):
+    """Parsing and judging alone, and the slowest of some texts that were made to be slow."""
+    import tempfile
+    from passepartout.resources import Root
+    from passepartout.shell.judge import judge_command
+    roots, slowest = [Root(tempfile.mkdtemp())], 0
+    typical = time_call(lambda: judge_command(COMMAND, roots, "/home/ada"), seconds)
+    for unit in ("a|", "a=(", "(", "$(", "[[ a && ", "<<A\n", "{a,b}", "*/", "?* ", "bash -c 'x ", "rm x ", "a'b'=", "for x in a; do "):
+        for size in (2_000, 16_000, 1_000_000):
+            start = time.perf_counter()
+            judge_command(f"ls {unit * (size // len(unit))}"[:size], roots, "/home/ada")
+            slowest = max(slowest, time.perf_counter() - start)
+    return typical | dict(slowest_us=slowest * 1e6)
+
+
+# ---- providers ---------------------------------------------------------------------------------------------------------
+
+async def fallback(directory, seconds):
+    """A provider that fails at once and the next one, against the one alone; with gates, journal and signal as in a turn."""
+    from passepartout.backends import backend_cascade_call, register_backend
+    agent = await boot(directory)
+
+    async def down(prompt, system_prompt, *, model=None):
+        raise ConnectionError("refused")
+
+    async def fine(prompt, system_prompt, *, model=None):
+        return ANSWER
+    register_backend(agent, "down", down)
+    register_backend(agent, "fine", fine)
+    system = "S" * 4000
+    call = lambda names: lambda: backend_cascade_call(agent, USER, system_prompt=system, cascade=names)
+    return await closing(agent, time_fallback(call(("fine",)), call(("down", "fine")), seconds))
+
+
 if __name__ == "__main__":
-    serve({"turn": turn_memory, "turn_durable": turn_durable,
+    serve({"fallback": fallback, "turn": turn_memory, "turn_durable": turn_durable,
            "concurrent": lambda **k: concurrent(journal=":memory:", **k), "concurrent_durable": concurrent, "long": long,
            "memory_build": memory_build, "memory": memory_measure, "dict": dict_measure,
-           "reader": reader, "writer": writer, "reader_json": reader_json, "reader_sized": reader_sized, "parentheses": parentheses})
+           "reader": reader, "writer": writer, "reader_json": reader_json, "reader_sized": reader_sized, "parentheses": parentheses, "command": command,
+           "command_chain": lambda seconds: asyncio.run(command_chain(seconds))})

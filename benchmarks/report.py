@@ -90,6 +90,14 @@ def judged(results, wanted):
     over("boot", "pydantic", "boot on an empty memex, over importing pydantic with one model", 120)
     ratio("reader", "a 300-byte message, how many times as fast as sexpdata (µs)", get(OURS, "reader"), get("sexpdata", "reader"), 3, "≥")
     ratio("reader", "linear: 1 MB against 10 KB (µs per KB)", get(OURS, "reader_sized 1000000", "us_per_kb"), get(OURS, "reader_sized 10000", "us_per_kb"), SAME)
+    for field, what, most in (("us", "every gate on a typical command (µs)", 150), ("long_us", "every gate on a command of 4 KB (µs)", 600)):
+        taken = get(OURS, "command_chain", field)
+        add("commands", what, taken, None, taken, most, "≤", "µs")
+    slow = get(OURS, "command", "slowest_us")
+    slow = slow and (slow[0] / 1000, slow[1] / 1000)
+    add("commands", "the slowest of texts made to be slow (ms)", slow, None, slow, 50, "≤", "ms")
+    fallback = get(OURS, "fallback")
+    add("providers", "a provider that fails at once, over the call that answers (µs)", fallback, get("pydantic-ai", "fallback"), fallback, 60, "≤", "µs")
     bad = get(OURS, "parentheses")
     bad = bad and (bad[0] / 1000, bad[1] / 1000)
     add("reader", "a clean error for 100,000 open parentheses (ms)", bad, None, bad, 50, "≤", "ms")
@@ -105,8 +113,10 @@ ROWS = {    # section: (measure, what it is, field, unit); the rows are filled f
     "start": [(m + s, m + s, "ms", "ms") for s in ("", ", no byte code") for m in ("bare", "import", "version", "pydantic", "import agent", "boot")],
     "reader": [("reader", "read a message of about 300 bytes", "us", "µs"), ("reader_json", "the same with json (its C parser)", "us", "µs"),
                ("writer", "print the message", "us", "µs"), ("parentheses", "100,000 open parentheses", "us", "µs")],
+    "providers": [("fallback", "a provider that fails at once, over the call that answers", "us", "µs"), ("fallback", "the call that answers", "call_us", "µs")],
+    "commands": [("command", "parse a typical command (ours: and judge it)", "us", "µs"), ("command_chain", "every gate on a typical command", "us", "µs"), ("command_chain", "every gate on a command of 4 KB", "long_us", "µs")],
 }
-ORDER = (OURS, "agent-framework", "openai-agents", "pydantic-ai", "langchain", "llm", "sexpdata", "a plain dict", "the disk itself")
+ORDER = (OURS, "agent-framework", "openai-agents", "pydantic-ai", "langchain", "llm", "sexpdata", "bashlex", "a plain dict", "the disk itself")
 
 
 def rows(section, results):
@@ -193,7 +203,7 @@ def text(facts, environments, results, errors, wanted):
             if who == OURS:
                 base[what] = x
             ours = base.get(what) or (base.get("in memory") if section == "turn" else base.get("on disk") if section == "durable" else None)
-            against = f"{x / ours:.2f}×" if ours and who != OURS and section in ("turn", "durable", "concurrent", "long", "reader") else ""
+            against = f"{x / ours:.2f}×" if ours and who != OURS and section in ("turn", "durable", "concurrent", "long", "reader", "commands") else ""
             lines.append((section, f"{what}: {who}", number(x), unit, f"{number(low)} to {number(high)}", against, notes(results, who, measure)))
     said.append("## Everything measured (median of the rounds, least and greatest round, times ours)\n\n" +
                 table(("section", "what", "median", "unit", "rounds", "to ours", "notes"), lines))

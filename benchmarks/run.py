@@ -24,7 +24,7 @@ import report
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-SECTIONS = ("turn", "durable", "concurrent", "long", "snapshot", "start", "reader")
+SECTIONS = ("turn", "durable", "concurrent", "long", "snapshot", "start", "reader", "commands", "providers")
 OURS = environments.OURS
 SCRIPTS = {name: HERE / "peers" / f"bench_{name.replace('-', '_')}.py" for name in environments.PEERS} | {OURS: HERE / "ours.py"}
 DISK = "the disk itself"
@@ -309,6 +309,23 @@ def reader_section(run, wanted):
                 run.add(who, "parentheses", worker.ask("parentheses"))
 
 
+def commands_section(run, wanted):
+    seconds = 0.2 if run.options.quick else 0.5
+    for number in range(run.rounds(7, 3)):
+        for who in ((OURS, "bashlex") if number % 2 else ("bashlex", OURS)):
+            if not run.usable(who):
+                continue
+            with Worker(run, who) as worker:
+                for measure in ("command", "command_chain") if who == OURS else ("command",):
+                    run.add(who, measure, worker.ask(measure, seconds=seconds))
+
+
+def providers_section(run, wanted):
+    arguments = {"seconds": 0.3 if run.options.quick else 1.0, "directory": None}
+    for _ in alternate(run, {who: [("fallback", arguments)] for who in (OURS, "pydantic-ai")}, run.rounds(7, 3)):
+        pass
+
+
 # ---- the whole run -----------------------------------------------------------------------------------------------------
 
 def machine(run):
@@ -355,7 +372,7 @@ def main():
     run = Run(options, found, scratch)
     facts = machine(run)
     sections = {"turn": turn_section, "concurrent": concurrent_section, "long": long_section, "snapshot": snapshot_section,
-                "start": start_section, "reader": reader_section}
+                "start": start_section, "reader": reader_section, "commands": commands_section, "providers": providers_section}
     try:
         for name, section in sections.items():
             if name in wanted or (name == "turn" and "durable" in wanted):

@@ -29,6 +29,9 @@ CONVERSATIONS = 64
 
 
 # a message of about 300 bytes as the model and the wire carry it, in both notations
+COMMAND = "grep -rn 'TODO' src --include='*.py' 2>/dev/null | sort | head -20"
+COMMAND_LONG = "echo '" + "What is to be done, and by whom, and until when. " * 84 + "'"          # about 4 KB
+
 MESSAGE_PLIST = ('(:type :request :target :shell :meta (:source :llm :provider "openrouter" :depth 2 :session "b7f1c2a4" :reply-stream nil '
                  ':trace ("perceive" "reason")) :payload (:action :run :cmd "rg -n --max-count=20 \\"TODO\\" /home/user/notes/projects" '
                  ':timeout 30 :sandbox t :confidence 0.82 :rationale "find open items in the notes"))')
@@ -154,6 +157,23 @@ def time_call(function, seconds=0.3, batches=5):
             function()
         out.append((time.perf_counter_ns() - start) / inner)
     return dict(n=inner * batches, us=statistics.median(out) / 1000, min_us=min(out) / 1000)
+
+
+async def time_fallback(plain, failing, seconds=0.6, batch=50):
+    """What a provider that fails at once costs over the call that answers: both timed alternately, in batches; medians in microseconds."""
+    out, end, clock = ([], []), time.perf_counter() + seconds, time.perf_counter_ns
+    for call in (plain, failing):
+        for _ in range(batch):
+            await call()
+    gc.collect()
+    while time.perf_counter() < end or len(out[0]) < 5:
+        for times, call in zip(out, (plain, failing)):
+            start = clock()
+            for _ in range(batch):
+                await call()
+            times.append((clock() - start) / batch / 1000)
+    call_us, both_us = map(statistics.median, out)
+    return dict(n=len(out[0]) * batch, us=both_us - call_us, min_us=min(out[1]) - min(out[0]), call_us=call_us, both_us=both_us)
 
 
 # ---- what a turn costs the disk ----------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 # %% auto #0
 __all__ = ['Actuator', 'ActuatorRegistry', 'refuse_uncleared', 'register_actuator', 'target_of', 'dispatch_action', 'run_cleared',
            'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken', 'check_guard', 'time_allowed',
-           'run_tool', 'call_tool', 'carry_out_edits', 'format_tool_result', 'tool_output', 'tool_error', 'feedback',
-           'plain', 'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once',
-           'approved_hash', 'changed_underway', 'as_feedback', 'explain_nothing', 'tell']
+           'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'NotAsShown', 'check_as_shown', 'ask_again',
+           'format_tool_result', 'tool_output', 'reported_error', 'label_of', 'tool_error', 'feedback', 'plain',
+           'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once', 'redacted',
+           'approved_hash', 'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -17,17 +18,20 @@ import hashlib
 import inspect
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Awaitable, Callable, Iterator
 
 from .conditions import GateError, PassepartoutError
+from .context import log_about
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
-                                   Action, ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
+                                   NETWORK, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick)
 from .plist import Keyword
+from .summaries import in_our_words
+from .previews import Change, Foreseen, result_of
 from .tools import IN_DISPATCH, Tool, ToolContext, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
@@ -98,7 +102,7 @@ async def dispatch_action(agent, clearance: Clearance, signal: Any) -> Any:
 async def run_cleared(agent, cleared: Cleared, signal: Signal) -> Any:
     target = target_of(agent, cleared.action, signal)
     if target not in agent.actuators:
-        agent.log(f"ACT: no actuator is registered for {target}")
+        log_about(agent, signal, f"ACT: no actuator is registered for {target}")
         return tool_error(signal, str(target), f"There is no actuator {target}; there are {', '.join(sorted(agent.actuators)) or 'none'}.")
     actuator = agent.actuators.cleared(target, cleared)
     if is_answer(cleared.action, signal) and cleared.answer is None: return await answer(agent, actuator, cleared, signal)
@@ -129,7 +133,7 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
     except BaseException:
         await asyncio.shield(agent.end_effect(signal, effect, "unknown", error="interrupted"))
         raise
-    try: await agent.end_effect(signal, effect, "committed")
+    try: await agent.end_effect(signal, effect, "committed", **(result.outcome if isinstance(result, ToolResult) else {}))
     except JournalError as error: raise ToolError(f"It was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it again. {error}") from error
     return result
 
@@ -144,12 +148,13 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
         check_guard(tool, cleared.action.payload["args"])
         result = await run_tool(agent, tool, cleared, signal)
         return tool_output(agent, signal, name, result)
+    except NotAsShown: raise
     except EditConflict as error:
         if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
         raise Overtaken(error.message) from error
-    except PassepartoutError as error: return tool_error(signal, name, error.message)
+    except PassepartoutError as error: return tool_error(signal, name, error.message, label_of(tool, None), in_our_words(error.message) if tool.foreign else None)
     except TimeoutError: return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did something is unknown.")
-    except Exception as error: return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}")
+    except Exception as error: return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
 
 # %% ../nbs/17_act.ipynb #29bd8ac1
 class Overtaken(PassepartoutError):
@@ -170,8 +175,13 @@ async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
     async def body(): return await call_tool(agent, tool, cleared, signal)
     if tool.edits: return await carry_out_edits(agent, await body(), cleared, signal)
-    if tool.effects.read_only and cleared.answer is None: return await body()
-    return await between_records(agent, cleared, signal, body)
+    if only_reads(tool, cleared) and cleared.answer is None: return await body()
+    return await between_records(agent, cleared, signal, body, **{name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")})
+
+def only_reads(tool: Tool, cleared: Cleared) -> bool:
+    "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
+    commands = [p.name for p in tool.parameters if p.kind == "command"]
+    return tool.effects.read_only or bool(commands) and not tool.foreign and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in commands)
 
 # %% ../nbs/17_act.ipynb #b8bc853b
 async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
@@ -192,6 +202,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     opened = {id(r) for value in cleared.resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
+    check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
     for done, edit in enumerate(edits):
         async def write(edit=edit): apply_edit(edit)
         try: await between_records(agent, cleared, signal, write, before=edit.before, edit=edit.record())
@@ -199,6 +210,26 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
             if not done: raise
             raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking it back (undo) restores what was.") from error
     return ToolResult(" ".join(e.summary for e in edits) or "Nothing had to be changed.", label=TOOLS)
+
+# %% ../nbs/17_act.ipynb #da7070c9
+class NotAsShown(PassepartoutError):
+    "An approved action would do something else than what was shown. `changes` are what it would do now; nothing was written."
+    def __init__(self, changes: tuple[Change, ...], moment: Any):
+        super().__init__("What it would change is not what you were shown, so nothing was written.")
+        self.changes, self.moment = changes, moment
+
+def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
+    "`NotAsShown` when `cleared` was approved for another result than `changes`."
+    if cleared.answer in (None, "typed", "used"): return
+    result, moment = agent.shown_result(cleared)
+    if result and result_of(changes) != result: raise NotAsShown(changes, moment)
+
+async def ask_again(agent, signal: Signal, verdict: ApprovalRequired, error: NotAsShown) -> None:
+    "Put an approved action to the person once more, with what it would change now."
+    log_about(agent, signal, f"ACT: {error.message}")
+    agent.note(signal, "verdict", {"verdict": "asks", "gate": "act", "text": error.message, "gates": []})
+    asked = replace(verdict, reason=f"{error.message} {verdict.reason}")
+    return await agent.file_flight_plan(signal, asked, Foreseen(error.changes, result_of(error.changes), error.moment))
 
 # %% ../nbs/17_act.ipynb #f6beb375
 def format_tool_result(tool: str, result: Any) -> str:
@@ -216,12 +247,23 @@ def tool_output(agent, signal: Signal, tool: str, result: Any) -> Signal:
     "The `tool-output` feedback for a result."
     text, most = format_tool_result(tool, result), getattr(agent.settings, "max_result_chars", 100_000)
     if len(text) > most: text = f"{text[:most]}\n(cut: {len(text) - most:,} more characters)"
-    label = signal.label.join(result.label if isinstance(result, ToolResult) else TOOLS)
-    return feedback(signal, {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result)}, label=label)
+    label = signal.label.join(label_of(agent.tools.get(tool), result))
+    told = {"told": f"{tool} failed: {in_our_words(failed)}"} if (failed := reported_error(result)) else {}
+    return feedback(signal, {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result), **told}, label=label)
 
-def tool_error(signal: Signal, tool: str, message: str) -> Signal:
-    "The `tool-error` feedback for a failure."
-    return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message}, label=signal.label.join(TOOLS))
+def reported_error(result: Any) -> str | None:
+    "The message of a result that says itself that it is an error."
+    fields = freeze(result) if isinstance(result, dict) else {}
+    return str(fields["message"]) if str(fields.get("status") or "").lower() == "error" and fields.get("message") is not None else None
+
+def label_of(tool: Tool | None, result: Any) -> Label:
+    "Where a result comes from: what the tool says of it, unless it is somebody else's tool. That something is private is believed of all."
+    label = result.label if isinstance(result, ToolResult) else TOOLS
+    return label if tool is None or not tool.foreign else Label(NETWORK.origin, label.private, (tool.name,))
+
+def tool_error(signal: Signal, tool: str, message: str, label: Label = TOOLS, told: str | None = None) -> Signal:
+    "The `tool-error` feedback for a failure. `label`: whose words the message may hold; `told` is what a model gets to read of it when `message` is not in our words."
+    return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message, **({"told": told} if told else {})}, label=signal.label.join(label))
 
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
     "A signal that follows from `signal`: same channel, one level deeper. The values of `payload` are frozen already."
@@ -239,7 +281,7 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
     "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
     command = cleared.action.payload.get("action")
-    if command == MESSAGE: return agent.log(f"ACT [system]: {cleared.action.payload['text']}")
+    if command == MESSAGE: return log_about(agent, signal, f"ACT [system]: {cleared.action.payload['text']}")
     if command == "eval": return tool_error(signal, "system", "Text is never evaluated here.")
     return tool_error(signal, "system", f"There is no system command {command}.")
 
@@ -262,7 +304,7 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     if signal.approved_action is None: return await explain_nothing(agent, signal)
     for _ in range(2):
         try: return await act_once(agent, signal)
-        except Overtaken as error: agent.log(f"ACT: an edit was overtaken and is made again: {error}")
+        except Overtaken as error: log_about(agent, signal, f"ACT: an edit was overtaken and is made again: {error}")
     try: return await act_once(agent, signal)
     except Overtaken as error: return tool_error(signal, str(pick(signal.approved_action.payload, "tool")), error.message)
 
@@ -273,10 +315,18 @@ async def act_once(agent, signal: Signal) -> Signal | None:
     if permit is None:
         agent.note(signal, "verdict", judgement_record(judgement))
         if isinstance(verdict, ApprovalRequired): return await agent.file_flight_plan(signal, verdict)
-        agent.log(f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
+        log_about(agent, signal, f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
         return feedback(signal, {"text": f"It was stopped at the last check: {verdict.text}"}, type=LOG)
     if verdict.action is not signal.approved_action and verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
-    return as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal)
+    try: return redacted(agent, as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal))
+    except NotAsShown as error: return await ask_again(agent, signal, verdict, error)
+
+# %% ../nbs/17_act.ipynb #5d5be2c4
+def redacted(agent, result: Signal | None) -> Signal | None:
+    "Feedback with a reference in place of every secret in it; the same signal when there is none."
+    if result is None or (vault := getattr(agent, "vault", None)) is None: return result
+    payload = vault.scanner.cleaned(result.payload)
+    return result if payload is result.payload else result.evolve(payload=freeze(payload))
 
 # %% ../nbs/17_act.ipynb #13fa14b8
 def approved_hash(agent, signal: Signal) -> str:
@@ -288,8 +338,13 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
     return await agent.file_flight_plan(signal, ApprovalRequired(action, "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
 # %% ../nbs/17_act.ipynb #dbc0ee92
+def follows(result: Signal, signal: Signal) -> bool:
+    "Is `result` feedback of the tool actuator already: deeper, on the same channel, without a conclusion?"
+    return result.meta is signal.meta and result.depth > signal.depth and result.status is None and result.approved_action is None and result.verdict is None
+
 def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
     "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
+    if isinstance(result, Signal) and follows(result, signal): return result
     if isinstance(result, Signal): return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
     target = target_of(agent, action, signal)
     if isinstance(result, dict) and str(result.get("type") or result.get("TYPE") or "").lower().lstrip(":") in ("event", "log"):
@@ -308,7 +363,7 @@ async def explain_nothing(agent, signal: Signal) -> None:
 # %% ../nbs/17_act.ipynb #93d67b2c
 async def tell(agent, signal: Signal, text: str) -> None:
     "Say `text` to the session that `signal` came from, through the gates."
-    agent.log(f"TELL: {text}")
+    log_about(agent, signal, f"TELL: {text}")
     if signal.source is None: return
     permit, judgement = clear(agent, Action(payload={"action": MESSAGE, "text": text}), signal)
     if permit is not None: await dispatch_action(agent, permit, signal)

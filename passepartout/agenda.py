@@ -6,24 +6,24 @@ Docs: https://example.org/passepartout/agenda.html.md"""
 
 # %% auto #0
 __all__ = ['SEXP', 'LONGEST', 'ORDER', 'DATES', 'MONTHS', 'Item', 'live_dates', 'diary_expressions', 'event_days', 'task_days',
-           'later', 'is_habit', 'Calendar', 'make_calendar', 'first_two', 'near', 'agenda', 'listed', 'node_facts',
-           'make_item', 'sort_key', 'display_title', 'say_day', 'say_when', 'say_item', 'render_agenda']
+           'later', 'is_habit', 'Calendar', 'make_calendar', 'first_two', 'near', 'agenda', 'check_range', 'listed',
+           'first_turn_only', 'Facts', 'node_facts', 'make_item', 'sort_key', 'first_title', 'display_title', 'say_day',
+           'say_when', 'say_item', 'render_agenda']
 
 # %% ../nbs/08b_agenda.ipynb #228ae897
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from datetime import date, time, timedelta
 from itertools import islice
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from .conditions import PassepartoutError
+from .lazy import Regex
 from .org import Node, Outline, inside, plain_text
 from .timestamps import NAMES, Stamp, occurrences, stamps
 
 # %% ../nbs/08b_agenda.ipynb #a858fbc8
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     "One thing on one day."
     day: date | None           # the day under which it is listed; None: a task without a date, in a list of tasks
     kind: str                  # "event", "deadline" or "scheduled"; "task" without a date
@@ -49,7 +49,7 @@ class Item:
     def as_dict(self) -> dict:
         "The item in plain values, for programs."
         due = self.due
-        return {name: getattr(self, name) for name in self.__slots__} | {
+        return self._asdict() | {
             "day": self.day and self.day.isoformat(), "due": due and due.isoformat(),
             "at": self.at and self.at.isoformat("minutes"), "until": self.until and self.until.isoformat("minutes")}
 
@@ -60,7 +60,7 @@ def live_dates(outline: Outline) -> list[tuple[Stamp, Node]]:
     return [(s, node) for s, node in found if not node.done and not node.hidden]
 
 # %% ../nbs/08b_agenda.ipynb #b3fd4531
-SEXP = re.compile(r"<%%\([^\n>]*>?|^%%\([^\n]*", re.M)
+SEXP = Regex(r"<%%\([^\n>]*>?|^%%\([^\n]*", re.M)
 
 # %% ../nbs/08b_agenda.ipynb #e56d3e0a
 def diary_expressions(outline: Outline) -> tuple[tuple[int, str], ...]:
@@ -142,54 +142,77 @@ def near(calendar: Calendar, start: date, end: date, today: date, warn: int) -> 
 LONGEST = 3660      # days
 ORDER = {"event": 0, "deadline": 1, "scheduled": 2}
 
-# %% ../nbs/08b_agenda.ipynb #9de7c20b
+# %% ../nbs/08b_agenda.ipynb #d0210609
 def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, warn: int = 14) -> list[Item]:
     """What is on from `start` to `end`, both included, as seen on `today`; always in the same order.
 
     `warn` is the days of notice that a deadline gives. Raises `PassepartoutError` for a range that is no range."""
-    if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
-    if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
+    check_range(start, end)
     items = []
     for outline in outlines:
         calendar = outline.derived("calendar", make_calendar)
         for _, _, stamp, node in near(calendar, start, end, today, warn):
-            for day, left, part in listed(outline, stamp, node, start, end, today, warn):
+            habit, once = bool(stamp.repeat) and is_habit(stamp, node), bool(stamp.warn) and first_turn_only(outline, stamp)
+            for day, left, part in listed(stamp, start, end, today, warn, once=once, habit=habit):
                 if (facts := calendar.facts.get(node.index)) is None: facts = calendar.facts[node.index] = node_facts(outline, node)
-                items.append(make_item(facts, stamp, day, left, part))
+                items.append(make_item(facts, stamp, day, left, part, habit))
     return sorted(items, key=sort_key)
 
-def listed(outline: Outline, stamp: Stamp, node: Node, start: date, end: date, today: date, warn: int) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
-    "(day, days until its date, part) for each time that one date is listed."
+def check_range(start: date, end: date) -> None:
+    "PassepartoutError for a range that is no range."
+    if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
+    if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
+
+# %% ../nbs/08b_agenda.ipynb #9de7c20b
+def listed(stamp: Stamp, start: date, end: date, today: date, warn: int = 14, *, once: bool = False, habit: bool = False) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
+    "(day, days until its date, part) for each time that one date is listed. `once`: its delay holds for the first turn only."
     if stamp.kind == "plain": return ((day, 0, part) for day, part in event_days(stamp, start, end))
-    each = not stamp.warn or stamp.repeat is None or " --" not in outline.text[stamp.start:stamp.end]
-    days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=each))
-    return islice(days, 1) if stamp.repeat and is_habit(stamp, node) else days
+    days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=not once))
+    return islice(days, 1) if habit else days
 
-def node_facts(outline: Outline, node: Node) -> tuple:
-    "What all items of one node have in common: the fields from `title` to `line`."
-    return display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file, node.line, node
+def first_turn_only(outline: Outline, stamp: Stamp) -> bool:
+    "Whether the delay of a date is written with two signs."
+    return stamp.warn is not None and " --" in outline.text[stamp.start:stamp.end]
 
-def make_item(facts: tuple, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None) -> Item:
+class Facts(NamedTuple):
+    "What all items of one node have in common."
+    title: str
+    keyword: str | None
+    priority: str | None
+    tags: tuple[str, ...]
+    path: tuple[str, ...]
+    file: str
+    line: int
+
+def node_facts(outline: Outline, node: Node) -> Facts:
+    "The facts of a node."
+    return Facts(display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file, node.line)
+
+def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None, habit: bool) -> Item:
     "One agenda line from a date and the facts of the node that it belongs to."
-    *common, node = facts
     first = part is None or part[0] == 1
-    return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None, stamp.until if part is None else None, part, *common,
-                stamp.repeat is not None, stamp.repeat is not None and is_habit(stamp, node))
+    return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None, stamp.until if part is None else None, part, *facts,
+                stamp.repeat is not None, habit)
 
 def sort_key(item: Item) -> tuple:
     "By day; habits last; then what has a time; then appointments, deadlines, plans, most overdue first, notices last; then priority and place."
     timed = item.at is not None and item.days == 0
-    return (item.day, item.habit, not timed, item.at if timed else time(), item.days > 0, ORDER[item.kind], item.days, item.priority or "B", item.file, item.line)
+    return (item.day, item.habit, not timed, item.at if timed else time(), item.days > 0, ORDER[item.kind], item.days, item.priority or "B", item.file, item.line,
+            item.at or time(), item.until or time(), item.part or (0, 0), item.repeats)
 
 # %% ../nbs/08b_agenda.ipynb #97e7138b
-DATES = re.compile(r"(?:[<\[]\d{4}-\d\d-\d\d[^<>\[\]\n]*[>\]](?:--)?)+")
+DATES = Regex(r"(?:[<\[]\d{4}-\d\d-\d\d[^<>\[\]\n]*[>\]](?:--)?)+")
 
-# %% ../nbs/08b_agenda.ipynb #d83dd5f3
+# %% ../nbs/08b_agenda.ipynb #c4e46974
+def first_title(titles: Iterable[str], file: str) -> str:
+    "The first of the titles, from a node upwards, of which something is left without the dates in it."
+    for title in titles:
+        if found := " ".join(plain_text(DATES.sub("", title)).split()).rstrip(" :,-–"): return found
+    return file or "(no title)"
+
 def display_title(outline: Outline, node: Node) -> str:
     "The title of `node` without the dates in it."
-    title = DATES.sub("", node.title) if node.kind == "heading" else node.title
-    title = " ".join(plain_text(title).split()).rstrip(" :,-–")
-    return title or (display_title(outline, outline.nodes[node.parent]) if node.parent >= 0 else outline.file or "(no title)")
+    return first_title((n.title for n in reversed(outline.lineage(node))), outline.file)
 
 # %% ../nbs/08b_agenda.ipynb #065bb200
 MONTHS = "January February March April May June July August September October November December".split()

@@ -10,25 +10,18 @@ __all__ = ['START', 'JournalError', 'encode_body', 'keyed', 'seal', 'head_of', '
 
 # %% ../nbs/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
-from json import encoder as _json
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
 
 from .conditions import PassepartoutError
+from .messages import compact_json
 
 # %% ../nbs/05b_chain.ipynb #fe13bcd9
 class JournalError(PassepartoutError):
     "The journal could not do what was asked. `message` says what that means and what to do about it."
 
-# %% ../nbs/05b_chain.ipynb #6ea51227
-def _encoder(ascii_only: bool) -> Callable[[dict], str]:
-    if _json.c_make_encoder is None:
-        return json.JSONEncoder(ensure_ascii=ascii_only, separators=(",", ":"), default=str).encode
-    quote = _json.encode_basestring_ascii if ascii_only else _json.encode_basestring
-    make = _json.c_make_encoder(None, str, quote, None, ":", ",", False, False, True)
-    return lambda body: "".join(make(body, 0))
-
-_dumps, _dumps_ascii = _encoder(False), _encoder(True)
+# %% ../nbs/05b_chain.ipynb #4c7caf5f
+_dumps, _dumps_ascii = compact_json(default=str), compact_json(default=str, ascii_only=True)
 
 # %% ../nbs/05b_chain.ipynb #3c8fdd96
 def encode_body(body: dict) -> tuple[str, bytes]:
@@ -71,17 +64,16 @@ def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tupl
     """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`.
 
     Returns rows (seq, kind, session, turn, at, text, proof). A proof begins with the seal; see `head_of`."""
-    rows, names, salts, sha256 = [], _names(session, turn), os.urandom(16 * len(records)), hashlib.sha256
-    for i, (kind, at, text, data) in enumerate(records):
-        seq += 1
-        salt = salts[16 * i:16 * i + 16]
+    rows, names, salts, at_salt, sha256 = [], _names(session, turn), os.urandom(16 * len(records)), 0, hashlib.sha256
+    for kind, at, text, data in records:
+        seq, salt, at_salt = seq + 1, salts[at_salt:at_salt + 16], at_salt + 16
         head = mac(head + sha256(salt + data).digest() + _place(seq, at) + f"{len(kind)}:{kind}{names}".encode())
-        rows.append((seq, kind, session, turn, at, text, head + salt))
+        rows.append((seq, kind, session, turn, at, text, bytearray(head + salt)))      # sqlite3 looks for an adapter for each `bytes`, not for these
     return rows
 
 def head_of(rows: list[tuple]) -> bytes:
     "The seal of the last of `rows`, to which the next record is chained."
-    return rows[-1][6][:32]
+    return bytes(rows[-1][6][:32])
 
 # %% ../nbs/05b_chain.ipynb #b523c18f
 class Verdict(NamedTuple):
@@ -123,19 +115,19 @@ def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key:
     """Check `rows` in order, the first of which follows record `seq` with the seal `head`.
 
     `key` is the name of the key behind `mac`; `foreign` says that the first rows were sealed under another one."""
-    first, unsealed, gone, erased = seq, 0, set(), set()
+    first, unsealed, gone = seq, 0, set()
     for row in rows:
         if row[1] == "key":
             foreign = _told(row, "now") != key
         fault = _fault(None if foreign else mac, row, seq, head)
         if fault:
             return Verdict(False, seq - first, fault + ".", "forged", seq + 1, head)
-        seq, head, unsealed = row[0], row[6][:32], unsealed + foreign
+        seq, head, unsealed = row[0], bytes(row[6][:32]), unsealed + foreign
         if row[5] is None:
             gone.add(seq)
         if row[1] == "erase":
-            erased.add(_told(row, "seq"))
-    return _conclude(seq - first, seq, head, gone - erased, unsealed)
+            gone = _without_requested(gone, row)
+    return _conclude(seq - first, seq, head, gone, unsealed)
 
 # %% ../nbs/05b_chain.ipynb #8d2632c9
 def _told(row: tuple, field: str) -> int | str | None:
@@ -144,6 +136,16 @@ def _told(row: tuple, field: str) -> int | str | None:
     except (TypeError, ValueError, LookupError):
         return None
     return value if isinstance(value, (int, str)) else None
+
+def _without_requested(gone: set, row: tuple) -> set:
+    "What of `gone` the `erase` record `row` does not account for. A range may be as long as it likes: no more than `gone` is looked at."
+    try:
+        for first, last in json.loads(row[5])["ranges"]:
+            asked = range(first, last + 1)
+            gone = gone.difference(asked) if len(asked) < len(gone) else {seq for seq in gone if seq not in asked}
+    except (TypeError, ValueError, LookupError, OverflowError):
+        pass
+    return gone
 
 def _conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> Verdict:
     if lost:

@@ -13,13 +13,14 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from .lazy import Regex
 from .moves import insert_headline, own_end
 from .org import Node, Outline, inside
 from .rewrite import RewriteError, line_span, one_line, replaced, reread, settled
 from .states import COOKIE, cookie, set_box
 
 # %% ../nbs/08fe_checkboxes.ipynb #d9edd06c
-BULLET = re.compile(r"([ \t]*)([-+]|(?<=[ \t])\*|\d+[.)])(?:[ \t]+|$)(?:\[@(?:start:)?\w+\][ \t]*)?(?:\[([ X-])\](?:[ \t]+|$))?")
+BULLET = Regex(r"([ \t]*)([-+]|(?<=[ \t])\*|\d+[.)])(?:[ \t]+|$)(?:\[@(?:start:)?\w+\][ \t]*)?(?:\[([ X-])\](?:[ \t]+|$))?")
 
 # %% ../nbs/08fe_checkboxes.ipynb #4233c6a6
 @dataclass(slots=True)

@@ -55,11 +55,13 @@ class GateError(PipelineError):
 
 # %% ../nbs/01_conditions.ipynb #e30e1bfc
 class BudgetError(PipelineError):
-    "A call would overdraw the session's budget: `remaining` and `requested` are in the budget's own currency."
+    """A call would overdraw a budget: `remaining` and `requested` are in the budget's own currency, dollars or tokens.
 
-    def __init__(self, message: str, remaining: float = 0.0, requested: float = 0.0, signal=None):
+    `setting` is the name of the one that sets it, `resets` the moment at which it begins anew (Unix seconds), or None."""
+
+    def __init__(self, message: str, remaining: float = 0.0, requested: float = 0.0, signal=None, setting: str = "", resets: float | None = None):
         super().__init__(message, signal)
-        self.remaining, self.requested = remaining, requested
+        self.remaining, self.requested, self.setting, self.resets = remaining, requested, setting, resets
 
 # %% ../nbs/01_conditions.ipynb #982aac40
 class _Extent:

@@ -23,21 +23,23 @@ from .render import Line, ask_lines, print_lines, record_line, say, screen, text
 SAMPLE = Path(__file__).parent / "sample" if "__file__" in globals() else Path("../passepartout/sample").resolve()
 TODAY = "2026-11-19"
 SCENES = (("A model that makes things up, is refused, and corrects itself", "When do we fly to Lisbon, and where do we stay?"),
-          ("A write waits for you", "Somebody has to feed the cat while we're away."),
+          ("What can be undone is done, what goes out of sight waits for you", "Somebody has to feed the cat while we're away. And the garlic is in, clear that away."),
           ("A provider goes down, another takes over", "What else is due before we fly?"))
 
 # %% ../nbs/20b_demo.ipynb #9ae15b70
 async def stage_agent(folder: Path, hurry: bool = False) -> Any:
     "An agent on a copy of the sample notes in `folder`, with the two scripted models in its cascade."
+    from datetime import datetime, time
     from shutil import copytree
     from passepartout.agent import Agent
     from passepartout.providers.scripted import make_scripted
     copytree(SAMPLE / "memex", folder / "memex")
-    agent = await Agent.boot({"memex_dir": folder / "memex", "state_dir": folder / "state", "config_dir": folder / "config", "today": TODAY})
+    agent = await Agent.boot({"memex_dir": folder / "memex", "state_dir": folder / "state", "config_dir": folder / "config", "cache_dir": folder / "cache", "today": TODAY})
+    agent.now = lambda: datetime.combine(agent.today(), time(9, 0))          # what is written into a note is shown, and the play is the same every time
     for name in ("a", "b"):
         script = (SAMPLE / f"demo-{name}.script").read_text(encoding="utf-8")
         if hurry: script = "\n".join(line for line in script.split("\n") if not line.startswith("!sleep "))
-        agent.backends.register(f"model-{name}", make_scripted(script, name=f"model-{name}"))
+        agent.backends.register(f"model-{name}", make_scripted(script, name=f"model-{name}"), local=True)
     agent.provider_cascade = ("model-a", "model-b")
     return agent
 
@@ -46,7 +48,7 @@ class Play:
     "The three scenes on one agent, shown on `console`. `ask` puts a question to the person; `None` answers yes. `code` is shown instead of the real one, for a picture."
     def __init__(self, agent: Any, console: Any, ask: Callable[[str], str] | None = None, code: str | None = None):
         self.agent, self.console, self.ask, self.code = agent, console, ask, code
-        self.resumed, self.approved, self.gone = False, "", None
+        self.resumed, self.approved, self.gone, self.named = False, "", None, False
 
     def run(self) -> int:
         unwatch = self.agent.watch(self.show)
@@ -61,8 +63,9 @@ class Play:
 
     def show(self, kind: str, body: dict, turn: str) -> None:
         "Print one record as it is made. A screen that is gone ends the play after the turn, not the turn."
-        if kind in ("said", "approval", "ask") or (kind == "verdict" and body.get("verdict") == "allowed" and not body.get("gates")): return
+        if kind in ("said", "asking", "approval", "ask") or (kind == "verdict" and body.get("verdict") == "allowed" and not body.get("gates")): return
         if kind == "answer" and body.get("status") == "requires-approval": return
+        if kind == "verdict": body = {**body, "gates": self.passed(body["gates"])}
         if kind == "turn": self.resumed = body.get("sensor") == "approval-required"
         line = record_line(kind, {k: v for k, v in body.items() if k != "effect"}, width=text_columns(self.console), resumed=self.resumed, told=True)
         if kind == "verdict" and body.get("verdict") == "asks": line = record_line(kind, {**body, "text": ""}, resumed=self.resumed)
@@ -70,9 +73,16 @@ class Play:
         try: print_lines([line], self.console)
         except OSError as error: self.gone = error
 
+    def passed(self, gates: list) -> list:
+        "The gates as they are shown: by name the first time that all of them let something pass, by their number afterwards."
+        if any(word != "allowed" for _, word, *_ in gates): return gates
+        named, self.named = self.named, True
+        return [[f"all {len(gates)}", "allowed"]] if named else gates
+
     def settle(self, pending: Any) -> Any:
         "Show an ask exactly as it would run, and answer it with its one-time code."
-        print_lines([line for line in ask_lines(pending, text_columns(self.console)) if line.word != "because"], self.console)
+        copy = str(self.agent.settings.memex_dir.parent)             # a temporary folder, with another name on every run
+        print_lines([line._replace(text=line.text.replace(copy, "~")) for line in ask_lines(pending, text_columns(self.console)) if line.word != "because"], self.console)
         code = self.code or pending.code
         answer = "" if self.ask is None else self.ask(f"Do it? Enter does, n does not (code {code}): ").strip().lower()
         if answer not in ("", "y", "yes", pending.code):

@@ -27,7 +27,7 @@ class FileEdit:
     token: str = field(default_factory=lambda: os.urandom(8).hex())
     def record(self) -> dict:
         "What a ledger keeps, to find out after a crash how far the edit came. Holds no text of the note."
-        return {"path": self.resource.display, "before": digest(self.before), "after": digest(self.after), "token": self.token}
+        return {"path": self.resource.display, "before": digest(self.before), "after": digest(self.after), "mark": self.token}        # not called a token: the journal keeps nothing that is announced like a key
     def diff(self) -> str: return difference(self.before, self.after, self.resource.display)
 
 # %% ../nbs/11b_edits.ipynb #2670cfbd
@@ -238,20 +238,20 @@ def _digest_at(folder: int, name: str) -> str | None:
 
 def _state(folder: int, name: str, record: dict) -> str:
     known = {digest: state for state in ("before", "after") for digest in (record[state],)}
-    if _digest_at(folder, _names(record["token"])[1]) not in (None, *known): return "other"
+    if _digest_at(folder, _names(record["mark"])[1]) not in (None, *known): return "other"
     return known.get(_digest_at(folder, name), "other")
 
 # %% ../nbs/11b_edits.ipynb #d5a2c3ea
 def _tidy(folder: int, name: str, record: dict) -> bool:
     "Clear the working files of an interrupted edit away. True when one held a version of its own, which is kept visibly."
-    draft, swap = _names(record["token"])
+    draft, swap = _names(record["mark"])
     known, was = (record["before"], record["after"]), _digest_at(folder, swap)
     try:
         if was is not None and _digest_at(folder, name) is None and (record["after"], record["before"]) != (None, was): _place(folder, swap, name)
         elif was is not None:
             if held := _hold(folder, swap, lambda data: digest(data) in known): os.unlink(swap, dir_fd=folder); os.close(held.fd)
-            else: _keep(folder, swap, name, record["token"]); return True
-    except FileExistsError: _keep(folder, swap, name, record["token"]); return True
+            else: _keep(folder, swap, name, record["mark"]); return True
+    except FileExistsError: _keep(folder, swap, name, record["mark"]); return True
     finally:
         try: os.unlink(draft, dir_fd=folder)
         except FileNotFoundError: pass

@@ -29,6 +29,7 @@ def own_text(outline: Outline, node: Node) -> str:
 def marker(outline: Outline, node: Node) -> int:
     "How many characters in front of a node are indentation, stars or number signs."
     if node.index == 0: return 0
+    if node.kind == "heading" and outline.format == "org": return node.level
     at, text = node.start, outline.text
     while text[at:at + 1] in (" ", "\t"): at += 1
     return at - node.start + (node.level if node.kind == "heading" else 0)

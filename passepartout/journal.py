@@ -13,8 +13,9 @@ from types import coroutine
 from typing import Callable, Iterable, Iterator
 
 from .chain import JournalError, Verdict
-from .ledger import ApprovalGone, Entries, Ledger, compare, decide, finish, memory_rows
-from .store import JournalBusy, erase
+from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows
+from .erasure import Erased, erasable, erase_records, flush_out, with_text
+from .store import JournalBusy
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
 @coroutine
@@ -28,8 +29,16 @@ class Batch(Entries):
     __slots__ = ("journal", "durable", "written", "error")
 
     def __init__(self, journal, session: str, turn: str):
-        super().__init__(session, turn, journal.clock)
+        super().__init__(session, turn, journal.clock, journal.scanner)
         self.journal, self.durable, self.written, self.error = journal, False, False, None
+
+    def next(self) -> "Batch":
+        "An empty batch for the same turn."
+        batch = object.__new__(Batch)
+        batch.session, batch.turn, batch.clock, batch.journal, batch.scanner = self.session, self.turn, self.clock, self.journal, self.scanner
+        batch.records, batch.changes, batch.remembered, batch.first = [], [], [], None
+        batch.durable, batch.written, batch.error = False, False, None
+        return batch
 
     async def commit(self, durable: bool = True) -> None:
         """Write this batch, together with all others that ask in the same turn of the event loop.
@@ -57,7 +66,17 @@ class Batch(Entries):
             raise self.error
 
     def _can_wait(self) -> bool:
-        return self.journal.path is None and not (self.durable or self.changes) and len(self.journal._waiting) < 64
+        journal = self.journal
+        return journal.path is None and not journal.closed and len(journal._waiting) < 64 and (not self.changes or _cannot_fail(journal, self.changes))
+
+# %% ../nbs/06_journal.ipynb #c6184b97
+def _cannot_fail(journal: "Journal", changes: list) -> bool:
+    "Do these changes only begin effects, and settle effects that are known to be open?"
+    for function, _, args in changes:
+        if function is _begin: journal._open.add(args[0])
+        elif function is _settle and args[0] in journal._open: journal._open.discard(args[0])
+        else: return False
+    return True
 
 # %% ../nbs/06_journal.ipynb #6b53962a
 def _write_together(journal: "Journal", batches: list[Batch]) -> None:
@@ -102,19 +121,24 @@ class History(Ledger):
     "A ledger that can be read by turn and by session."
 
     def records(self, turn: str | None = None, session: str | None = None, kinds: Iterable[str] | None = None, after: int = 0,
-                limit: int | None = None, newest: bool = False) -> list[dict]:
-        """Records with number above `after`, as dicts with seq, kind, session, turn, at, body (None when erased).
+                limit: int | None = None, newest: bool = False, since: float | None = None) -> list[dict]:
+        """Records with number above `after`, made at `since` (Unix seconds) or later, as dicts with seq, kind, session, turn, at, body (None when erased).
 
         In order of number, or the `newest` first; at most `limit`."""
         kinds = list(kinds or ())
-        tests = ["seq > ?"] + ["turn = ?"] * (turn is not None) + ["session = ?"] * (session is not None)
+        tests = ["seq > ?"] + ["turn = ?"] * (turn is not None) + ["session = ?"] * (session is not None) + ["at >= ?"] * (since is not None)
         tests += [f"kind IN ({', '.join('?' * len(kinds))})"] * bool(kinds)
-        values = [value for value in (after, turn, session, *kinds, -1 if limit is None else limit) if value is not None]
+        values = [value for value in (after, turn, session, since, *kinds, -1 if limit is None else limit) if value is not None]
         return self._list(f"{_FIELDS} WHERE {' AND '.join(tests)} ORDER BY seq {'DESC' if newest else 'ASC'} LIMIT ?", values, _record)
 
-    def turns(self, session: str | None = None, limit: int | None = 20) -> list[dict]:
+    def turns(self, session: str | None = None, limit: int | None = 20, since: float | None = None) -> list[dict]:
         "The records that began the latest turns, newest first."
-        return self.records(session=session, kinds=["turn"], limit=limit, newest=True)
+        return self.records(session=session, kinds=["turn"], limit=limit, newest=True, since=since)
+
+    def turn_ids(self, prefix: str, limit: int = 10) -> list[str]:
+        "The ids of turns that begin with `prefix`, at most `limit`."
+        query = "SELECT DISTINCT turn FROM chain WHERE turn >= ? AND turn < ? AND turn > '' ORDER BY turn LIMIT ?"
+        return self._list(query, [prefix, prefix + chr(0x10FFFF), limit], lambda turn: turn)
 
     def sessions(self) -> list[dict]:
         "Each session with its first and last record's number and the time of the last, latest used first."
@@ -145,9 +169,20 @@ class Audit(History):
         problem = compare(self) if whole and verdict.ok else None
         return Verdict(False, verdict.checked, problem, "forged", verdict.seq) if problem else verdict
 
-    def erase(self, seq: int) -> None:
-        "Remove the text of record `seq` for good; the chain stays whole, and the request is on record."
-        erase(self, seq)
+    def erasable(self, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:
+        "Numbers of the records older than `before` (Unix seconds), of `turn`, of `session`, whose texts can be erased."
+        self.flush()
+        return erasable(self, before, turn, session)
+
+    def with_text(self, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:
+        "The same, with those that have to stay for now."
+        self.flush()
+        return with_text(self, before, turn, session)
+
+    def erase(self, *numbers: int, compact: bool = False) -> Erased:
+        "Remove the texts of these records for good; the chain stays whole, and the request is on record. `compact` gives the room back to the disk."
+        self.flush()
+        return flush_out(self, erase_records(self, numbers), compact)
 
 # %% ../nbs/06_journal.ipynb #85977b50
 class Journal(Audit):
@@ -156,6 +191,8 @@ class Journal(Audit):
     def __init__(self, db, path, key: bytes, clock: Callable[[], float]):
         super().__init__(db, path, key, clock)
         self._waiting: list[Batch] = []
+        self.closed = False
+        self._open: set[str] = set()                    # in memory: effects that were begun and not settled
 
     def _list(self, query: str, values: list, build) -> list[dict]:
         self.flush()
@@ -187,10 +224,10 @@ class Journal(Audit):
             if batch.records and batch not in self._waiting:
                 self._waiting.append(batch)
 
-    def approve(self, approval: str, *, by: str, session: str) -> dict:
-        "Record, durably, that `by` allowed what was asked. Returns the approval; raises `ApprovalGone`."
+    def approve(self, approval: str, *, by: str, session: str, confirmed: str = "") -> dict:
+        "Record, durably, that `by` allowed what was asked, and the words they typed to confirm it. Returns the approval; raises `ApprovalGone`."
         self.flush()
-        return decide(self, approval, "approved", by=by, session=session)
+        return decide(self, approval, "approved", by=by, session=session, confirmed=confirmed)
 
     def deny(self, approval: str, *, by: str, session: str) -> dict:
         "Record, durably, that `by` refused what was asked, or takes an unused approval back. Raises `ApprovalGone`."
@@ -202,3 +239,4 @@ class Journal(Audit):
         with self.lock:
             self.flush()
             super().close()
+            self.closed = True

@@ -9,7 +9,7 @@ __all__ = ['ApprovalGone', 'expired', 'Entries', 'finish', 'Ledger', 'decide', '
 
 # %% ../nbs/05d_ledger.ipynb #2ba75a1f
 import hashlib, json
-from typing import Iterator
+from typing import Any, Iterator
 
 from .chain import JournalError, Verdict, check, encode_body, head_of
 from .store import Draft, Store, explained, is_alive
@@ -97,15 +97,15 @@ class Entries(Draft):
     "A draft that knows effects, approvals and memory. Nothing happens before it is committed."
     __slots__ = ("remembered",)
 
-    def __init__(self, session: str, turn: str, clock):
-        super().__init__(session, turn, clock)
+    def __init__(self, session: str, turn: str, clock, scanner=None):
+        super().__init__(session, turn, clock, scanner)
         self.remembered = []
 
     def record(self, kind: str, body: dict) -> None:
         "Add a record that changes no table: turn, proposal, verdict, answer, log, note, …"
         if kind in _OWN_METHOD:
             raise JournalError(f"Records of kind {kind} are made by {_OWN_METHOD[kind]}, which keeps the tables in step.")
-        self.records.append((kind, self.clock(), *encode_body(body)))
+        super().record(kind, body)
 
     def intend(self, effect: str, action_hash: str, action: str, *, before: bytes | None = None, detail: dict | None = None) -> None:
         "Announce `effect`: the hash and text of the canonical action, and what the file held `before` if there is one."
@@ -120,10 +120,11 @@ class Entries(Draft):
         self._add("outcome", {"effect": effect, "state": state, "detail": detail or {}})
         self.change(_settle, effect, state)
 
-    def ask(self, approval: str, action_hash: str, action_text: str, *, code_hash: str, expires: float, reason: str, channel: str) -> None:
-        "Ask the person on `channel` to allow an action until `expires` (Unix seconds). Only the hash of the one-time code is kept."
+    def ask(self, approval: str, action_hash: str, action_text: str, *, code_hash: str, expires: float, reason: str, channel: str, shown: str = "", **more: Any) -> None:
+        """Ask the person on `channel` to allow an action until `expires` (Unix seconds). Only the hash of the one-time code is kept, and of what was `shown` besides.
+        `more` stands in the record as well: `phrase`, what has to be typed; `preview`, what was shown of its result, with `result`, `moment` and `private`."""
         self._add("ask", {"approval": approval, "hash": action_hash, "action": action_text, "code_hash": code_hash,
-                          "expires": expires, "reason": reason, "channel": channel})
+                          "expires": expires, "reason": reason, "channel": channel, "shown": shown, **{name: value for name, value in more.items() if value}})
         self.change(_ask, approval)
 
     def consume(self, approval: str, action_hash: str) -> None:
@@ -138,8 +139,8 @@ class Entries(Draft):
     _add = Draft.record
 
 # %% ../nbs/05d_ledger.ipynb #aa43222d
-_OWN_METHOD = {"intent": "intend", "outcome": "settle", "ask": "ask", "approval": "consume, approve or deny", "memory": "remember",
-               "erase": "erase", "key": "the store"}
+_OWN_METHOD = {"intent": "intend", "outcome": "settle", "ask": "ask", "approval": "consume, approve or deny", "memory": "remember", "grant": "the room grants",
+               "erase": "the room erasure", "key": "the store"}
 
 def finish(draft: Entries) -> Entries:
     "Turn what a draft remembered into one record and one change; called once, when it is committed."
@@ -164,13 +165,16 @@ def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) 
 _APPROVALS = """SELECT a.id, a.seq, q.session, q.turn, q.at, a.state, q.body, d.at, d.body
 FROM approvals a JOIN chain q ON q.seq = a.seq LEFT JOIN chain d ON d.seq = a.decided"""
 
+_SHOWN = ("phrase", "preview", "result", "moment", "private")
+
 def _approval(now, id, seq, session, turn, at, state, question, decided, decision) -> dict:
     asked, told = json.loads(question or "{}"), json.loads(decision or "{}")
     if state in ("pending", "approved") and expired(at, asked.get("expires", 0), now):
         state = "expired"
     return {"id": id, "seq": seq, "session": session, "turn": turn, "at": at, "state": state, "hash": asked.get("hash"),
             "action": asked.get("action"), "code_hash": asked.get("code_hash"), "expires": asked.get("expires"),
-            "reason": asked.get("reason"), "channel": asked.get("channel"), "by": told.get("by"), "decided": decided}
+            "reason": asked.get("reason"), "shown": asked.get("shown"), "channel": asked.get("channel"), "by": told.get("by"), "decided": decided,
+            "confirmed": told.get("confirmed", ""), **{name: asked.get(name) for name in _SHOWN}}
 
 # %% ../nbs/05d_ledger.ipynb #d6540b28
 def _where(tests: dict) -> tuple[str, list]:
@@ -215,11 +219,11 @@ class Ledger(Store):
             return [build(*row) for row in self.db.execute(query, values)]
 
 # %% ../nbs/05d_ledger.ipynb #4859c986
-def decide(store: Ledger, approval: str, state: str, *, by: str, session: str) -> dict:
-    "Record that `by` in `session` approved or denied a request, durably. Returns the approval. Raises `ApprovalGone`."
+def decide(store: Ledger, approval: str, state: str, *, by: str, session: str, confirmed: str = "") -> dict:
+    "Record that `by` in `session` approved or denied a request, durably; `confirmed` are the words that they typed besides. Returns the approval. Raises `ApprovalGone`."
     found = store.approval(approval)
     draft = Draft(session, found["turn"] if found else "", store.clock)
-    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session})
+    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session, **({"confirmed": confirmed} if confirmed else {})})
     draft.change(_decide, approval, state)
     store.write([draft])
     return store.approval(approval)
@@ -227,28 +231,30 @@ def decide(store: Ledger, approval: str, state: str, *, by: str, session: str) -
 # %% ../nbs/05d_ledger.ipynb #0ec4cdfa
 def compare(store: Ledger) -> str | None:
     "What the tables say that the chain does not, as a sentence, or None."
-    effects, approvals, erased = _replay(store)
+    effects, approvals = _replay(store)
     for table, name, expected in (("effects", "settled", effects), ("approvals", "decided", approvals)):
         stored = {id: row for id, *row in store.db.execute(f"SELECT id, seq, state, {name} FROM {table}")}
         for id in {**expected, **stored}:
             row = stored.get(id)
-            if row != expected.get(id) and not (row and erased & {row[0], row[2]}):
+            if row != expected.get(id):
                 return f"The list of {table} says {row and row[1]} of {id}, the chain says {(expected.get(id) or [0, None])[1]}."
 
 # %% ../nbs/05d_ledger.ipynb #3a92f279
-def _replay(store: Ledger) -> tuple[dict, dict, set]:
-    effects, approvals, erased = {}, {}, set()
-    for seq, kind, body in store.db.execute("SELECT seq, kind, body FROM chain WHERE kind IN ('intent', 'outcome', 'ask', 'approval') ORDER BY seq"):
-        if body is None:
-            erased.add(seq)
-            continue
+def _replay(store: Ledger) -> tuple[dict, dict]:
+    effects, approvals = {}, {}
+    for seq, kind, body in store.db.execute("SELECT seq, kind, body FROM chain WHERE kind IN ('intent', 'outcome', 'ask', 'approval', 'erase') "
+                                            "AND body IS NOT NULL ORDER BY seq"):
         told = json.loads(body)
+        if kind == "erase":
+            effects.update({id: [*row] for id, *row in told.get("effects", ())})
+            approvals.update({id: [*row] for id, *row in told.get("approvals", ())})
+            continue
         table, id = (effects, told["effect"]) if "effect" in told else (approvals, told["approval"])
         if kind in ("intent", "ask"):
             table[id] = [seq, "started" if kind == "intent" else "pending", None]
         elif id in table:
             table[id] = [table[id][0], told["state"], seq]
-    return effects, approvals, erased
+    return effects, approvals
 
 # %% ../nbs/05d_ledger.ipynb #79ba9762
 def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:

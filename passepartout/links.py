@@ -18,6 +18,7 @@ from string import punctuation
 from urllib.parse import unquote
 
 from .elements import QUOTED_LINE, VERBATIM
+from .lazy import Regex
 from .org import Node, Outline, inside, plain_text
 
 # %% ../nbs/08k_links.ipynb #257a421a
@@ -38,8 +39,8 @@ KINDS = {"http": "web", "https": "web", "ftp": "web", "mailto": "mail", "id": "i
          "attachment": "attachment"} | dict.fromkeys("news doi info help irc gnus docview shell elisp bibtex man ircs rmail mhe bbdb eww w3m notmuch mu4e".split(), "other")
 
 # %% ../nbs/08k_links.ipynb #bfa9de97
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}):")
-ESCAPED = re.compile(r"\\([\[\]\\])")
+SCHEME = Regex(r"([A-Za-z][A-Za-z0-9+.-]{0,20}):")
+ESCAPED = Regex(r"\\([\[\]\\])")
 
 # %% ../nbs/08k_links.ipynb #54230876
 def read_target(text: str) -> tuple[str, str, str]:
@@ -53,11 +54,13 @@ def read_target(text: str) -> tuple[str, str, str]:
     if text[:1] in ("/", "~") or text[:2] == "./" or text[:3] == "../": return ("file", *split_option(text))
     return "text", text, ""
 
+# %% ../nbs/08k_links.ipynb #3d6ad941
 def split_option(path: str) -> tuple[str, str]:
     "Path, and what stands behind its two colons."
     at = path.find("::")
     return (path, "") if at < 0 else (path[:at], path[at + 2:])
 
+# %% ../nbs/08k_links.ipynb #5bd6a918
 def read_address(text: str) -> tuple[str, str, str]:
     "(kind, target, option) from the address of a Markdown link."
     text = text[1:-1] if text[:1] == "<" else text
@@ -78,16 +81,16 @@ def trim(address: str) -> str:
 # %% ../nbs/08k_links.ipynb #93fcdec9
 _BARE = rf"(?<!\w)(?P<bare>(?:{'|'.join(re.escape(k) for k in sorted(KINDS, key=len, reverse=True) if k not in ('shell', 'elisp', 'help', 'man', 'info', 'file+sys', 'file+emacs'))}):(?:[^\s()<>\[\]]|\([^\s()<>\[\]]*+\))++)"
 _ANGLE = r"<(?P<angle>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^<>\n]++)>"
-ORG = re.compile(rf"""
+ORG = Regex(rf"""
     (?P<code>{VERBATIM.pattern})
   | \[\[(?P<target>(?:[^\[\]\\\n]|\\.|\n[ \t]*+(?=[^\W\d]))++)\](?:\[(?P<label>(?:[^\[\]\n]|\n[ \t]*(?=[^\W\d])|\](?!\])|\[(?!\[))+?)\])?\]
   | {_ANGLE} | {_BARE}""", re.X)
-MARKDOWN = re.compile(rf"""
+MARKDOWN = Regex(rf"""
     (?P<code>(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)|^[ ]{{0,3}}\[(?!\^)[^\[\]\n]++\]:[ \t]++[^\n]*+)
   | (?P<embed>!?)(?:\[\[(?P<wiki>[^\[\]\n|]++)(?:\|(?P<alias>[^\[\]\n]*+))?\]\]
   | \[(?P<label>(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\](?:\((?P<target><[^<>\n]*+>|(?:[^\s()<>]|\([^\s()<>]*+\))++)(?:[ \t]+(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)|\[(?P<ref>[^\[\]\n]*+)\])?)
   | {_ANGLE} | {_BARE}""", re.X | re.M)
-DEFINED = re.compile(r"^ {0,3}\[(?!\^)([^\[\]\n]++)\]:[ \t]+<?([^\s<>]+)>?", re.M)
+DEFINED = Regex(r"^ {0,3}\[(?!\^)([^\[\]\n]++)\]:[ \t]+<?([^\s<>]+)>?", re.M)
 
 # %% ../nbs/08k_links.ipynb #0f3df4a5
 def links(outline: Outline, node: Node) -> list[Link]:
@@ -106,18 +109,21 @@ def links(outline: Outline, node: Node) -> list[Link]:
             found.append(Link(kind, target, option, label, node.index, m.start(), end, line, embed))
     return found
 
+# %% ../nbs/08k_links.ipynb #3baa1fd7
 def org_link(outline: Outline, m: re.Match) -> tuple | None:
     "((kind, target, option), label, end, embed) of one match, or None when it is no link after all."
     if m["target"]: return read_target(ESCAPED.sub(r"\1", " ".join(m["target"].split("\n")))), m["label"], m.end(), False
     address = plain_address(m)
     return address and (read_target(address), None, m.end() if m["angle"] else m.start() + len(address), False)
 
+# %% ../nbs/08k_links.ipynb #bbcdb83f
 def plain_address(m: re.Match) -> str | None:
     "The address of a match without square brackets, when it is one of a known kind."
     address = m["angle"] or trim(m["bare"])
     scheme, _, rest = address.partition(":")
     return address if rest and scheme.lower() in KINDS else None
 
+# %% ../nbs/08k_links.ipynb #c9316b8a
 def markdown_link(outline: Outline, m: re.Match) -> tuple | None:
     "The same for Markdown."
     embed = bool(m["embed"])
@@ -149,15 +155,16 @@ def all_links(outline: Outline) -> tuple[Link, ...]:
     return outline.derived("links", lambda o: tuple([link for node in o.nodes for link in links(o, node)]))
 
 # %% ../nbs/08k_links.ipynb #e1a5ad94
-COOKIES = re.compile(r"\[\d*(?:%|/\d*)\]")
-TARGET = re.compile(r"<<<?([^<>\n]+)>?>>|^[ \t]*#\+name:[ \t]*([^\r\n]+)", re.M | re.I)
-SLUG, LINE = re.compile(r"[^\w\- ]"), re.compile(r"[0-9]{1,9}")
+COOKIES = Regex(r"\[\d*(?:%|/\d*)\]")
+TARGET = Regex(r"<<<?([^<>\n]+)>?>>|^[ \t]*#\+name:[ \t]*([^\r\n]+)", re.M | re.I)
+SLUG, LINE = Regex(r"[^\w\- ]"), Regex(r"[0-9]{1,9}")
 
-# %% ../nbs/08k_links.ipynb #6b78db5a
+# %% ../nbs/08k_links.ipynb #6a5ad632
 def slug(title: str) -> str:
     "The name that Markdown viewers give to a heading: `The roof!` → `the-roof`."
     return SLUG.sub("", title.casefold()).strip().replace(" ", "-")
 
+# %% ../nbs/08k_links.ipynb #6b78db5a
 def named(outline: Outline) -> dict[str, dict[str, int]]:
     "Names to places in `nodes`, by what kind of name: id, custom-id, heading, slug, target. The first of a name counts."
     found: dict[str, dict[str, int]] = {kind: {} for kind in ("id", "custom-id", "heading", "slug", "target")}
@@ -171,6 +178,7 @@ def named(outline: Outline) -> dict[str, dict[str, int]]:
     if outline.format == "org" and ("<<" in outline.text or "#+" in outline.text): add_targets(outline, found["target"])
     return found
 
+# %% ../nbs/08k_links.ipynb #7a239ffc
 def add_targets(outline: Outline, found: dict[str, int]) -> None:
     "Targets in the text and names of tables and blocks."
     at = 0
@@ -189,6 +197,7 @@ def find_in(outline: Outline, option: str) -> Node | None:
     if at is None and outline.format == "markdown" and "#" in option: return find_in(outline, option.rsplit("#", 1)[1])
     return None if at is None else outline.nodes[at]
 
+# %% ../nbs/08k_links.ipynb #e865fdd1
 def node_at_line(outline: Outline, line: int) -> Node:
     "The section in which a line stands."
     low, high = 0, len(outline.nodes)

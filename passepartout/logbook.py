@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Mapping
 
+from .lazy import Regex
 from .org import Node, Outline, inside, read_settings
 from .rewrite import Change, ending_at, line_span, lines_above
 from .timestamps import NAMES
 
 # %% ../nbs/08fa_logbook.ipynb #53476a34
-MARKED = re.compile(r"(.*?)(?:\(([^!@/)]?)([!@])?(?:/([!@]))?\))?$")
+MARKED = Regex(r"(.*?)(?:\(([^!@/)]?)([!@])?(?:/([!@]))?\))?$")
 HOW = {"!": "time", "@": "note", None: None}
 
 # %% ../nbs/08fa_logbook.ipynb #59742c1d
@@ -43,7 +44,7 @@ def sequences(outline: Outline) -> tuple[list[Sequence], dict[str, tuple[str | N
     return found or [Sequence(outline.keywords.open, outline.keywords.done)], logged
 
 # %% ../nbs/08fa_logbook.ipynb #f7cb9202
-STARTUP = re.compile(r"^[ \t]*#\+startup:[ \t]*([^\r\n]*)", re.I | re.M)
+STARTUP = Regex(r"^[ \t]*#\+startup:[ \t]*([^\r\n]*)", re.I | re.M)
 OPTIONS = {"logdone": ("done", "time"), "lognotedone": ("done", "note"), "nologdone": ("done", None),
            "logrepeat": ("repeat", "time"), "lognoterepeat": ("repeat", "note"), "nologrepeat": ("repeat", None),
            "logdrawer": ("drawer", "LOGBOOK"), "nologdrawer": ("drawer", None),
@@ -101,7 +102,7 @@ def with_note(line: str, note: str) -> str:
     return "- " + line + (" \\\\\n  " + "\n  ".join(lines) if lines else "")
 
 # %% ../nbs/08fa_logbook.ipynb #3ac5bd27
-NOTE = re.compile(r"[ \t]*- +State +(?:\"\S+\")? +from +(?:\"\S+\")? +\[")
+NOTE = Regex(r"[ \t]*- +State +(?:\"\S+\")? +from +(?:\"\S+\")? +\[")
 
 # %% ../nbs/08fa_logbook.ipynb #46fc0c36
 def log_change(outline: Outline, node: Node, line: str, logging: Logging) -> Change:

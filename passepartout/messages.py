@@ -8,26 +8,28 @@ Docs: https://example.org/passepartout/messages.html.md"""
 __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN', 'MAX_DEPTH', 'set_field', 'ORIGINS', 'PERSON',
            'NOTES', 'TOOLS', 'MODEL', 'NETWORK', 'EVENT', 'REQUEST', 'LOG', 'USER_INPUT', 'CHAT_MESSAGE', 'TOOL_OUTPUT',
            'TOOL_ERROR', 'APPROVAL_REQUIRED', 'REQUIRES_APPROVAL', 'HEARTBEAT', 'LOOP_ERROR', 'SYNTAX_ERROR',
-           'PERCEIVED', 'REASONED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'TYPES', 'QUICK', 'Name', 'Payload',
-           'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'Text', 'is_mapping', 'keyword',
-           'as_text', 'freeze', 'freeze_mapping', 'Label', 'first_problem', 'Readable', 'Message', 'nil', 'Action',
-           'Signal', 'Allowed', 'Rejected', 'ApprovalRequired', 'severity']
+           'PERCEIVED', 'REASONED', 'TOOL', 'CLI', 'SYSTEM', 'MESSAGE', 'CALL', 'PLAN', 'TYPES', 'QUICK', 'Name',
+           'Payload', 'canonical_json', 'NOTHING', 'Verdict', 'field_name', 'FrozenDict', 'Text', 'is_mapping',
+           'keyword', 'as_text', 'freeze', 'with_names', 'freeze_mapping', 'Label', 'first_problem', 'as_message',
+           'kept', 'Readable', 'Message', 'compact_json', 'nil', 'Action', 'Signal', 'Allowed', 'Rejected',
+           'ApprovalRequired', 'severity']
 
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cache, cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
+from json import encoder
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, ValidationError
 
 from .conditions import ProtocolError
-from .plist import Keyword, key_name, read_plist, write_plist
+from .plist import Keyword, Plist, key_name, read_plist, write_plist
 
 # %% ../nbs/03_messages.ipynb #1e61f3f2
 MISSING = object()
@@ -103,18 +105,25 @@ def freeze(value: Any, depth: int = 0, words: bool = True) -> Any:
     raise ProtocolError(f"A message cannot carry a {kind.__name__}; use text, numbers, lists and property lists.")
 
 # %% ../nbs/03_messages.ipynb #2b6b6c84
+def with_names(value: Mapping) -> dict:
+    "A mapping as a dictionary with its keys normalised. `ProtocolError` when two of them are one."
+    names = list(map(known_names, value)) if type(value) is Plist else [known_names(k) if isinstance(k, str) else str(k) for k in value]
+    out = dict(zip(names, value.values()))
+    if len(out) < len(names): raise ProtocolError(f"The field {next(n for n in out if names.count(n) > 1)} is given twice.")
+    return out
+
 def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> FrozenDict:
     "A mapping with its keys normalised and its values frozen. `words`: strings in the protocol's fields are names."
-    out = {}
-    for key, item in value.items():
-        name = known_names(key) if isinstance(key, str) else str(key)
-        if name in out: raise ProtocolError(f"The field {name} is given twice.")
-        if name in KEYWORD_FIELDS and isinstance(item, str) and item: item = keyword(item) if words else as_text(item)
-        out[name] = item if type(item) in PLAIN else freeze(item, depth + 1, words and name != "args")
+    out = with_names(value)
+    for name in KEYWORD_FIELDS.intersection(out):
+        if isinstance(item := out[name], str) and item: out[name] = keyword(item) if words else as_text(item)
+    if not PLAIN.issuperset(map(type, out.values())):
+        for name, item in out.items():
+            if type(item) not in PLAIN: out[name] = freeze(item, depth + 1, words and name != "args")
     return FrozenDict(out)
 
 # %% ../nbs/03_messages.ipynb #efe4e56f
-ORIGINS = ("person", "settings", "notes", "tool", "model", "network")     # most trusted first
+ORIGINS = ("person", "settings", "attested", "notes", "tool", "model", "network")     # most trusted first
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -130,7 +139,7 @@ class Label:
         "The label of something made from both."
         if self == other: return self
         worst = max(self.origin, other.origin, key=ORIGINS.index)
-        sources = tuple(dict.fromkeys(self.sources + other.sources))[:32]
+        sources = tuple(sorted({*self.sources, *other.sources})[:32])       # the same whichever came first, and however joins are grouped
         return Label(worst, self.private or other.private, sources)
 
 
@@ -142,7 +151,7 @@ USER_INPUT, CHAT_MESSAGE, TOOL_OUTPUT, TOOL_ERROR = (Keyword(k) for k in ("user-
 APPROVAL_REQUIRED, REQUIRES_APPROVAL, HEARTBEAT = Keyword("approval-required"), Keyword("requires-approval"), Keyword("heartbeat")
 LOOP_ERROR, SYNTAX_ERROR = Keyword("loop-error"), Keyword("syntax-error")
 PERCEIVED, REASONED = Keyword("perceived"), Keyword("reasoned")
-TOOL, CLI, SYSTEM, MESSAGE, CALL = Keyword("tool"), Keyword("cli"), Keyword("system"), Keyword("message"), Keyword("call")
+TOOL, CLI, SYSTEM, MESSAGE, CALL, PLAN = Keyword("tool"), Keyword("cli"), Keyword("system"), Keyword("message"), Keyword("call"), Keyword("plan")
 TYPES = frozenset({EVENT, REQUEST, LOG, Keyword("response")})
 
 # %% ../nbs/03_messages.ipynb #7b62f048
@@ -166,6 +175,24 @@ QUICK = {"type": _keyword, "target": _keyword, "payload": _mapping, "meta": _map
 Name = Annotated[InstanceOf[Keyword] | None, BeforeValidator(_keyword)]
 Payload = Annotated[InstanceOf[FrozenDict], BeforeValidator(_mapping)]
 
+# %% ../nbs/03_messages.ipynb #675116c6
+def as_message(cls: type, fields: dict):
+    "An object of the model `cls` with exactly these fields, unchecked."
+    message = object.__new__(cls)
+    set_field(message, "__dict__", fields)
+    set_field(message, "__pydantic_fields_set__", set())
+    set_field(message, "__pydantic_extra__", None)
+    set_field(message, "__pydantic_private__", None)
+    return message
+
+class kept:
+    "A property that is computed at its first use and then kept in the instance."
+    def __init__(self, compute): self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
+    def __get__(self, instance, owner=None):
+        if instance is None: return self
+        value = instance.__dict__[self.name] = self.compute(instance)
+        return value
+
 # %% ../nbs/03_messages.ipynb #0baeeb6b
 class Readable:
     "How a message comes to be: from any of its forms, or, inside the program, from values that are frozen already."
@@ -177,7 +204,7 @@ class Readable:
         if isinstance(value, str): value = read_plist(value)
         if not is_mapping(value): raise ProtocolError(f"{cls.called()} is one property list, not {type(value).__name__}.")
         fields = cls.known_fields(value)
-        if fields.keys() <= QUICK.keys(): return cls.build(**{name: QUICK[name](field) for name, field in fields.items()})
+        if fields.keys() <= QUICK.keys(): return as_message(cls, {**cls.blank, **{name: QUICK[name](field) for name, field in fields.items()}})
         try: return cls(**fields)
         except ValidationError as error: raise ProtocolError(first_problem(cls.called().lower(), error)) from None
 
@@ -187,32 +214,25 @@ class Readable:
     @classmethod
     def known_fields(cls, value: Mapping) -> dict:
         "`value` with its top-level keys normalised; unknown ones are named and refused."
-        named = {}
-        for key, item in value.items():
-            name = known_names(key) if isinstance(key, str) else repr(key)
-            if name not in cls.model_fields: raise ProtocolError(f"{cls.called()} has no field {name}; it has {', '.join(cls.model_fields)}.")
-            if name in named: raise ProtocolError(f"The field {name} is given twice.")
-            named[name] = item
+        named = with_names(value)
+        if not named.keys() <= cls.blank.keys():
+            raise ProtocolError(f"{cls.called()} has no field {next(n for n in named if n not in cls.blank)}; it has {', '.join(cls.blank)}.")
         return named
 
     @classmethod
     def build(cls, **fields):
         "A message from values that are in their frozen form already, without checking them again. For our own code only."
-        message = object.__new__(cls)
-        set_field(message, "__dict__", {**cls.defaults(), **fields})
-        set_field(message, "__pydantic_fields_set__", set())
-        set_field(message, "__pydantic_extra__", None)
-        set_field(message, "__pydantic_private__", None)
-        return message
+        return as_message(cls, {**cls.blank, **fields})
 
-    @classmethod
-    @cache
-    def defaults(cls) -> dict: return {name: info.default for name, info in cls.model_fields.items()}
 
 # %% ../nbs/03_messages.ipynb #bd7897ae
 class Message(Readable, BaseModel):
-    "What signals and actions share."
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    "What signals and actions share. `blank` holds the fields of a class with their defaults."
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(kept,))
+    blank: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs): cls.blank = {name: info.default for name, info in cls.model_fields.items()}
 
     def model_copy(self, *, update: Mapping | None = None, deep: bool = False):
         "A copy with some fields replaced, validated and frozen like any other message."
@@ -238,7 +258,15 @@ class Message(Readable, BaseModel):
     def __str__(self): return write_plist(self.as_dict())
 
 # %% ../nbs/03_messages.ipynb #68387281
-canonical_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+def compact_json(*, sort_keys: bool = False, ascii_only: bool = False, default: Callable | None = None) -> Callable[[Any], str]:
+    "A function that writes a value as JSON without spaces."
+    plain = json.JSONEncoder(sort_keys=sort_keys, ensure_ascii=ascii_only, separators=(",", ":"), default=default)
+    if encoder.c_make_encoder is None: return plain.encode
+    quote = encoder.encode_basestring_ascii if ascii_only else encoder.encode_basestring
+    make = encoder.c_make_encoder(None, plain.default, quote, None, ":", ",", sort_keys, False, True)
+    return lambda value: "".join(make(value, 0))
+
+canonical_json = compact_json(sort_keys=True)
 
 def nil(value: Any) -> Any:
     "`value` with everything that prints as NIL made one: an action that was printed and read again has the same hash."
@@ -254,14 +282,23 @@ class Action(Message):
     payload: Payload = EMPTY
     meta: Payload = EMPTY
 
-    @cached_property
+    @classmethod
+    def known_fields(cls, value: Mapping) -> dict:
+        "The fields of an action. A plan, `(:TYPE :PLAN :STEPS (…))`, is a request to the target `:PLAN` with the rest as its payload."
+        named = with_names(value)
+        if isinstance(kind := named.get("type"), str) and str(kind).lower().lstrip(":") == PLAN: named = {"type": REQUEST, "target": PLAN, "payload": {**{k: v for k, v in named.items() if k != "type"}, "action": PLAN}}
+        if is_mapping(given := named.get("payload")) and (steps := given.get("steps", given.get("STEPS"))) is not None and type(given) is not FrozenDict:
+            named["payload"] = {**{k: v for k, v in given.items() if field_name(k) != "steps"}, "steps": freeze(steps, words=False)}
+        return super().known_fields(named)
+
+    @kept
     def canonical(self) -> str:
         "The effect in one canonical line of JSON: type, target and payload, sorted, without explanation and meta."
         payload = {key: value for key, value in self.payload.items() if key != "explanation"}
         text = canonical_json([self.type, self.target, payload])
         return canonical_json(nil([self.type, self.target, payload])) if "false" in text or "[]" in text or "{}" in text else text
 
-    @cached_property
+    @kept
     def hash(self) -> str:
         "SHA-256 of the canonical action, in hexadecimal."
         return sha256(self.canonical.encode("utf-8", "surrogatepass")).hexdigest()
@@ -291,7 +328,7 @@ class Signal(Message):
 
     def evolve(self, **changes) -> "Signal":
         "A copy with fields replaced by values that are already frozen: what the stages use between themselves."
-        return Signal.build(**{**self.__dict__, **changes})
+        return as_message(Signal, {**self.__dict__, **changes})
 
 # %% ../nbs/03_messages.ipynb #8ce395d5
 NOTHING = MappingProxyType({})
@@ -317,6 +354,9 @@ class ApprovalRequired:
     reason: str = ""
     gate: str | None = None
     resolved: Mapping[str, Any] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
+    confirm: bool = False              # cannot be taken back: the ask has to be answered itself, and having typed the command is no answer
+    shown: str = ""                    # what the action comes down to now, such as argument vectors: an approval holds for just this
+    phrase: str = ""                   # what the person has to type when it cannot be taken back: what would be lost, in a few words
 
 
 Verdict = Allowed | Rejected | ApprovalRequired

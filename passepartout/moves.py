@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import Sequence
 
 from .capture import clean_body, line_ending, markdown_lines, org_lines
+from .lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, with_note
 from .org import Node, Outline, inside, plain_text
 from .rewrite import ORG_TAG, RewriteError, ending_at, facts, line_span, one_line, replaced, reread, set_property, settled
@@ -43,7 +44,7 @@ def own_end(outline: Outline, node: Node) -> int:
     return line_span(outline.text, last)[1] if last > node.body_start else node.body_start
 
 # %% ../nbs/08fd_moves.ipynb #d168cde3
-WIDE = re.compile(r"^[ \t]*#\+(?:startup|archive|setupfile|link|priorities|columns|constants|tags|filetags|title|category|property|(?:seq_|typ_)?todo):", re.I | re.M)
+WIDE = Regex(r"^[ \t]*#\+(?:startup|archive|setupfile|link|priorities|columns|constants|tags|filetags|title|category|property|(?:seq_|typ_)?todo):", re.I | re.M)
 
 # %% ../nbs/08fd_moves.ipynb #4aa5f72a
 def body_lines(text: str, format: str) -> list[str]:
@@ -235,7 +236,7 @@ def archive_markdown(outline: Outline, node: Node, archived: str | None, now: da
     return without(outline, node), text + gap + lines[0] + "\n" + ("  " if node.kind == "task" else "") + f"<!-- archived: {comment} -->{end}" + lines[1]
 
 # %% ../nbs/08fd_moves.ipynb #5d063382
-RECORDS = re.compile(r"(?:[ \t]*:(?!END:)[\w-]+:[ \t]*\r?\n(?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*?[ \t]*:END:[ \t]*(?:\r?\n|\Z)|[ \t]*CLOCK:[^\n]*(?:\n|\Z))*", re.I | re.M)
+RECORDS = Regex(r"(?:[ \t]*:(?!END:)[\w-]+:[ \t]*\r?\n(?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*?[ \t]*:END:[ \t]*(?:\r?\n|\Z)|[ \t]*CLOCK:[^\n]*(?:\n|\Z))*", re.I | re.M)
 MODES = ("replace", "append", "prepend")
 
 # %% ../nbs/08fd_moves.ipynb #fff99b62

@@ -12,6 +12,7 @@ __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'SIGNS', 'REPEATER', '
 import re
 from datetime import date, datetime, time, timedelta
 
+from .lazy import Regex
 from .logbook import Logging, log_change, log_time, logging_of, with_note
 from .markdown import HINT, MARK
 from .org import Node, Outline, inside
@@ -20,8 +21,8 @@ from .timestamps import KINDS, NAMES, broken_stamps, stamps, write_stamp
 
 # %% ../nbs/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]+)>", "DEADLINE": r"<([^>\n]+)>", "CLOSED": r"\[([^\]\n]+)\]"}
-PLANNED = {word: re.compile(rf"(?<!\w){word}: *{bracket}") for word, bracket in _BRACKET.items()}
-ANY = re.compile(r"(?<!\w)(?:SCHEDULED|DEADLINE|CLOSED): *[\[<][^\]>\n]+[\]>]")
+PLANNED = {word: Regex(rf"(?<!\w){word}: *{bracket}") for word, bracket in _BRACKET.items()}
+ANY = Regex(r"(?<!\w)(?:SCHEDULED|DEADLINE|CLOSED): *[\[<][^\]>\n]+[\]>]")
 
 # %% ../nbs/08fb_planning.ipynb #1d8610ef
 def plan_change(outline: Outline, node: Node, put: tuple[str, str] | None, remove: tuple[str, ...] = ()) -> Change | None:
@@ -45,32 +46,34 @@ def plan_change(outline: Outline, node: Node, put: tuple[str, str] | None, remov
     return node.planning[0], node.planning[1], ""
 
 # %% ../nbs/08fb_planning.ipynb #7becc13c
-COOKIES = re.compile(r"[.+-]+\d+[hdwmy](?:[/ ][-+]?\d+[hdwmy])?")
-HOURS = re.compile(r"(?<!\S)\d{1,2}:\d\d(?:-\d{1,2}:\d\d)?(?!\S)")
+COOKIES = Regex(r"[.+-]+\d+[hdwmy](?:[/ ][-+]?\d+[hdwmy])?")
+HOURS = Regex(r"(?<!\S)\d{1,2}:\d\d(?:-\d{1,2}:\d\d)?(?!\S)")
 WORDS = {"scheduled": "SCHEDULED", "deadline": "DEADLINE", "closed": "CLOSED"}
 
 # %% ../nbs/08fb_planning.ipynb #41cb94a2
-def moved(old: str, when: date | datetime) -> str:
+def moved(old: str, when: date | datetime, until: time | None = None) -> str:
     "The stamp for `when` with the time (if `when` has none), repeater and warning of the stamp text `old`, which may be empty."
-    new = write_stamp(when)[:-1]
+    new = write_stamp(when, until=until)[:-1]
     hours, cookies = HOURS.search(old), COOKIES.search(old[11:])
     if hours and not isinstance(when, datetime): new += f" {hours[0]}"
     return new + (f" {cookies[0]}>" if cookies else ">")
 
-def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
-    "The text with `node` scheduled for (or, with kind \"deadline\", due on) `when`. `now` is for the log, if the file keeps one of this."
+def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "", logging: Logging = Logging(), until: time | None = None) -> str:
+    "The text with `node` scheduled for (or, with kind \"deadline\", due on) `when`, to end at `until`. `now` is for the log, if the file keeps one of this."
     if node.kind == "file": raise RewriteError("A whole file cannot be planned; name a heading in it. Nothing was changed.")
+    if until and (not isinstance(when, datetime) or until <= when.time()): raise RewriteError("What ends at a time begins at an earlier one; nothing was changed.")
+    if until and outline.format == "markdown": raise RewriteError("A task in Markdown has no place for the time at which it ends; say only when it begins. Nothing was changed.")
     if outline.format == "markdown": return put_mark(outline, node, when, kind)
     word = WORDS[kind]
     line = outline.text[slice(*node.planning)] if node.planning else ""
     found = PLANNED[word].search(line)
     if f"{word}:" in line and (not found or found[1].startswith("%%") or line[found.end():found.end() + 2] == "--"):
         raise RewriteError(f"The {kind} date of “{node.title}” is not a plain date, so moving it would lose what it says; edit line {node.line + 1} by hand.")
-    old, new = (f"<{found[1]}>" if found else ""), moved(found[1] if found else "", when)
+    old, new = (f"<{found[1]}>" if found else ""), moved(found[1] if found else "", when, until)
     if old == new and "CLOSED:" not in line: return outline.text
     after = replaced(outline.text, [plan_change(outline, node, (word, new), ("CLOSED",))])
     how = logging_of(outline, node, logging)
-    if old and (how.reschedule if kind == "scheduled" else how.redeadline) and old != write_stamp(when):
+    if old and (how.reschedule if kind == "scheduled" else how.redeadline) and old != write_stamp(when, until=until):
         told = "Rescheduled" if kind == "scheduled" else "New deadline"
         again = reread(outline, after)
         after = replaced(after, [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}', note), how)])
@@ -127,8 +130,8 @@ def drop_mark(outline: Outline, node: Node, kind: str) -> str:
     return planned(outline, replaced(outline.text, changes), node, kind, None)
 
 # %% ../nbs/08fb_planning.ipynb #9dc4582d
-REPEATER = re.compile(r"([.+]?)(\+\d+)([hdwmy])")
-EXTRA = re.compile(r"((?:-[012]\d:[0-5]\d)?(?: +[.+]?-?[-+]\d+[hdwmy](?:/\d+[hdwmy])?)*)[\]>]")
+REPEATER = Regex(r"([.+]?)(\+\d+)([hdwmy])")
+EXTRA = Regex(r"((?:-[012]\d:[0-5]\d)?(?: +[.+]?-?[-+]\d+[hdwmy](?:/\d+[hdwmy])?)*)[\]>]")
 
 # %% ../nbs/08fb_planning.ipynb #8fccb635
 def later(moment: datetime, count: int, unit: str) -> datetime:

@@ -15,12 +15,13 @@ from itertools import islice
 from operator import itemgetter
 from types import MappingProxyType
 
+from .lazy import Regex
 from .symbols import (
     SMALLEST_SINGLE, TO_UPPER, VOCABULARY, Keyword, Plist, PlistError, SingleFloat, Symbol, fold, key_name, shown)
 
 # %% ../nbs/02_plist.ipynb #a873d68b
 _PLAIN = r"""[^\s()"'`,;|\\\x00-\x1f\x7f]"""
-_TOKEN = re.compile(rf"""[ \t\n\r\f]*+
+_TOKEN = Regex(rf"""[ \t\n\r\f]*+
     ( {_PLAIN}++ (?![|\\])
     | [()]
     | "(?: [^"\\]++ | \\. )*+"
@@ -45,7 +46,7 @@ def _counted(tokens, left: int):
         yield token
 
 # %% ../nbs/02_plist.ipynb #cc8f59ea
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = Regex(r"\\(.)", re.DOTALL)
 
 
 def _unescaped(body: str) -> str:
@@ -53,9 +54,9 @@ def _unescaped(body: str) -> str:
     return quick if "\\" not in quick else _ESCAPE.sub(r"\1", body)
 
 # %% ../nbs/02_plist.ipynb #4050c2e7
-_INTEGER = re.compile(r"[+-]?[0-9]++\.?")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]*+\.[0-9]++|[0-9]++(?:\.[0-9]*+)?(?=[esfdlESFDL]))(?:([esfdlESFDL])[+-]?[0-9]++)?")
-_RATIO = re.compile(r"[+-]?[0-9]++/[0-9]++")
+_INTEGER = Regex(r"[+-]?[0-9]++\.?")
+_FLOAT = Regex(r"[+-]?(?:[0-9]*+\.[0-9]++|[0-9]++(?:\.[0-9]*+)?(?=[esfdlESFDL]))(?:([esfdlESFDL])[+-]?[0-9]++)?")
+_RATIO = Regex(r"[+-]?[0-9]++/[0-9]++")
 
 
 def _number(token: str):
@@ -80,7 +81,7 @@ def _float(token: str, marker: str | None):
     return number
 
 # %% ../nbs/02_plist.ipynb #eb927792
-_PIECE = re.compile(r"\\(.)|\|((?:[^|\\]++|\\.)*+)\||([^|\\]++)", re.DOTALL)
+_PIECE = Regex(r"\\(.)|\|((?:[^|\\]++|\\.)*+)\||([^|\\]++)", re.DOTALL)
 
 
 def _name(token: str) -> str:
@@ -125,7 +126,7 @@ def _refusal(token: str) -> PlistError | None:
 
 # %% ../nbs/02_plist.ipynb #60142755
 MAX_ATOM = 4000
-_PLAIN_KEYWORD = re.compile(r":[^:|\\]++")
+_PLAIN_KEYWORD = Regex(r":[^:|\\]++")
 
 
 def _read_atom(token: str):
@@ -142,11 +143,30 @@ def _read_atom(token: str):
     name = _name(token)
     return None if name == "NIL" else True if name == "T" else Symbol(name)
 
+# %% ../nbs/02_plist.ipynb #db1663c9
+_OPEN, _CLOSE = object(), object()
 
-_short_atom = lru_cache(maxsize=4096)(_read_atom)
+
+class _Values(dict):
+    "From a token to its value, or to the mark of a parenthesis."
+    def __missing__(self, token: str):
+        if token[0:1] == '"' != token:
+            return token[1:-1] if "\\" not in token else _unescaped(token[1:-1])
+        value = _OPEN if token == "(" else _CLOSE if token == ")" else _read_atom(token)
+        if len(token) <= 64:
+            if len(self) >= 4096: self.clear()
+            self[token] = value
+        return value
+
+
+_values = _Values()
 
 # %% ../nbs/02_plist.ipynb #7d7e7df8
 _ONLY_KEYWORDS = {Keyword}
+
+
+class _Misplaced(PlistError):
+    "A refusal of the token that was read last, not of the next one."
 
 
 class _Duplicate(Exception):
@@ -162,7 +182,7 @@ def _close(items: list, underscores: bool):
         return items
     plist = dict.__new__(Plist)
     dict.update(plist, zip(keys, items[1::2]))
-    if len(plist) != len(keys) or underscores and len(set(map(key_name, keys))) != len(keys):
+    if len(plist) != len(keys) or underscores and "_" in "".join(keys) and len(set(map(key_name, keys))) != len(keys):
         seen = set()
         raise _Duplicate(next(2 * i for i, k in enumerate(keys) if key_name(k) in seen or seen.add(key_name(k))))
     return plist
@@ -206,33 +226,28 @@ def read_plist(text: str, *, max_depth: int = 64, max_chars: int = 1_048_576, ma
     Raises PlistError with position, line and column for anything that is not exactly one value, or exceeds a bound.
     """
     _check_text(text, max_chars)
-    stack, items, underscores = [], [], "_" in text
-    tokens = enumerate(_tokens(text, max_nodes))
+    stack, items, underscores, index = [], [], "_" in text, 0
+    tokens = iter(_tokens(text, max_nodes))
     try:
-        for index, token in tokens:
-            if token == "(":
+        for index, value in enumerate(map(_values.__getitem__, tokens), 1):
+            if value is _OPEN:
                 if len(stack) >= max_depth:
-                    raise PlistError(f"Lists are nested more than {max_depth} deep here; nothing was read. Send a flatter message.")
+                    raise _Misplaced(f"Lists are nested more than {max_depth} deep here; nothing was read. Send a flatter message.")
                 stack.append(items)
                 items = []
                 continue
-            if token == ")":
+            if value is _CLOSE:
                 if not stack:
-                    raise PlistError("This parenthesis closes nothing. Remove it.")
+                    raise _Misplaced("This parenthesis closes nothing. Remove it.")
                 value = _close(items, underscores)
                 items = stack.pop()
-            elif token[:1] == '"' != token:
-                value = token[1:-1] if "\\" not in token else _unescaped(token[1:-1])
-            else:
-                value = _short_atom(token) if len(token) <= 64 else _read_atom(token)
             items.append(value)
             if not stack:
                 break
-        index, token = next(tokens)
-        if token:
+        if next(tokens):
             raise PlistError("One value was read and something follows it. Send exactly one list, without text around it.")
     except (PlistError, _Duplicate) as problem:
-        raise _located(problem, text, index) from None
+        raise _located(problem, text, index - isinstance(problem, (_Misplaced, _Duplicate))) from None
     return value
 
 # %% ../nbs/02_plist.ipynb #f2e0359f

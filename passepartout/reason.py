@@ -11,23 +11,28 @@ __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'DEFAULT_PROMPT', 'THINKS_
            'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
-import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from .agreement import agreed, disagreement
 from .backends import Vote, backend_cascade_call, consensus_call
+from .budget import utf8_bound
 from .conditions import PassepartoutError
+from .lazy import Regex
 from .limits import time_limit
-from .context import assemble_global_awareness, get_system_logs
+from .context import awareness, log_about, log_view, trimmed
+from .measure import Composed
 from .messages import (APPROVAL_REQUIRED, CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR, TOOL_ERROR, TOOL_OUTPUT,
-                                   USER_INPUT, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, is_mapping, pick)
+                                   USER_INPUT, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, field_name, is_mapping, pick)
 from .perceive import without
 from .plist import Keyword, Plist, Symbol, read_plist
 from .tools import tool_belt_prompt
 from .verify import Judgement, brief, cognitive_verify, consider, is_answer, judgement_record, normalise
 
 # %% ../nbs/16_reason.ipynb #9c7afe05
-LANGUAGE = re.compile(r"\A[a-zA-Z]*\n")
+LANGUAGE = Regex(r"\A[a-zA-Z]*\n")
 
 # %% ../nbs/16_reason.ipynb #f125f1da
 def markdown_strip(text: Any) -> Any:
@@ -56,7 +61,7 @@ def is_plist_like(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 0 and len(value) % 2 == 0 and all(isinstance(k, (Symbol, Keyword)) for k in value[::2])
 
 # %% ../nbs/16_reason.ipynb #9c407602
-BARE_KEY = re.compile(r"\(\s*[A-Za-z]")       # a list that begins with a name without its colon
+BARE_KEY = Regex(r"\(\s*[A-Za-z]")       # a list that begins with a name without its colon
 PROPOSAL_CLAIMS = frozenset({"approved", "approved_action", "status", "depth", "meta", "label", "labels", "hash", "hashes", "verdict"})
 
 def parse_proposal(text: str) -> Action | Signal:
@@ -67,7 +72,7 @@ def parse_proposal(text: str) -> Action | Signal:
         value = read_plist(stripped)
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)
         if not is_mapping(value): raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
-        return Action.of(without(value, PROPOSAL_CLAIMS))
+        return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(field_name, value)) else without(value, PROPOSAL_CLAIMS))
     except PassepartoutError as error:
         return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(stripped, 2000), "error": brief(error)})
 
@@ -75,14 +80,20 @@ def parse_proposal(text: str) -> Action | Signal:
 def message_action(text: str) -> Action: return Action(payload={"action": MESSAGE, "text": text})
 
 # %% ../nbs/16_reason.ipynb #4db649e0
-def system_prompt(agent, signal: Signal) -> str:
-    "Identity and feedback, tools, context, logs and mandates, in this order."
+def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = None, beside: int = 0) -> Composed:
+    "Identity, tools, context, logs, feedback and mandates, in this order; only a `local` provider's holds something private. The context fits into the budget as `measure` counts, with so many bytes of other text `beside` it."
     rejected = pick(signal.payload, "rejection_trace")
-    feedback = f"\n\nPREVIOUS PROPOSAL REJECTED: {rejected}\nPropose something else, or explain to the person in a message why it cannot be done." if rejected else ""
-    logs = "\n".join(get_system_logs(agent, agent.settings.context_log_limit))
-    return (f"IDENTITY: You are {agent.settings.assistant}, an assistant in a person's plain-text notes. Answer with exactly ONE property list and nothing else. "
-            f"You only propose; gates decide what runs.{feedback}\n\nTOOLS:\n{tool_belt_prompt(agent)}\n\nCONTEXT:\n{assemble_global_awareness(agent, signal)}"
-            f"\n\nLOGS:\n{logs}\n{agent.skills.mandates(signal)}")
+    feedback = f"\n\nPREVIOUS PROPOSAL REJECTED: {rejected}\nPropose something else, or explain to the person in a message why it cannot be done.\n" if rejected else ""
+    head = (f"IDENTITY: You are {agent.settings.assistant}, an assistant in a person's plain-text notes. Answer with exactly ONE property list and nothing else. "
+            f"You only propose; gates decide what runs.\n\nTOOLS:\n{tool_belt_prompt(agent)}\n\nCONTEXT:\n")
+    tail = f"{feedback}\n{agent.skills.mandates(signal)}"
+    limits = () if measure is None else (measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside, agent.settings.answer_tokens), measure.rate)
+    world, logs = awareness(agent, signal, local, *limits), log_view(agent, local, *limits)
+    context = world.text + logs.text
+    trimmed(agent, signal, cut := (*(world.cut or ()), *(("the log",) if logs.cut else ())))
+    text = f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}"
+    notes = max(world.text.find("\nEARLIER IN THIS CONVERSATION:"), 0) or world.text.rfind("\nTODAY:")
+    return Composed(text, world.private or logs.private, context, bool(cut) or bool(limits) and utf8_bound(context) > limits[0], (len(head), *([len(head) + notes] if notes > 0 else [])))
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
@@ -93,8 +104,8 @@ def user_prompt(agent, signal: Signal) -> str:
     if skill is not None:
         with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"): return str(skill.probabilistic(signal) or DEFAULT_PROMPT)
     payload, sensor = signal.payload, signal.sensor
-    if sensor is TOOL_OUTPUT: told = f"Tool {payload.get('tool')} returned:\n{payload.get('content')}\n\nAnswer the person, or propose the next call."
-    elif sensor is TOOL_ERROR: told = f"Tool {payload.get('tool')} failed: {payload.get('message')}\n\nPropose something else, or tell the person."
+    if sensor is TOOL_OUTPUT: told = f"Tool {payload.get('tool')} returned:\n{payload.get('told') or payload.get('content')}\n\nAnswer the person, or propose the next call."
+    elif sensor is TOOL_ERROR: told = f"Tool {payload.get('tool')} failed: {payload.get('told') or payload.get('message')}\n\nPropose something else, or tell the person."
     else: return pick(payload, "text") or DEFAULT_PROMPT
     return f"The person asked: {agent.asked(signal)}\n\n{told}"
 
@@ -102,7 +113,7 @@ def user_prompt(agent, signal: Signal) -> str:
 async def think(agent, signal: Any) -> Action | Signal | ApprovalRequired:
     "One thought about `signal`: the proposed action, a `syntax-error` signal, or an ask when providers were made to vote and disagree."
     signal = Signal.of(signal)
-    prompt, system = user_prompt(agent, signal), system_prompt(agent, signal)
+    prompt, system = user_prompt(agent, signal), partial(system_prompt, agent, signal)
     if agent.consensus_enabled: return agree(agent, await consensus_call(agent, prompt, system_prompt=system, context=signal), signal)
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, context=signal)
     return parse_proposal(answer) if isinstance(answer, str) else message_action(without_model(agent, signal, answer.payload["text"]))
@@ -117,18 +128,21 @@ def without_model(agent, signal: Signal, failure: str) -> str:
 
 # %% ../nbs/16_reason.ipynb #1f86405d
 def agree(agent, votes: list[Vote], signal: Signal | None = None) -> Action | Signal | ApprovalRequired:
-    "One candidate from the votes: the unanimous one, the first message, or an ask that names the disagreement."
+    "One candidate from the votes: the agreed one, the first message, or an ask that tells the difference."
     cast = [(v.provider, parse_proposal(v.content)) for v in votes if v.content is not None]
-    if not cast: return message_action("No model answered. " + ("; ".join(f"{v.provider}: {v.error}" for v in votes) or "No provider is set up."))
+    if not cast:
+        told = "; ".join(f"{v.provider}: {v.error}" for v in votes) or "No provider is set up."
+        return message_action(without_model(agent, signal, told) if signal is not None else f"No model answered. {told}")
     actions = [(name, canonical_form(agent, c)) for name, c in cast if isinstance(c, Action)]
     if not actions: return cast[0][1]
     first = actions[0][1]
     talk = [is_answer(a, signal or Signal()) for _, a in actions]
     if all(talk): return first
-    if len(votes) == 1 or (len(actions) > 1 and len(actions) == len(cast) and len({a.hash for _, a in actions}) == 1): return first
-    effect = next(a for (_, a), answers in zip(actions, talk) if not answers)
-    heard = "; ".join(f"{name}: {brief(a.canonical, 160)}" for name, a in actions)
-    return ApprovalRequired(effect, f"{len(votes)} providers were asked and do not agree ({heard}).", "consensus")
+    won = agreed([a.hash for _, a in actions], len(cast), len(votes), "majority" if getattr(agent.settings, "consensus", "no") == "majority" else "unanimous")
+    if won is not None: return next(a for _, a in actions if a.hash == won)
+    actions.sort(key=lambda named: is_answer(named[1], signal or Signal()))          # an effect first: it is what is asked about
+    named = {name for name, _ in actions}
+    return ApprovalRequired(actions[0][1], disagreement(actions, len(votes), [f"{v.provider}: {v.error or 'its proposal cannot be read'}" for v in votes if v.provider not in named]), "consensus")
 
 # %% ../nbs/16_reason.ipynb #419f2e2b
 def canonical_form(agent, action: Action) -> Action:
@@ -152,7 +166,7 @@ async def reason_gate(agent, signal: Any) -> Signal:
         verdict = judgement.verdict
         agent.note(signal, "proposal", {"attempt": attempt, **agent.thought(signal, candidate), **judgement_record(judgement)})
         if not isinstance(verdict, Rejected): break
-        agent.log(f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
+        log_about(agent, signal, f"DETERMINISTIC: attempt {attempt} was rejected by {verdict.gate}: {verdict.text}")
         current = signal.model_copy(update={"payload": {**signal.payload, "rejection_trace": verdict.text}})
     return settle(agent, signal, candidate, verdict)
 
@@ -165,13 +179,14 @@ def judgement_on(agent, candidate: Any, signal: Signal) -> Judgement:
     if isinstance(candidate, Signal): return Judgement(Rejected(f"The proposal could not be read: {candidate.payload.get('error')}", "reader", EVENT))
     judgement = consider(agent, candidate.action, signal)
     if isinstance(judgement.verdict, Allowed): judgement.verdict = ApprovalRequired(judgement.verdict.action, candidate.reason, candidate.gate)
+    elif isinstance(judgement.verdict, ApprovalRequired): judgement.verdict = replace(judgement.verdict, reason=f"{judgement.verdict.reason} {candidate.reason}".strip())
     return judgement
 
 # %% ../nbs/16_reason.ipynb #197a68de
 def settle(agent, signal: Signal, candidate: Any, verdict: Verdict) -> Signal:
     "The outcome on the signal. An ask that the person has already answered (they typed exactly this, or approved it) counts as allowed."
     if isinstance(verdict, Rejected): return signal.evolve(approved_action=None, verdict=verdict, status=REASONED)
-    answered = isinstance(verdict, Allowed) or (verdict.gate != "consensus" and agent.answer_to(verdict.action, signal) is not None)
+    answered = isinstance(verdict, Allowed) or (verdict.gate != "consensus" and agent.answer_to(verdict.action, signal, verdict.shown) is not None)
     if answered: return signal.evolve(approved_action=verdict.action, verdict=verdict, status=REASONED)
     return signal.evolve(approved_action=None, verdict=verdict, status=REQUIRES_APPROVAL)
 

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/render.html.md"""
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'PLAIN', 'clean', 'wrapped', 'wrap_line', 'layout',
            'deeper', 'laid_out', 'read_action', 'Line', 'record_line', 'plain_body', 'marks', 'proposal_text',
-           'trace_lines', 'message_text', 'ask_lines', 'spelled', 'screen', 'room', 'print_lines', 'text_columns',
-           'say', 'coloured', 'for_stream', 'plainer']
+           'trace_lines', 'message_text', 'ask_lines', 'spelled', 'screen', 'room', 'print_lines', 'line_rows',
+           'text_columns', 'say', 'coloured', 'for_stream', 'plainer']
 
 # %% ../nbs/20_render.ipynb #c4621675
 import json
@@ -19,12 +19,13 @@ from datetime import datetime
 from typing import Any, Iterable, NamedTuple
 
 from .conditions import PassepartoutError
+from .lazy import Regex
 from .plist import read_plist, write_plist
 
 # %% ../nbs/20_render.ipynb #4582eae8
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?|\x9b[0-?]*[ -/]*[@-~]")
+ESCAPES = Regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?|\x9b[0-?]*[ -/]*[@-~]")
 CONTROLS = {c: None for c in [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x61C, 0x2028, 0x2029] if c not in (9, 10)}
-LONE = re.compile("[\ud800-\udfff]")
+LONE = Regex("[\ud800-\udfff]")
 
 # %% ../nbs/20_render.ipynb #d91ac552
 def clean(text: Any) -> str:
@@ -32,7 +33,7 @@ def clean(text: Any) -> str:
     return LONE.sub("\ufffd", ESCAPES.sub("", str(text)).translate(CONTROLS))
 
 # %% ../nbs/20_render.ipynb #ba6f2b40
-HANG = re.compile(r'\s*(?:/\S+(?: \S+)? {2,}|[-*+•] +|\d{1,3}[.)] +|(?:\(*:[^\s()"]+ +)+(?="))?')
+HANG = Regex(r'\s*(?:/\S+(?: \S+)? {2,}|[-*+•] +|\d{1,3}[.)] +|(?:\(*:[^\s()"]+ +)+(?="))?')
 
 # %% ../nbs/20_render.ipynb #06744b20
 def wrapped(text: str, width: int) -> list[str]:
@@ -92,7 +93,8 @@ def read_action(text: str) -> Any:
 
 # %% ../nbs/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
-         "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log")}
+         "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
+         "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-end": ("≡", "plan")}
 STYLES = {"turn": "bold", "backend": "yellow", "proposal": "cyan", "ask": "magenta", "approval": "magenta", "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
 
 # %% ../nbs/20_render.ipynb #7dd8bbd3
@@ -103,27 +105,29 @@ class Line(NamedTuple):
     text: str
     style: str = ""
 
-def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool = False, told: bool = False) -> Line:
-    "One record as a `Line`. `resumed`: its turn carries out what was approved; `told`: the answer below repeats a proposal that is only a message."
+def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool = False, told: bool = False, times: bool = False) -> Line:
+    "One record as a `Line`. `resumed`: its turn carries out what was approved; `told`: the answer below repeats a proposal that is only a message; `times`: with how long each gate took."
     sign, word = SIGNS.get(kind, ("·", kind))
     if body is None: return Line(sign, word, "(this text was erased)", "dim")
     style = STYLES.get(kind, "")
     if kind == "verdict": style = {"allowed": "green", "rejected": "red", "asks": "magenta"}.get(body.get("verdict"), "")
     if kind == "outcome" and body.get("state") != "committed": style = "red"
     if kind == "turn" and body.get("sensor") == "approval-required": return Line(sign, "goes on", "with your approval", style)
-    if kind == "verdict" and resumed and body.get("verdict") == "asks": return Line(sign, word, clean(f"{marks(body)}asks as before, and you have answered"), "green")
+    if kind == "verdict" and resumed and body.get("verdict") == "asks" and body.get("gate") != "act": return Line(sign, word, clean(f"{marks(body, times)}asks as before, and you have answered"), "green")
+    if kind == "verdict": return Line(sign, word, clean(_verdict_text(body, width, times)), style)
     if kind == "proposal": return Line(sign, word, clean(proposal_text(body, width, told)), style)
     return Line(sign, word, clean(TEXTS.get(kind, plain_body)(body, width)), style)
 
 # %% ../nbs/20_render.ipynb #4f7b0f13
 def plain_body(body: dict, width: int = 88) -> str: return str(body.get("text") or ", ".join(f"{k}: {v}" for k, v in body.items() if v not in (None, "", {}, [])))
 
-def marks(body: dict) -> str:
-    gates = "  ".join(f"{name} {'✓' if word == 'allowed' else '✗' if word == 'rejected' else '?'}" for name, word, *_ in body.get("gates") or [])
+def marks(body: dict, times: bool = False) -> str:
+    took = lambda rest: f" {rest[1]:.0f} µs" if times and len(rest) > 1 else ""
+    gates = "  ".join(f"{name} {'✓' if word == 'allowed' else '✗' if word == 'rejected' else '?'}{took(rest)}" for name, word, *rest in body.get("gates") or [])
     return f"{gates}   " if gates else ""
 
-def _verdict_text(body: dict, width: int) -> str:
-    return f"{marks(body)}{body.get('verdict')}" + (f" by {body['gate']}: {body['text']}" if body.get("text") else "")
+def _verdict_text(body: dict, width: int, times: bool = False) -> str:
+    return f"{marks(body, times)}{body.get('verdict')}" + (f" by {body['gate']}: {body['text']}" if body.get("text") else "")
 
 def proposal_text(body: dict, width: int, told: bool) -> str:
     "Who proposes what. Laid out if it is a property list, as it came if it is not."
@@ -151,22 +155,26 @@ def _answer_text(body: dict, width: int) -> str:
 TEXTS = {
     "backend": lambda b, w: f"{b.get('provider')} failed: {b.get('error')}",
     "verdict": _verdict_text, "answer": _answer_text,
-    "ask": lambda b, w: laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")),
-    "approval": lambda b, w: {"approved": "yes", "denied": "no", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
+    "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
+    "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
+    "plan": lambda b, w: "begins" + (", approved by you" if b.get("approved") else "" if b.get("planned") else ", made under influence"),
+    "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {str(b.get('data'))[:w]}",
+    "plan-wait": lambda b, w: "for your answer; the plan goes on with it",
+    "plan-end": lambda b, w: f"{b.get('how')}" + (f": {b['why']}" if b.get("why") else ""),
     "typed": lambda b, w: "you typed exactly this, so nobody has to ask",
     "intent": lambda b, w: laid_out(str(b.get("action")), w, without=("explanation",)) + (f"\n(effect {b['effect']})" if b.get("effect") else ""),
     "outcome": lambda b, w: f"{b.get('state')}" + (f": {b['detail']['error']}" if (b.get("detail") or {}).get("error") else f": {b['error']}" if b.get("error") else ""),
 }
 
 # %% ../nbs/20_render.ipynb #619d48be
-def trace_lines(turn: dict, width: int = 88) -> Iterable[Line]:
-    "A turn of `agent.trace()` as lines, with a heading."
+def trace_lines(turn: dict, width: int = 88, times: bool = False) -> Iterable[Line]:
+    "A turn of `agent.trace()` as lines, with a heading; `times`: with how long each gate took."
     records = [(r["kind"], r["body"]) for r in turn["records"]]
     resumed = any(kind == "turn" and (body or {}).get("sensor") == "approval-required" for kind, body in records)
     answers = "\n".join(str((body or {}).get("text")) for kind, body in records if kind == "answer")
     at = f"{datetime.fromtimestamp(turn['at']):%Y-%m-%d %H:%M:%S}" if turn.get("at") else ""
     yield Line("", f"turn {turn['turn']}", clean(f"{turn.get('session') or ''} {at}".strip()), "bold")
-    for kind, body in records: yield record_line(kind, body, width=width, resumed=resumed, told=kind == "proposal" and message_text(body) in answers)
+    for kind, body in records: yield record_line(kind, body, width=width, resumed=resumed, times=times, told=kind == "proposal" and message_text(body) in answers)
 
 # %% ../nbs/20_render.ipynb #4a4d7921
 def message_text(body: dict | None) -> str:
@@ -178,12 +186,14 @@ def message_text(body: dict | None) -> str:
 
 # %% ../nbs/20_render.ipynb #469542b3
 def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
-    "A `PendingApproval` as lines: the gate's reason, the model's, and exactly what would run."
+    "A `PendingApproval` as lines: the gate's reason, the model's, exactly what would run and what it comes down to, and what has to be typed."
     yield Line("◆", "asks you", clean(pending.reason), "magenta")
     try: why = read_plist(pending.action)["payload"].get("explanation")
     except (PassepartoutError, TypeError, KeyError, AttributeError): why = None
     if why: yield Line(" ", "because", spelled(why), "")
     yield Line(" ", "would run", spelled(laid_out(pending.action, width, without=("explanation",))), "bold magenta")
+    for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()): yield Line(" ", "" if number else "exactly", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold") if number else "bold")
+    if pending.phrase: yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}", "bold red")
 
 # %% ../nbs/20_render.ipynb #bdcf1c46
 def spelled(text: Any) -> str:
@@ -207,14 +217,18 @@ def room(console: Any) -> int | None:
 def print_lines(lines: Iterable[Line], console: Any) -> None:
     "Print lines on a rich console. Text hangs in a column of its own; on a narrow screen it stands below its sign and word."
     from rich.text import Text
-    width = room(console)
+    for line in lines:
+        for head, head_style, text, style in line_rows(line, room(console)): console.print(Text.assemble((head, head_style), (text, style)))
+
+def line_rows(line: Line, width: int | None) -> Iterable[tuple[str, str, str, str]]:
+    "A line as rows of `width` columns: what stands at the margin, its style, the text, its style."
+    sign, word, text, style = line
+    if not sign: return [("", "", row, style) for row in (wrapped(f"{word} {text}".strip(), width) if width else [f"{word} {text}"])]
     narrow = width is not None and width < 60
-    for sign, word, text, style in lines:
-        if not sign: console.print(Text(f"{word} {text}", style=style)); continue
-        rows = wrapped(text, width - (2 if narrow else 12)) if width else text.split("\n")
-        head, gutter = (f"{sign} {word}", "  ") if narrow else (f"{sign} {word:<9} ", " " * 12)
-        if narrow: rows.insert(0, "")
-        for number, row in enumerate(rows): console.print(Text.assemble((gutter if number else head, "" if number else style if sign.strip() else "dim"), (row, style)))
+    rows = wrapped(text, width - (2 if narrow else 12)) if width else text.split("\n")
+    head, gutter = (f"{sign} {word}", "  ") if narrow else (f"{sign} {word:<9} ", " " * 12)
+    if narrow: rows.insert(0, "")
+    return [(gutter if number else head, "" if number else style if sign.strip() else "dim", row, style) for number, row in enumerate(rows)]
 
 # %% ../nbs/20_render.ipynb #069aeae5
 def text_columns(console: Any) -> int:

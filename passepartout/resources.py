@@ -6,14 +6,16 @@ Docs: https://example.org/passepartout/resources.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'PathRefused',
-           'shown', 'Root', 'OpenedPath', 'resolve']
+           'shown', 'Root', 'OpenedPath', 'resolve', 'Place', 'where']
 
 # %% ../nbs/11_resources.ipynb #917d27cc
 import errno, os, stat, sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 from .conditions import PassepartoutError
+from .sensitive import sensitive
 
 # %% ../nbs/11_resources.ipynb #d5fb5bf6
 class PathRefused(PassepartoutError):
@@ -65,9 +67,9 @@ def _openat2() -> Callable | None:
 
 # %% ../nbs/11_resources.ipynb #1dbbb42e
 class Root:
-    "A folder opened at start. `kernel=False` does without openat2, as older kernels must."
-    __slots__ = ("fd", "path", "name", "aliases", "uid", "kernel", "mount", "__weakref__")
-    def __init__(self, path, *, kernel: bool = True):
+    "A folder opened at start. `closed` and `own` are absolute paths of the agent's own places. `kernel=False` does without openat2, as older kernels must."
+    __slots__ = ("fd", "path", "name", "aliases", "uid", "kernel", "mount", "closed", "own", "__weakref__")
+    def __init__(self, path, *, kernel: bool = True, closed: Sequence[str] = (), own: Sequence[str] = ()):
         given = os.fspath(path)
         if not given: raise PathRefused("A folder's path is empty; nothing was opened. Set it in the settings.", "name")
         try: self.fd = os.open(given, PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -78,12 +80,25 @@ class Root:
         self.name = os.path.basename(self.path) or "/"
         self.aliases = tuple(dict.fromkeys(p.rstrip("/") for p in (self.path, os.path.abspath(given))))
         self.uid, self.kernel, self.mount = os.fstat(self.fd).st_uid, _openat2() if kernel else None, _mount(self.fd)
+        self.closed, self.own = (tuple(filter(None, (_inside(self.path, os.path.realpath(p)) for p in paths))) for paths in (closed, own))
+        if any(_inside(os.path.realpath(p), self.path) for p in closed):
+            self.close()
+            raise PathRefused(f"The folder {shown(given)} holds the agent's own record, keys or settings, and cannot be opened to it. Name another one in the settings.", "own")
     def close(self):
         fd, self.fd = self.fd, -1
         if fd >= 0: os.close(fd)
     def __repr__(self): return f"Root({shown(self.name)!r})"
 
 # %% ../nbs/11_resources.ipynb #de16a523
+def _inside(folder: str, path: str) -> str:
+    "`path` as seen from `folder` (`.` when they are the same), case-folded; empty when it is not inside."
+    folder, path = folder.rstrip("/").casefold() + "/", path.rstrip("/").casefold() + "/"
+    return (path[len(folder):].rstrip("/") or ".") if path.startswith(folder) else ""
+
+def _among(relative: str, places: tuple[str, ...]) -> bool:
+    "Is `relative` one of `places`, or inside one?"
+    return bool(places) and any(place == "." or f"{relative.casefold()}/".startswith(place + "/") for place in places)
+
 def _real_path(fd: int, given: str) -> str:
     try: return os.readlink(f"/proc/self/fd/{fd}")
     except OSError: return os.path.realpath(given)
@@ -202,8 +217,16 @@ class OpenedPath:
     @property
     def links(self) -> int: return 0 if self.stat is None or self.kind == "dir" else self.stat.st_nlink
     @property
-    def hidden(self) -> bool: return self.relative.startswith(".") and self.relative != "." or "/." in self.relative
+    def sensitive(self) -> str: return _sensitive(self.root, self.relative)
+    def entries(self) -> list[tuple[str, str]]:
+        "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
+        above = "" if self.relative == "." else self.relative + "/"
+        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed)]
     def read_bytes(self, limit: int = 16 << 20) -> bytes: return _read(self, limit)
+    def for_reading(self) -> "OpenedPath":
+        "The same thing, open on its own and for reading only: nothing can be put in its place through it."
+        fd = None if self.fd is None else os.dup(self.fd)
+        return OpenedPath(self.root, self.relative, self.kind, "tree" if self.access == "tree" else "read", fd, info=self.stat, prefix=self.prefix)
     def walk(self, suffixes=(), max_files: int = 10_000, *, skipped: list | None = None) -> Iterator["OpenedPath"]:
         return _walk(self, tuple(suffixes), max_files, skipped)
     def close(self):
@@ -217,6 +240,8 @@ class OpenedPath:
     def __repr__(self): return f"OpenedPath({self.display!r}, {self.kind})"
 
 # %% ../nbs/11_resources.ipynb #cc869d14
+def _sensitive(root: Root, relative: str) -> str: return "is part of the agent itself" if _among(relative, root.own) else sensitive(relative)
+
 def _read(resource: OpenedPath, limit: int) -> bytes:
     if resource.fd is None or resource.kind != "file":
         raise PathRefused(f"{resource.display} is not open for reading (it is {resource.kind}, or it was closed already).", "closed")
@@ -231,6 +256,7 @@ def _read(resource: OpenedPath, limit: int) -> bytes:
 def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     "The root that `text` speaks of, and the components below it."
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
+    if len(text) > 4095: raise PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
     if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in text):
         raise PathRefused(f"The path {shown(text)} contains control characters; no note is named like that.", "name")
     try: size = len(text) if text.isascii() else len(os.fsencode(text))
@@ -244,6 +270,8 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     return root, below.split("/")
 
 # %% ../nbs/11_resources.ipynb #ee784c4e
+def _closed(text: str) -> PathRefused: return PathRefused(f"{shown(text)} is the agent's own record, keys or settings, which are closed to it.", "own")
+
 def _outside(roots: Sequence[Root], text: str) -> str:
     names = ", ".join(shown(root.name) for root in roots)
     return f"{shown(text)} lies outside the folders open to the agent ({names}). Move it there, or add its folder to the workspaces in the settings."
@@ -295,6 +323,7 @@ def _judge(roots, root: Root, text: str, place: _Place, access: str) -> OpenedPa
         if access != "write": raise FileNotFoundError(errno.ENOENT, "missing")
         kind = "missing"
     else: kind = _kind(root, text, place.stat)
+    if _among("/".join(place.names), root.closed): raise _closed(text)
     if (kind == "dir") != (access == "tree") and (kind, access) != ("file", "tree"):
         raise PathRefused(f"{shown(text)} is a folder; name a file in it.", "kind")
     opened = OpenedPath(root, "/".join(place.names) or ".", kind, access, info=place.stat, prefix="" if root is roots[0] else root.path.rstrip("/") + "/")
@@ -315,12 +344,38 @@ def _kind(root: Root, text: str, info: os.stat_result) -> str:
 def _readable(place: _Place) -> int:
     "A descriptor that reads exactly what `place` holds."
     try: return os.open(f"/proc/self/fd/{place.fd}", READ & ~os.O_NOFOLLOW)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):                        # a browser has a /proc whose files cannot be opened
         if place.parent is None: raise
     fd = os.open(place.names[-1], READ, dir_fd=place.parent)
     if os.path.samestat(os.fstat(fd), place.stat): return fd
     os.close(fd)
     raise OSError(errno.ELOOP, "replaced while it was opened", place.names[-1])
+
+# %% ../nbs/11_resources.ipynb #864f9ccf
+class Place(NamedTuple):
+    "Where a name leads: the absolute path without links, and `kind`: file, dir, other (a device, a pipe) or missing."
+    path: str
+    kind: str
+    sensitive: str = ""        # why it is not an ordinary one, as the end of a sentence
+
+# %% ../nbs/11_resources.ipynb #1bb3136b
+def where(roots: Sequence[Root], text: str) -> Place:
+    "What `text` names beneath one of `roots`. PathRefused when it leads outside, or is no path."
+    root, parts = _locate(roots, text)
+    try: place = _search_fast(root, parts, False) or _search(root, parts)
+    except OSError as err:
+        if err.errno in (errno.EXDEV, errno.ELOOP, errno.EACCES): raise _refusal(roots, root, text, "read", err) from err
+        if ".." in parts: raise PathRefused(f"{shown(text)} goes up from a folder that is not there, so nobody can say where it leads.") from err
+        return _at(root, [p for p in parts if p not in ("", ".")], "missing")
+    try:
+        if place.stat is None: return _at(root, place.names, "missing")
+        return _at(root, place.names, "dir" if stat.S_ISDIR(place.stat.st_mode) else "file" if stat.S_ISREG(place.stat.st_mode) else "other")
+    finally: place.close()
+
+def _at(root: Root, names: list[str], kind: str) -> Place:
+    relative = "/".join(names)
+    if _among(relative, root.closed): raise _closed(relative)
+    return Place("/".join([root.path.rstrip("/"), *names]), kind, _sensitive(root, relative))
 
 # %% ../nbs/11_resources.ipynb #8ecda0ac
 def _entries(folder: int, limit: int = 200_000) -> list[tuple[str, str]]:
@@ -349,6 +404,7 @@ def _walk(top: OpenedPath, suffixes: tuple, max_files: int, skipped: list | None
             if name is None: os.close(stack.pop()[0]); continue
             if name.startswith(".") or kind == "file" and suffixes and not name.lower().endswith(suffixes): continue
             relative = prefix + name
+            if _among(relative, top.root.closed): continue
             if kind == "dir" and len(stack) < 64:
                 if (fd := _held(top.root, folder, name, LOOK | os.O_DIRECTORY, relative, note)) is not None:
                     stack.append((fd, relative + "/", iter(_listed(fd, relative, note))))

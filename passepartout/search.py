@@ -17,13 +17,15 @@ from difflib import get_close_matches
 from typing import Iterable, Iterator, NamedTuple, Sequence
 from unicodedata import normalize
 
+from .lazy import Regex
 from .org import Node, Outline, plain_text
+from .privacy import is_private
 
 # %% ../nbs/08c_search.ipynb #9c1a3f0a
-MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670]")
+MARKS = Regex("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670]")
 LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"})
-GAPS = re.compile(r"(?:_|[^\w\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3])+")
-RUNS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+GAPS = Regex(r"(?:_|[^\w\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3])+")
+RUNS = Regex("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 # %% ../nbs/08c_search.ipynb #e798b074
 def fold(text: str) -> str:
@@ -120,6 +122,9 @@ class Found:
     hits: tuple[Hit, ...]
     total: int                 # how many match, shown or not
     why: str = ""              # when there are none: a sentence about the reason
+    cut: str = ""              # when more match than `total`: a sentence that says so, and what it means for the order
+    public: int = 0            # how many of `total` are not private; when the search was cut, `total`
+    private: bool = False      # whether private notes are among the hits, or had a say in `why`
 
 # %% ../nbs/08c_search.ipynb #02a25e82
 def snippet(outline: Outline, node: Node, terms: Sequence[Term], width: int = 160) -> tuple[int, str]:
@@ -141,8 +146,8 @@ def clip(text: str, terms: Sequence[Term], width: int) -> str:
     return ("…" if begin else "") + text[begin:begin + width].strip() + ("…" if begin + width < len(text) else "")
 
 # %% ../nbs/08c_search.ipynb #18571c6d
-def find(outlines: Iterable[Outline], query: str, *, limit: int = 8, now: float = 0.0) -> Found:
-    "The sections that hold all terms of `query`, best first, at most `limit`. `now` (Unix seconds) makes files younger or older."
+def find(outlines: Iterable[Outline], query: str, *, limit: int = 8, now: float = 0.0, private: Sequence[str] = ()) -> Found:
+    "The sections that hold all terms of `query`, best first, at most `limit`. `now` (Unix seconds) makes files younger or older; `private` are the tags that make a note private."
     outlines, terms = list(outlines), read_query(query)
     if not terms: return Found((), 0, no_terms(query))
     scored = []
@@ -152,7 +157,8 @@ def find(outlines: Iterable[Outline], query: str, *, limit: int = 8, now: float 
             scored.append((-points, outline.file, section.node.line, outline, section.node))
     scored.sort(key=lambda s: s[:3])
     hits = tuple(make_hit(outline, node, terms, -points) for points, _, _, outline, node in scored[:max(0, limit)])
-    return Found(hits, len(scored), "" if scored else why_nothing(outlines, query, terms))
+    why, doubt = ("", any(is_private(hit.tags, private) for hit in hits)) if scored else why_nothing(outlines, terms, private)
+    return Found(hits, len(scored), why, public=sum(not is_private(outline.tags(node), private) for *_, outline, node in scored), private=doubt)
 
 def matches(outline: Outline, terms: Sequence[Term]) -> list[tuple[Section, float]]:
     "(section, points) of a file. The file itself only counts beside its sections when it holds a term in its own text."
@@ -171,18 +177,20 @@ def no_terms(query: str) -> str:
     if not query.strip(): return "There is nothing to look for: give one or more words."
     return f"There is no word to look for in {query.strip()[:60]!r}: give letters or digits, as in roof \"three offers\"."
 
-def why_nothing(outlines: Sequence[Outline], query: str, terms: Sequence[Term]) -> str:
-    "Why a query with words finds nothing: a word that is nowhere, with the nearest ones that are, or words that never meet."
-    if not outlines: return "There are no notes in this folder."
-    sections = [s for o in outlines for s in o.derived("folded", fold_outline)]
-    counts = {t.text: sum(t.needle in f"{s.title}{s.tags}{s.body}" for s in sections) for t in terms}
-    if missing := [t for t in terms if not counts[t.text]]:
-        near = sorted({word for t in missing for word in nearest(sections, t)})
-        return f"No note mentions {' or '.join(repr(t.text) for t in missing)}." + (f" Close to it: {', '.join(near)}." if near else "")
-    return f"Every word occurs, but never together in one section ({', '.join(f'{word}: {n}' for word, n in counts.items())}). Try fewer words."
+def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Sequence[str] = ()) -> tuple[str, bool]:
+    "(why a query with words finds nothing, whether private notes had a say in that): a word that is nowhere, with the nearest ones that are, or words that never meet."
+    if not outlines: return "There are no notes in this folder.", False
+    every = [(s, is_private(o.tags(s.node), private)) for o in outlines for s in o.derived("folded", fold_outline)]
+    held = {t.text: [secret for s, secret in every if t.needle in f"{s.title}{s.tags}{s.body}"] for t in terms}
+    doubt, public = any(found and all(found) for found in held.values()), [s for s, secret in every if not secret]
+    if missing := [t for t in terms if not held[t.text]]:
+        near = sorted({word for t in missing for word in nearest(public, t)})
+        return f"No note mentions {' or '.join(repr(t.text) for t in missing)}." + (f" Close to it: {', '.join(near)}." if near else ""), doubt
+    said = f" ({', '.join(f'{word}: {len(found)}' for word, found in held.items())})" if len(public) == len(every) else ""
+    return f"Every word occurs, but never together in one section{said}. Try fewer words.", doubt
 
 def nearest(sections: Sequence[Section], term: Term, most: int = 3) -> list[str]:
-    "Words in the notes that are spelled like the term."
+    "Words in the sections that are spelled like the term."
     size = len(term.needle.strip())
     words = {w for s in sections for w in f"{s.title}{s.body}".split() if abs(len(w) - size) < 3}
     return get_close_matches(term.needle.strip(), sorted(words)[:50_000], most, 0.75) if size < 40 else []

@@ -14,13 +14,19 @@ from datetime import date, datetime
 from typing import Any, Callable
 
 from .act import ActuatorRegistry, register_core_actuators, tell
-from .approvals import ApprovalDesk, PendingApproval, approved_action, approved_row, flight_plan
+from .approvals import ApprovalDesk, PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from .backends import BackendRegistry
+from .budget import Sight
 from .conditions import PassepartoutError
-from .context import Log, peripheral_view
+from .context import Foci, Log, Outlook, newest_last
+from .endorsements import Endorsements
 from .journal import Journal
 from .memory import Memory, current
-from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal
+from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Label, Signal
+from .prices import Prices
+from .purse import Reckoning, limits_of
+from .prompts import Asked, Prompts
+from .previews import Foreseen, foresee
 from .resources import PathRefused, Root, resolve
 from .settings import Settings, load_settings
 from .skills import SkillRegistry
@@ -37,12 +43,21 @@ class Fields:
         self.memory, self.log, self.turns = Memory(journal), Log(), Turns(journal)
         self.clearances, self.desk = ClearanceTable(), ApprovalDesk(journal, settings.approval_ttl_s)
         self.manifest: Manifest | None = None
+        self.permissions: Any = None                     # what the person allows; None: there are no mandatory gates
+        self.vault: Any = None                           # the known secrets, once booted
+        self.allowances: dict[str, dict] = {}            # turn -> limits of what may be spent in it, besides those of the settings
+        self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"))
+        self.listeners: list[tuple] = []                 # (session, fn) of who reads along while an answer is made
         self.provider_cascade: Any = ()
         self.model_selector: Callable | None = None
-        self.consensus_enabled, self.interrupted, self.background = False, False, set()
+        self.consensus_enabled, self.interrupted, self.background = settings.consensus != "no", False, set()
+        self.memex_slug, self.prices = settings.journal_dir.name, Prices(settings.provider_prices)
+        self.purse = Reckoning(None if journal.path is None else settings.state_dir / "passepartout" / "spending.sqlite", limits_of(settings))
         self.roots: list[Root] = []
-        self.note_cache, self.seen, self.seen_at = None, "", float("-inf")
-        self.exact_form: Callable[[str, date], dict | None] | None = None
+        self.note_cache, self.seen_at = None, float("-inf")
+        self.endorsements = Endorsements(journal)
+        self.foci, self.sights = Foci(journal), Outlook(settings.privacy_filter_tags, settings.context_budget)
+        self.exact_form: Callable[[Signal], dict | None] | None = None
         self.health, self.diagnostics, self.journal_verdict, self.unknown_effects, self.clock_behind = "unknown", [], None, [], 0.0
         self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
         self.tools.mark = self.actuators.mark = self.clearances.mark = object()       # another agent's clearances mean nothing here
@@ -52,9 +67,14 @@ class Fields:
 class Services(Fields):
     "What the stages say about a turn."
     def turn_of(self, signal: Signal) -> Turn | None: return self.turns.of(signal)
-    def in_turn(self, signal: Signal) -> Signal: return self.turns.begin(signal)
     async def end_turn(self, signal: Signal) -> Reply: return await self.turns.end(signal)
     def note(self, signal: Signal, kind: str, body: dict) -> None: self.turns.note(signal, kind, body)
+
+    def in_turn(self, signal: Signal) -> Signal:
+        "`signal` within its turn; opens one when it has none. The person's own signal may move the focus of the session."
+        signal = self.turns.begin(signal)
+        if signal.foveal_focus is not None and signal.label == PERSON and self.foci.move(signal.session, signal.foveal_focus): self.note(signal, "focus", {"id": signal.foveal_focus[:1000]})
+        return signal
 
     def mark(self, signal: Signal, status: str) -> None:
         "How the turn of `signal` will end, unless something better comes."
@@ -64,6 +84,7 @@ class Services(Fields):
         "Hand a text to the person of the turn."
         if (turn := self.turns.of(signal)) is not None:
             turn.said.append(text)
+            turn.draft = ""
             turn.private = turn.private or signal.label.private
         self.turns.show("said", {"text": text}, turn.id if turn else "")
 
@@ -71,7 +92,13 @@ class Services(Fields):
         "Note which provider answered what, or how it failed."
         if not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return
         if failure is None: turn.heard = (provider, answer)
-        else: self.note(signal, "backend", {"provider": provider, "error": failure})
+        else: turn.quoted.append(failure); self.note(signal, "backend", {"provider": provider, "error": failure})
+
+    def asking(self, signal: Any, provider: str, prompt: str, system: str, private: bool) -> None:
+        "Keep what a provider is about to be asked."
+        if not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return
+        self.kept_prompts.keep(Asked(turn.id, provider, system, prompt, turn.trimmed, private, time.time()))
+        if self.turns.watchers: self.turns.show("asking", {"provider": provider}, turn.id)
 
     def thought(self, signal: Signal, candidate: Any) -> dict:
         "What the record of a proposal says: the provider, and its very words; for votes and diagnostics, the candidate."
@@ -79,6 +106,18 @@ class Services(Fields):
         provider, answer = turn.heard if turn is not None and turn.heard else (None, None)
         if turn is not None: turn.heard = None
         return {"provider": provider, "proposal": answer if answer is not None else str(getattr(candidate, "action", candidate))}
+
+    def draft_of(self, signal: Any) -> Any:
+        "A draft for whoever reads along in the session of `signal`; `None` when nobody does."
+        if not self.listeners or not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return None
+        reading = [fn for session, fn in self.listeners if session == turn.session]
+        if not reading: return None
+        from passepartout.drafts import Draft
+        def show(text: str) -> None:
+            for fn in reading:
+                try: fn(text)
+                except Exception: self.listeners[:] = [each for each in self.listeners if each[1] is not fn]      # as with whoever watches
+        return Draft(self, signal, turn, show)
 
     def asked(self, signal: Signal) -> str: return turn.text if (turn := self.turns.of(signal)) else ""
 
@@ -88,21 +127,82 @@ class Views(Services):
     def today(self) -> date: return self.settings.today or date.today()
     def now(self) -> datetime: return datetime.combine(self.today(), datetime.now().time())
 
-    def conversation(self, signal: Signal) -> str: return self.turns.earlier(signal.session)
+    def conversation(self, signal: Signal, local: bool = False, most: int = 10_000, count: Any = None) -> Sight:
+        "The last exchanges as a model reads them; what was private only for a local one."
+        said = [(each.line, each.private) for each in self.turns.recent(signal.session)]
+        return newest_last(said, most, local, "EARLIER IN THIS CONVERSATION:", count or self.sights.count)
 
-    def periphery(self) -> str:
-        "The outline of the notes for the model, without private subtrees; looked at anew every two seconds at most."
-        if self.note_cache is not None and time.monotonic() - self.seen_at > 2.0: self.seen, self.seen_at = self.look_around(), time.monotonic()
-        return self.seen
+    def outlook(self) -> Outlook:
+        "What a model sees of the notes; looked at anew every two seconds at most."
+        if (now := time.monotonic()) - self.seen_at > 2.0:
+            self.seen_at = now
+            self.look_around()
+        return self.sights
 
-    def look_around(self) -> str:
+    def outlines(self) -> tuple:
+        "The notes as they are, for who has to know which heading some words mean; none when they cannot be read."
         from passepartout.notes import read_notes
         try:
-            with resolve(self.roots[:1], ".", "tree") as folder: return peripheral_view(read_notes(folder, self.note_cache).outlines, self.settings.privacy_filter_tags)
-        except PathRefused as error: return f"(The notes cannot be read: {error})"
+            with resolve(self.roots[:1], ".", "tree") as folder: return read_notes(folder, self.note_cache).outlines
+        except PathRefused: return ()
+
+    def indexed(self):
+        "The index of the notes, brought up to date, or None when there is none that can be asked."
+        if (upkeep := getattr(self, "upkeep", None)) is None: return None
+        try: upkeep.refresh()
+        except PassepartoutError: return None
+        return upkeep.index
+
+    def outline(self, file: str):
+        "One of the notes as it is now, or None when it cannot be read."
+        from passepartout.notes import NoteCache
+        try:
+            with resolve(self.roots[:1], file, "read") as opened: return (self.note_cache or NoteCache()).read(opened).outline
+        except (PassepartoutError, OSError): return None
+
+    def look_around(self) -> None:
+        "Bring the outlook up to date: from the index when there is one, otherwise by reading the notes that changed."
+        if (upkeep := getattr(self, "upkeep", None)) is not None:
+            upkeep.glance()
+            return self.sights.update(upkeep.index)
+        if self.note_cache is None: return
+        from passepartout.notes import read_notes
+        try:
+            with resolve(self.roots[:1], ".", "tree") as folder: self.sights.update(read_notes(folder, self.note_cache).outlines)
+        except PathRefused as error: self.sights.update(None, f"(The notes cannot be read: {error})")
+
+    def words(self, signal: Signal):
+        "What the person said in the session of `signal`, lately and now, as `Words` to be searched."
+        from passepartout.provenance import Words
+        turn = self.turns.of(signal)
+        if turn is not None and turn.words is not None: return turn.words
+        said = [each.asked for each in self.turns.recent(signal.session) if each.asked_by_person]
+        if turn is not None: now = turn.text if turn.asked_by_person else ""
+        else: now = str(signal.payload.get("text") or "") if signal.label == PERSON else ""
+        words = Words((*said, now), self.today())
+        if turn is not None: turn.words = words
+        return words
+
+    def influence(self, signal: Signal) -> Label:
+        "The label of everything that was read in the turn of `signal` so far."
+        turn = self.turns.of(signal)
+        return signal.label if turn is None else signal.label.join(turn.label)
+
+    def in_view(self, signal: Signal):
+        "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, and earlier answers. To be searched like `words`."
+        from passepartout.provenance import Words
+        return Words((*[seen.text for seen in self.sights.kept.values()], *[each.answered for each in self.turns.recent(signal.session)]), self.today())
 
     def tool_context(self, tool, cleared, signal: Signal) -> ToolContext:
-        return ToolContext(cleared.resolved, signal.session, self.now(), self.today(), self.settings, {"notes": self.note_cache})
+        now = self.shown_result(cleared)[1] if tool.edits else self.now()
+        return ToolContext(cleared.resolved, signal.session, now, now.date(), self.settings, {"notes": self.note_cache})
+
+    def shown_result(self, cleared) -> tuple[str, datetime]:
+        "The digest of what the person was shown before they approved what is `cleared`, and the moment that counted as now; nothing and now when they were shown nothing."
+        row = self.journal.approval(cleared.answer) if cleared.answer not in (None, "typed", "used") else None
+        if row is None or not row["moment"]: return "", self.now()
+        try: return str(row["result"]), datetime.fromisoformat(str(row["moment"]))
+        except ValueError: return str(row["result"]), self.now()
 
 # %% ../nbs/17d_services.ipynb #3c109d81
 class Effects(Views):
@@ -116,6 +216,7 @@ class Effects(Views):
             turn.batch.consume(cleared.answer, cleared.hash)
             cleared.answer = "used"
         effect = os.urandom(6).hex()
+        if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): detail["grant"] = grant
         if cleared.action.payload.get("tool") == "undo-edit": detail["undoes"] = cleared.action.payload["args"]["effect"]
         turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail=detail)
         try: await self.turns.write(turn, durable=True)
@@ -143,16 +244,17 @@ def unsaved_rows(memory: Memory) -> list:
 # %% ../nbs/17d_services.ipynb #b7439589
 class Asks(Effects):
     "Filing what a gate asks, and looking up whether it was answered."
-    async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired) -> None:
-        "Record an ask durably, write its Flight Plan for reading, and tell the person. Nothing runs."
+    async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Foreseen | None = None) -> None:
+        "Record an ask durably, with what it would change; write its Flight Plan for reading, and tell the person. Nothing runs."
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
-        pending = self.desk.file(turn.batch, verdict, turn.source or "cli")
+        foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
+        pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags, 3 * 86_400.0 if signal.sensor == "worker" else None)       # what a job asks, nobody sees at once
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
-        await tell(self, signal, f"This needs your approval. {pending.reason}\n{pending.summary}")
+        await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
 
     def write_plan(self, pending: PendingApproval) -> str | None:
         "Write the Flight Plan beside the journal; what went wrong, if something did (the ask stands in the journal in any case)."
@@ -160,7 +262,7 @@ class Asks(Effects):
         try:
             folder = self.journal.path.parent / "flight-plans"
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / f"{pending.id}.org").write_text(flight_plan(pending, f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}"))
+            (folder / f"{pending.id}.org").write_text(self.log.redact(flight_plan(pending, f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}")))
         except OSError as error: return f"APPROVALS: the Flight Plan could not be written: {error}"
 
     def given_action(self, signal: Signal) -> Action | None:
@@ -170,19 +272,20 @@ class Asks(Effects):
             return Action(payload={"action": "message", "text": str(signal.payload.get("content") or signal.payload.get("message"))})
         if signal.depth != 0 or signal.label != PERSON: return None
         if turn is not None and turn.commanded is not None: return turn.commanded
-        return approved_action(self.journal, signal)
+        return approved_action(self.journal, signal, self.desk.kept)
 
-    def answer_to(self, action: Action, signal: Signal) -> str | None:
-        "How an ask about `action` is already answered: `typed`, the id of an approval, or not at all."
+    def answer_to(self, action: Action, signal: Signal, shown: str = "") -> str | None:
+        "How an ask about `action`, which comes down to `shown`, is already answered: `typed`, the id of an approval, or not at all."
         if signal.depth != 0 or signal.label != PERSON: return None
         turn = self.turns.of(signal)
         if turn is not None and turn.commanded is not None: return "typed" if turn.commanded.hash == action.hash else None
-        if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED: return row["id"] if row["hash"] == action.hash else None
+        if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED: return row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown) and confirms(row["confirmed"], row["phrase"]) else None
         return "typed" if signal.sensor == USER_INPUT and self.typed_exactly(action, signal) else None
 
     def typed_exactly(self, action: Action, signal: Signal) -> bool:
         "Did the person type, in one of the reflex engine's exact forms, just this action?"
-        form = self.exact_form(signal.payload.get("text") or "", self.today()) if self.exact_form is not None else None
+        try: form = self.exact_form(signal) if self.exact_form is not None else None
+        except PassepartoutError: form = None
         if form is None: return False
         try: return normalise(self, form).hash == action.hash
         except PassepartoutError: return False

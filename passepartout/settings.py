@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import Name, Share, file_lines, read_permissions, read_small, read_value, tool_key
+from .inifile import STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value, tool_key
 
 # %% ../nbs/04_settings.ipynb #4d618314
 @dataclass(frozen=True, kw_only=True)
@@ -33,25 +33,57 @@ class Settings:
     cache_dir: Path
     assistant: str
     provider_cascade: tuple[Name, ...]
+    provider_models: tuple[str, ...]
+    provider_urls: tuple[str, ...]
+    tier_small: tuple[str, ...]
+    tier_large: tuple[str, ...]
+    tiers: tuple[str, ...]
+    consensus: Agreement
+    day_budget: Money | None
+    session_budget: Money | None
+    turn_budget: Money | None
+    day_tokens: Tokens | None
+    session_tokens: Tokens | None
+    turn_tokens: Tokens | None
+    provider_prices: tuple[str, ...]
+    stream_answers: bool
+    answer_tokens: int
+    gguf_file: Path | None
     scripted_file: Path | None
     today: date | None
     permissions: Mapping[str, str]
+    known_targets: tuple[str, ...]
     privacy_filter_tags: tuple[str, ...]
+    allowed_hosts: tuple[str, ...]
+    skills_from_memex: bool
+    skills_without_sandbox: bool
+    bound_secrets: tuple[str, ...]
     context_log_limit: int
     context_semantic_threshold: Share
+    context_budget: int
     default_actuator: Name
     silent_actuators: tuple[Name, ...]
     heartbeat_interval: float
     memory_auto_save_interval: float
     daemon_sleep_interval: float
     save_at_shutdown: bool
+    job_budget: Money | None
+    jobs_off: tuple[Name, ...]
+    gateway: tuple[Name, ...]
+    gateway_private: bool
+    telegram_url: str
     max_depth: int
     max_attempts: int
     gate_timeout_s: float
     tool_timeout_s: float
     backend_timeout_s: float
+    connect_timeout_s: float
+    first_word_timeout_s: float
+    cascade_timeout_s: float
+    turn_timeout_s: float
     consensus_timeout_s: float
     approval_ttl_s: float
+    journal_keep_days: int | None
     max_input_chars: int
     max_proposal_chars: int
     warnings: tuple[str, ...] = ()
@@ -66,6 +98,11 @@ class Settings:
     def journal_dir(self) -> Path:
         "Where the journal of this memex lives: apart from the notes, and apart from every other memex."
         return self.state_dir / "passepartout" / memex_slug(self.memex_dir)
+
+    @property
+    def index_path(self) -> Path:
+        "The file of the index of this memex. It can be deleted at any time, and is made again."
+        return self.cache_dir / "passepartout" / memex_slug(self.memex_dir) / "index.sqlite"
 
 # %% ../nbs/04_settings.ipynb #91c6ce89
 def memex_slug(memex: Path) -> str:
@@ -177,7 +214,12 @@ def lay_layer(draft: Draft, entries: Iterable[Entry]) -> None:
         try:
             lay(draft, entry)
         except ValueError as problem:
-            kept = draft.values.get(ALIASES.get(entry.name, entry.name))
+            name = ALIASES.get(entry.name, entry.name)
+            if (kind := KINDS.get(name)) in STRICTEST:
+                draft.values[name], draft.origin[name] = STRICTEST[kind], entry.origin
+                draft.warnings.append(f"{problem} Until it is corrected, it counts as {shown(STRICTEST[kind])}.")
+                continue
+            kept = draft.values.get(name)
             draft.warnings.append(f"{problem} It stays at {shown(kept)}." if kept is not None else str(problem))
 
 # %% ../nbs/04_settings.ipynb #fa72ef0f

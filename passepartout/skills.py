@@ -31,6 +31,7 @@ class Skill:
     deterministic: Callable[[Any, Any], Any] | None = None       # (action, signal) -> verdict, action or message
     system_prompt_augment: Callable[[Any], str] | None = None    # signal -> mandate text
     foreign: bool = False
+    job: Any = None                                              # a `Job`: what makes it run by itself
 
     def __post_init__(self):
         object.__setattr__(self, "name", skill_name(self.name))

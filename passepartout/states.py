@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
+from .lazy import Regex
 from .logbook import Logging, Sequence, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import MARK, STATES
 from .org import Node, Outline
@@ -48,7 +49,7 @@ class Draft:
         self.make(drawer_change(self.outline, drawer, name, value) if drawer else new_drawer(self.outline, self.node, at, name, value))
 
 # %% ../nbs/08fc_states.ipynb #f5bf1db7
-COOKIE = re.compile(r"\[\d*%\]|\[\d*/\d*\]")
+COOKIE = Regex(r"\[\d*%\]|\[\d*/\d*\]")
 
 # %% ../nbs/08fc_states.ipynb #e0c5c023
 def cookie(old: str, done: int, every: int) -> str:
@@ -150,7 +151,7 @@ def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", log
 
 # %% ../nbs/08fc_states.ipynb #5dc0a47b
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}
-BOX = re.compile(r"\[([ xX/-])\]")
+BOX = Regex(r"\[([ xX/-])\]")
 
 # %% ../nbs/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:

@@ -9,10 +9,11 @@ __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError'
            'Keyword', 'Symbol', 'SingleFloat', 'Plist']
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
-import re, struct
+import struct
 from types import MappingProxyType
 
 from .conditions import ProtocolError
+from .lazy import Regex
 
 # %% ../nbs/01b_symbols.ipynb #d8f8c3e4
 class PlistError(ProtocolError):
@@ -48,7 +49,7 @@ def key_name(text: str) -> str:
 
 # %% ../nbs/01b_symbols.ipynb #1291c9b2
 _LEGAL = r"A-Z!$%&*<=>?@~\[\]{}^_/+\-."
-_BARE = re.compile(rf"(?!\.)(?:[A-Z!$%&*<=>?@~\[\]{{}}][{_LEGAL}0-9]*+|[{_LEGAL}]++)")
+_BARE = Regex(rf"(?!\.)(?:[A-Z!$%&*<=>?@~\[\]{{}}][{_LEGAL}0-9]*+|[{_LEGAL}]++)")
 
 
 def symbol_text(name: str) -> str:

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/tools.html.md"""
 
 # %% auto #0
 __all__ = ['TYPES', 'ALIASES', 'ABSENT', 'KINDS', 'ACCESS', 'IN_DISPATCH', 'HOW_TO_CALL', 'Effects', 'ToolError', 'Parameter',
-           'article', 'shown', 'check_date', 'parameters_of', 'one_parameter', 'ToolContext', 'ToolResult', 'Tool',
-           'tool_name', 'call_style', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'tool_line']
+           'article', 'shown', 'check_date', 'parameters_of', 'one_parameter', 'ToolContext', 'ToolResult', 'pure',
+           'Tool', 'tool_name', 'call_style', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'tool_line']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .conditions import GateError, PassepartoutError
+from .labels import shape_of
 from .messages import KEYWORD_FIELDS, FrozenDict, Label, Text, freeze, pick
 from .plist import key_name
 
@@ -64,12 +65,15 @@ class Parameter:
     default: Any = None            # used when the argument is absent
     kind: str = "text"             # text, path, command or address: how the gates treat it
     access: str = "read"           # for paths: read, write or tree (a folder and what is below)
+    choices: tuple[str, ...] = ()  # the only values of a string; empty: any
+    target: bool = True            # decides whom, what, where or how much; a plan may fill what is no target with text that anybody wrote
 
     def __post_init__(self):
         object.__setattr__(self, "name", key_name(self.name))
         object.__setattr__(self, "type", ALIASES.get(self.type, self.type))
         if self.type not in TYPES: raise ToolError(f"Parameter {self.name}: there is no type {self.type!r}; there are {', '.join(TYPES)}.")
         if self.kind not in KINDS or self.access not in ACCESS: raise ToolError(f"Parameter {self.name}: kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}.")
+        object.__setattr__(self, "choices", tuple(map(str, self.choices)))
         if self.default is not None:
             object.__setattr__(self, "required", False)
             object.__setattr__(self, "default", self.check("its own declaration", freeze(self.default, words=False)))
@@ -83,6 +87,7 @@ class Parameter:
         fits = isinstance(value, wanted) and not (isinstance(value, bool) and self.type in ("integer", "number"))
         if not fits: raise ToolError(f"Argument {self.name} of {tool} must be {article(self.type)}, not {shown(value)}.")
         if self.type == "date": check_date(tool, self.name, value)
+        if self.choices and value not in self.choices: raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 
@@ -110,7 +115,7 @@ def one_parameter(name: str | None, spec: Any) -> Parameter:
     if isinstance(spec, Mapping):
         details = {key_name(k): v for k, v in spec.items()}
         if name is None and "name" not in details: raise ToolError(f"A parameter needs a name: {shown(spec)}.")
-        known = {k: details[k] for k in ("type", "description", "required", "default", "kind", "access") if k in details}
+        known = {k: details[k] for k in ("type", "description", "required", "default", "kind", "access", "choices", "target") if k in details}
         if "type" in known and isinstance(known["type"], str): known["type"] = known["type"].lower().lstrip(":")
         return Parameter(name or details["name"], **known)
     if spec in ALIASES or spec in TYPES: return Parameter(name, spec)
@@ -133,6 +138,13 @@ class ToolResult:
     content: str
     data: Any = None
     label: Label = Label("tool")
+    outcome: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))     # what the record of the outcome keeps, such as an exit status
+
+# %% ../nbs/12_tools.ipynb #f4d5f889
+def pure(body: Callable) -> Callable:
+    "Mark a body that reads what it was given, returns `FileEdit`s, and does nothing else: it may be called to see what they would be."
+    body.pure = True
+    return body
 
 # %% ../nbs/12_tools.ipynb #f9743977
 @dataclass(frozen=True)
@@ -147,13 +159,21 @@ class Tool:
     timeout: float | None = None           # seconds; None takes the setting tool_timeout_s
     inline: bool = False                   # a plain function that is fast enough to run on the event loop
     edits: bool = False                    # the body changes nothing: it returns FileEdits, which the actuator carries out
+    returns: Any = None                    # which parts of the result the service answers for, as `labels.shape_of` reads it; None: none
+    foreign: bool = False                  # somebody else's, from a plug-in or a server: nothing that it says about itself is believed
 
     def __post_init__(self):
+        if self.foreign:
+            for name, value in (("effects", None), ("edits", False), ("inline", False), ("returns", None)): object.__setattr__(self, name, value)
         object.__setattr__(self, "name", tool_name(self.name))
         object.__setattr__(self, "parameters", parameters_of(self.parameters))
         object.__setattr__(self, "effects", Effects.of(self.effects))
+        object.__setattr__(self, "returns", shape_of(self.returns))
         if not callable(self.body): raise ToolError(f"The body of tool {self.name} must be a function.")
         if len({p.name for p in self.parameters}) < len(self.parameters): raise ToolError(f"Tool {self.name} declares a parameter twice.")
+
+    @property
+    def foreseeable(self) -> bool: return self.edits and not self.foreign and getattr(self.body, "pure", False) is True
 
     @cached_property
     def by_name(self) -> Mapping[str, Parameter]: return {p.name: p for p in self.parameters}
@@ -199,24 +219,26 @@ IN_DISPATCH = object()        # what `verify` marks a clearance with while its a
 
 # %% ../nbs/12_tools.ipynb #6637d514
 class ToolRegistry:
-    "The tools of one agent, by name."
+    "The tools of one agent, by name. `state` is another object after every change."
     def __init__(self):
         self._tools: dict[str, Tool] = {}
         self._bodies: dict[str, Tool] = {}
-        self.version, self._belt, self.mark = 0, (-1, ""), IN_DISPATCH
+        self.state, self._belt, self.mark, self._own = object(), (None, ""), IN_DISPATCH, set()
 
     def register(self, tool: Tool) -> Tool:
-        "Add `tool`, replacing the one of the same name. Returns the description that others may see."
+        "Add `tool`, replacing the one of the same name. Returns the description that others may see. `ToolError` for a foreign one under the name of one of our own."
         if not isinstance(tool, Tool): raise ToolError(f"Only a Tool can be registered, not {type(tool).__name__}.")
+        if not tool.foreign: self._own.add(tool.name)
+        elif tool.name in self._own: raise ToolError(f"There is a tool {tool.name} already, and a foreign one cannot take its name. Give it another one.")
         self._bodies[tool.name] = tool
         self._tools[tool.name] = replace(tool, body=refuse_direct_call(tool.name), guard=None)
-        self.version += 1
+        self.state = object()
         return self._tools[tool.name]
 
     def unregister(self, name: str) -> None:
         "Take a tool out, if it is there."
         self._tools.pop(tool_name(name), None); self._bodies.pop(tool_name(name), None)
-        self.version += 1
+        self.state = object()
 
     def get(self, name: str) -> Tool | None: return self._tools.get(name) or self._tools.get(tool_name(name))
     def __contains__(self, name): return self.get(name) is not None
@@ -226,13 +248,19 @@ class ToolRegistry:
 
     def belt(self) -> str:
         "The tools in one line each, in order of their names; made once for each state of the registry."
-        if self._belt[0] != self.version: self._belt = (self.version, "\n".join(tool_line(t) for t in sorted(self, key=lambda t: t.name)))
+        if self._belt[0] is not self.state: self._belt = (self.state, "\n".join(tool_line(t) for t in sorted(self, key=lambda t: t.name)))
         return self._belt[1]
 
     def cleared(self, cleared) -> Tool:
         "The tool with its function, for an action that passed the gates and was taken out for dispatch; `GateError` otherwise."
         if getattr(cleared, "in_dispatch", None) is not self.mark: raise GateError("A tool runs only with a clearance from the gate chain.", gate_name="verify")
         return self._bodies[cleared.action.payload["tool"]]
+
+    def foreseeing(self, preview) -> Tool | None:
+        "The tool with its function, to work out what a call would change; `None` for a tool that cannot be asked without doing something, `GateError` without a preview from the gate chain."
+        if getattr(preview, "in_preview", None) is not self.mark: raise GateError("A tool is asked what it would do only with a preview from the gate chain.", gate_name="verify")
+        tool = self._bodies.get(preview.action.payload["tool"])
+        return tool if tool is not None and tool.foreseeable else None
 
 # %% ../nbs/12_tools.ipynb #b64b6bbb
 def refuse_direct_call(name: str) -> Callable:
@@ -246,9 +274,10 @@ def tool_belt_prompt(agent) -> str:
     return f"{agent.tools.belt()}\n{HOW_TO_CALL}" if len(agent.tools) else "There are no tools; answer with a message."
 
 HOW_TO_CALL = """To call one: (:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "<name>" :ARGS (:NAME "value") :EXPLANATION "<why, for the person>"))
-To answer the person: (:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "<your answer>"))"""
+To answer the person: (:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "<your answer>"))
+To do several steps, propose all of them before anything is read: (:TYPE :PLAN :EXPLANATION "<why>" :STEPS ((:CALL "<name>" :ARGS (:NAME "value") :AS "found") (:CALL "<name>" :ARGS (:NAME (:FIELD "<field>" :OF (:FIRST (:REF "found"))))) (:ANSWER (:TEXT ("<words> " (:REF "found"))))))"""
 
 def tool_line(tool: Tool) -> str:
     "One tool in one line: name, arguments with types and defaults, effects, description."
-    args = ", ".join(f"{p.name.replace('_', '-')}: {p.type}" + ("" if p.required else f" = {p.default}" if p.default is not None else ", optional") for p in tool.parameters)
+    args = ", ".join(f"{p.name.replace('_', '-')}: {'|'.join(p.choices) or p.type}" + ("" if p.required else f" = {p.default}" if p.default is not None else ", optional") for p in tool.parameters)
     return f"- {tool.name}({args}){' [read-only]' if tool.effects.read_only else ''}: {' '.join(tool.description.split())}"

@@ -2,11 +2,96 @@
 
 Hypothesis looks for counterexamples in new places with every run, which is what one wants at home. In CI a run must mean the
 same twice: there the examples are derived from the tests themselves, so that a change fails for what it did and for nothing else.
-"""
-import os
 
+An agent keeps an index of its notes in the cache directory. Nothing that runs here, in this process or in one that it starts, may
+write into the cache of the person who runs the tests.
+
+The notebooks (test_notebooks.py) run beside the other tests, which leave the second core idle: they begin with the first test
+and are asked how it went at the end.
+"""
+import functools
+import importlib.util
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+CACHE = tempfile.mkdtemp(prefix="passepartout-cache-")
+os.environ["XDG_CACHE_HOME"] = CACHE
+for size in ("COLUMNS", "LINES"): os.environ.pop(size, None)          # the width of a test's own terminal counts, not what pytest-xdist tells its workers
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)          # as for what a script started with `&`: the programs under test would inherit it
+
+
+def pytest_unconfigure(config): shutil.rmtree(CACHE, ignore_errors=True)
+
+
+@functools.cache
+def notebook_tool():
+    spec = importlib.util.spec_from_file_location("nb_tool", Path(__file__).parents[1] / "tools" / "nb.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+def of_notebook(item): return item.path.name == "test_notebooks.py"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items): items.sort(key=of_notebook)
+
+
+class Stopped(Exception):
+    "The tests are over before the notebooks are."
+
+
+class Runs:
+    """The runs of all notebooks that were asked for, in the background: `result` waits for one and has what `run_each` gave for it.
+
+    nbdev's own test shares one process between notebooks; here a notebook that changes a module cannot help or harm the next."""
+    def __init__(self, asked, workers):
+        self.futures, self.workers = {notebook: Future() for notebook in asked if notebook.exists()}, workers
+        self.over, self.thread = threading.Event(), None
+
+    def start(self):
+        if self.thread is None and self.futures:
+            self.thread = threading.Thread(target=self.run, daemon=True)
+            self.thread.start()
+
+    def run(self):
+        try: notebook_tool().run_each(list(self.futures), self.done, workers=self.workers)
+        except Stopped: pass
+        finally:
+            for future in self.futures.values():
+                if not future.done(): future.set_result(notebook_tool().Drift("the runner ended before this notebook did"))
+
+    def done(self, notebook, result):
+        self.futures[notebook].set_result(result)
+        if self.over.is_set(): raise Stopped
+
+    def result(self, notebook):
+        self.start()
+        return self.futures[notebook].result()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def notebooks(request):
+    "One at a time beside other tests, from the first test on; else two at a time. Under pytest-xdist in the worker that is given the notebooks, and when it is."
+    alone, items = not hasattr(request.config, "workerinput"), request.session.items
+    asked = [item.callspec.params["notebook"] for item in items if of_notebook(item)]
+    runs = Runs(asked, 2 if len(asked) == len(items) and alone else 1)
+    if alone: runs.start()
+    yield runs
+    runs.over.set()
+    if runs.thread is not None: runs.thread.join()

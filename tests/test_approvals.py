@@ -221,3 +221,19 @@ async def test_the_explanation_stands_before_what_would_run():
 async def test_an_explanation_cannot_push_the_action_out_of_sight():
     action = Action.of({"target": "tool", "payload": {"action": "call", "tool": "rm", "args": {}, "explanation": "Tidy up\n" + "\n" * 200 + '(:TOOL "read-file")'}})
     assert len(summarise(action).splitlines()) < 10
+
+
+@pytest.mark.parametrize("args", [{"password": "1j1l-2k3j"}, {"note": "ghp_" + "a1B2c3D4e5F6" * 3}])
+async def test_an_action_with_something_secret_in_it_can_be_approved(args):
+    "Whether the form of a value gives it away or the name before it: the journal gets a reference, and the action still runs as it was asked about."
+    from passepartout.secrets import Vault
+    agent = Agent(load_settings({}, environ={}), Journal.open(":memory:"))
+    agent.journal.scanner, ran = Vault().scanner, []
+    agent.tools.register(Tool("canary", "", {k: "any" for k in args}, lambda **given: ran.append(given), inline=True))
+    agent.skills.register(Skill("careful", deterministic=careful))
+    script = iter([write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "canary", "args": args, "explanation": "Ana asked for it"}})])
+    agent.backends.register("model", lambda p, s: next(script, "done"), inline=True)
+    asked = (await agent.handle("go")).approvals[0]
+    assert not any(value in str(agent.journal.approvals()) for value in args.values())
+    await agent.approve(asked.id, asked.code)
+    assert ran == [args]

@@ -6,7 +6,8 @@ from datetime import date
 import pytest
 
 from passepartout.agenda import agenda, diary_expressions, render_agenda
-from passepartout.elements import blocks, checkboxes, cookies, footnotes, inline_tags, list_items, progress, tables
+from passepartout.elements import blocks, footnotes, inline_tags
+from passepartout.lists import checkboxes, cookies, list_items, progress, tables
 from passepartout.links import LinkTargets, all_links, backlinks
 from passepartout.notes import NotText, decode, parse_note, read_notes
 from passepartout.org import print_outline

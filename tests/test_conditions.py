@@ -1,5 +1,5 @@
 "Handlers and restarts where asyncio, threads, generators and other people's except clauses get in the way"
-import asyncio, contextlib, contextvars, copy, gc, pickle, sys, timeit
+import asyncio, contextlib, contextvars, copy, gc, pickle, sys
 import pytest
 
 from passepartout.conditions import (BudgetError, GateError, LLMError, PassepartoutError, PipelineError, ProtocolError, Restart, RestartError,
@@ -492,10 +492,9 @@ def test_a_pending_choice_does_not_make_a_generator_ignore_its_closing():
 
 # --- cost --------------------------------------------------------------------------------------------------------
 
-def test_unused_frames_are_cheap_and_chains_do_not_grow():
+def test_chains_do_not_grow():
     def unused():
         with restart_case(skip=give, use_fallback=give, abort=give, retry=give), handler_bind((PassepartoutError, give)): pass
-    assert min(timeit.repeat(unused, number=2000, repeat=5)) / 2000 < 25e-6      # measured at 1.7 µs; a busy machine is slow
     with restart_case(skip=give) as frame:
         for _ in range(1000): unused()
         with restart_case(deep=give) as inner: assert inner.parent is frame

@@ -10,10 +10,13 @@ from passepartout.agent import Agent, run_anywhere
 # can settle afterwards), remembers objects, and undoes. What a caller was told, it writes down as the caller would know it. One process
 # imports everything and forks; the fork is what gets killed, mid-boot as well.
 AGENT = """
-import asyncio, os, random, sys
+import asyncio, importlib, os, pkgutil, random, sys
+import passepartout
 from passepartout.agent import Agent
 from passepartout.tools import Parameter, Tool
-import passepartout.notetools, passepartout.providers.reflex, passepartout.providers.grammar, passepartout.undo
+for module in pkgutil.walk_packages(passepartout.__path__, "passepartout."):
+    if not module.name.endswith("__main__"): importlib.import_module(module.name)
+passepartout.shell.sandbox.find_bubblewrap()
 
 memex, state, world_name, told_name = sys.argv[1:]
 
@@ -62,12 +65,25 @@ class Victims:
         self.world.touch(), self.told.touch()
         self.first = subprocess.Popen([sys.executable, "-c", AGENT, self.memex, self.state, self.world, self.told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def kill_one(self, name, delay):
+    def begin_one(self, name):
         self.first.stdin.write(f"{name}\n"); self.first.stdin.flush()
-        child = int(self.first.stdout.readline())
+        return int(self.first.stdout.readline())
+
+    def kill_one(self, name, delay):
+        child = self.begin_one(name)
         time.sleep(delay)
+        self.end(child)
+
+    def end(self, child):
         os.kill(child, signal.SIGKILL)
         assert int(self.first.stdout.readline()) == -signal.SIGKILL, "the agent ended by itself"
+
+    def pace(self, lines=12):
+        "Seconds in which an agent boots and does some turns, as busy as this machine is."
+        child, began = self.begin_one("warm"), time.monotonic()
+        while len(self.told.read_text().splitlines()) < lines and time.monotonic() - began < 20: time.sleep(0.01)
+        self.end(child)
+        return time.monotonic() - began
 
     def close(self):
         self.first.stdin.close()
@@ -122,10 +138,11 @@ def look(victims):
 
 
 def kill_many(folder, kills, every, longest, seed):
+    "Kill `kills` agents at random moments of their first turns, at most `longest` times as late as the first one took."
     random.seed(seed)
     victims = Victims(folder)
     try:
-        victims.kill_one("warm", 0.4)                     # the first fork waits for the imports
+        longest *= victims.pace()
         for n in range(kills):
             victims.kill_one(f"p{n}", random.uniform(0.0, longest))
             if n % every == every - 1: states, lines = look(victims)
@@ -134,8 +151,8 @@ def kill_many(folder, kills, every, longest, seed):
 
 
 def test_killed_at_random_moments(tmp_path):
-    states, lines = kill_many(tmp_path, 10, 2, 0.12, 20261119)
-    assert states["committed"] > 20 and lines > 30, "too little happened between the kills for this to say anything"
+    states, lines = kill_many(tmp_path, 10, 2, 1, 20261119)
+    assert states["committed"] >= 20 and lines >= 20, "too little happened between the kills for this to say anything"
 
 
 @pytest.mark.slow
@@ -143,7 +160,7 @@ def test_killed_hundreds_of_times(tmp_path):
     for round in range(6):
         folder = tmp_path / str(round)
         folder.mkdir()
-        states, lines = kill_many(folder, 50, 5, 0.25, round)
+        states, lines = kill_many(folder, 50, 5, 1.5, round)
         print(states, lines)
 
 

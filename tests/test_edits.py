@@ -1,5 +1,5 @@
 """What `edits` promises: no byte that somebody else wrote is lost, whatever they do and wherever we stop."""
-import errno, fcntl, os, resource as limits, signal, subprocess, sys, threading, time
+import errno, fcntl, json, os, re, resource as limits, signal, subprocess, sys, threading, time
 from pathlib import Path
 from unittest.mock import patch
 import pytest
@@ -400,7 +400,7 @@ def test_states(note, root, tmp_path):
     note.unlink(); assert edit_state(record, [root]) == "other"
     assert edit_state({**record, "path": "no/such"}, [root]) == edit_state({**record, "path": "../x"}, [root]) == "other"
     assert edit_state({**record, "before": None}, [root]) == "before"
-    (tmp_path / f".passepartout-{record['token']}.swap").write_bytes(b"before\n")
+    (tmp_path / f".passepartout-{record['mark']}.swap").write_bytes(b"before\n")
     assert recover_edit(record, [root]) == "before" and note.read_bytes() == b"before\n"
 
 
@@ -415,3 +415,17 @@ def test_a_lock_that_is_never_released(note, root, tmp_path):
     with patch.object(edits, "_locked", lambda folder: real(folder, 0.02)), pytest.raises(EditFailed, match="another agent"): change(root, b"after\n")
     os.close(fd)
     assert note.read_bytes() == b"before\n"
+
+
+async def test_nothing_that_a_crash_is_recovered_by_is_taken_for_a_secret(tmp_path):
+    "The journal redacts what looks like a key: what it says of an edit must be there when somebody has to finish it."
+    from passepartout.agent import Agent
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("reflex",))
+    try:
+        for n in range(40): await agent.handle(f"todo: item {n}")
+        await agent.undo(3)
+        records = agent.journal.records()
+        assert sum(r["kind"] == "intent" for r in records) == 43 and not [r for r in records if "[secret" in json.dumps(r["body"])]
+        assert all(re.fullmatch("[0-9a-f]{16}", e["detail"]["edit"]["mark"]) for e in agent.journal.effects())
+    finally: await agent.close()

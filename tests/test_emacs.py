@@ -23,10 +23,11 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 
 from passepartout.agenda import agenda
-from passepartout.elements import blocks, footnotes, list_items, tables
+from passepartout.elements import blocks, footnotes
+from passepartout.lists import list_items, tables
 from passepartout.links import links
 from passepartout.notes import NotText, decode
 from passepartout.org import inside, parse_org
@@ -185,6 +186,20 @@ document = st.builds(lambda t, b, s: t + "".join(b) + "".join(s), top, st.lists(
 @rounds(10)
 @given(st.lists(document, min_size=25, max_size=25))
 def test_generated_files_are_read_as_emacs_reads_them(tmp_path_factory, texts):
+    found = judge_files(tmp_path_factory.mktemp("org"), texts)
+    assert not found, f"{len(found)} differences, of which the shortest are:\n\n" + "\n\n".join(sorted(found, key=len)[:8])
+
+
+# Nothing but marks, whole ones and halves, in any order: what stands in what is decided from the outside inwards
+MARKS = ("[fn:1] A note.", "[fn:2] B", "#+begin_quote", "#+end_quote", "#+begin_note", "#+end_note", "#+begin_src sh", "#+end_src", "#+begin_example", "#+end_example", ":DR:", ":END:", "text <2026-11-20 Fri>", "", "",
+         "- item", "  more", "| a |", "* H", "#+BEGIN: x", "#+END:")
+marks = st.lists(st.sampled_from(MARKS), max_size=7).map(lambda lines: "\n".join(lines) + "\n")
+
+
+@rounds(3)
+@given(st.lists(marks, min_size=150, max_size=150))
+@example(["* H\n#+begin_center\nx\n#+end_center\n\n[fn:1] A note.\n#+begin_quote\n[fn:1]\n#+end_quote\n", ":END:\n:END:\n", "#+begin_quote\n#+begin_src sh\n#+end_quote\n#+end_src\n", "#+begin: z\n#+end\n", " - -----\n"])
+def test_marks_in_any_order_are_read_as_emacs_reads_them(tmp_path_factory, texts):
     found = judge_files(tmp_path_factory.mktemp("org"), texts)
     assert not found, f"{len(found)} differences, of which the shortest are:\n\n" + "\n\n".join(sorted(found, key=len)[:8])
 

@@ -267,6 +267,7 @@ def one_turn(journal, n):
             batch.record(kind, {"n": n})
         batch.intend(f"e{n}", "h", "x") if step == 0 else batch.settle(f"e{n}", "committed")
         batch.commit_now(durable=False)
+    journal.flush()
     return turn
 
 
@@ -393,8 +394,8 @@ async def test_locked_group_waits_once(journal):
     other = sqlite3.connect(journal.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     begun = time.monotonic()
-    results = await asyncio.gather(*(noted(journal).commit() for _ in range(30)), return_exceptions=True)
-    assert time.monotonic() - begun < 1 and all(isinstance(result, JournalBusy) for result in results)
+    results = await asyncio.gather(*(noted(journal).commit() for _ in range(300)), return_exceptions=True)
+    assert time.monotonic() - begun < 10 and all(isinstance(result, JournalBusy) for result in results)
     other.close()
 
 
@@ -488,3 +489,15 @@ def test_errors_are_translated_once():
     plain = JournalError("said already")
     assert store_room.explain(plain, "x") is plain
     assert "failed" in store_room.explain(OSError("odd"), "journal.db").message
+
+
+FIRST = "import sys; from pathlib import Path; from passepartout.journal import Journal\nprint('ready', flush=True); sys.stdin.readline()\nJournal.open(Path(sys.argv[1])).close()"
+
+
+@pytest.mark.slow
+def test_several_processes_begin_the_same_journal(tmp_path):
+    for n in range(6):
+        children = [subprocess.Popen([sys.executable, "-c", FIRST, str(tmp_path / f"{n}.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        for child in children: child.stdout.readline()
+        for child in children: child.stdin.write("go\n"); child.stdin.flush()
+        assert [child.communicate()[1] for child in children] == [""] * 4

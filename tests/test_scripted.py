@@ -79,8 +79,9 @@ async def test_the_demonstration_goes_as_told(no_pauses):
     assert first["payload"]["args"]["path"] == "/etc/shadow" and second["payload"]["tool"] == "org-find"
     assert read_plist(await quick(a, "tool-output"))["payload"]["args"]["path"] == "trips/lisbon.org"
     assert "11 December" in await quick(a, "tool-output")
-    ask = read_plist(await quick(a, "user-input"))
-    assert ask["payload"]["tool"] == "org-capture" and ask["payload"]["args"]["scheduled"] == "2026-11-21"
+    write = read_plist(await quick(a, "user-input"))
+    assert write["payload"]["tool"] == "org-capture" and write["payload"]["args"]["scheduled"] == "2026-11-21"
+    assert read_plist(await quick(a, "tool-output"))["payload"]["tool"] == "org-archive"
     assert "inbox" in await quick(a, "tool-output")
     assert (await quick(a, "user-input"))["status"] == "error"
     assert read_plist(await quick(b, "user-input"))["payload"]["tool"] == "org-agenda"

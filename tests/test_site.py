@@ -51,7 +51,7 @@ def test_a_page_in_order_has_no_faults(site):
     ("[x](https://example.org/git/blob/main/gone.py)", "no place in the source"),
     ("[x](https://example.org/git/blob/main/passepartout/demo.py#L99)", "no place in the source"),
     ("[x](https://example.org/git/blob/main/passepartout/demo.py#LNone)", "no place in the source"),
-    ("```py\nx = 1", "not closed"), ("```mermaid\nflowchart LR\n```", "shown as text")])
+    ("```py\nx = 1", "not closed"), ("```mermaid\nflowchart LR\n```", "not drawn")])
 def test_faults_in_prose_are_found(site, prose, fault):
     assert fault in site.said([prose])
 
@@ -86,6 +86,16 @@ def test_a_page_that_promises_nothing_is_found(site):
     site.said()
     (site.PROC / "02_more.ipynb").write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": "```py\n## What this stage promises\n```"}]}))
     assert "02_more.ipynb: has no section" in "\n".join(site.faults(site.read_pages(), CONFIG))
+
+
+def test_two_pages_at_one_place_are_found(site):
+    site.said()
+    (site.PROC / "08a_demo.ipynb").write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": "## What this stage promises\n"}]}))
+    assert "08a_demo.ipynb and 01_demo.ipynb would both be demo.html" in "\n".join(site.faults(site.read_pages(), CONFIG))
+
+
+def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
+    assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
 
 
 def test_an_author_hears_of_it_before_the_site_is_made(site, tmp_path, capsys, monkeypatch):

@@ -33,7 +33,7 @@ def test_a_broken_trigger_counts_as_its_kind_of_skill_demands(trigger, on_error)
 def test_a_hanging_trigger_is_stopped(on_error):
     begun = time.monotonic()
     assert triggered(Skill("t", trigger=hanging), SIGNAL, limit_s=0.02, on_error=on_error) is on_error
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 30
 
 
 def test_no_except_of_the_trigger_swallows_the_time_limit():
@@ -77,7 +77,7 @@ def test_the_outer_limit_holds_inside_an_inner_one():
         with time_limit(0.05, "outer"):
             with time_limit(5, "inner"):
                 while True: pass
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("augment", [raising, lambda s: None, lambda s: 5, lambda s: ["x"], lambda s: b"x", lambda: "x", coroutine])
@@ -153,7 +153,7 @@ async def test_a_broken_prompt_ends_in_an_answer(prompt):
 async def test_a_prompt_that_hangs_is_stopped():
     agent = Agent.bare()
     agent.skills.limit_s = 0.02
-    agent.skills.register(Skill("slow", trigger=lambda s: True, probabilistic=lambda s: time.sleep(0.5) or "x"))
+    agent.skills.register(Skill("slow", trigger=lambda s: True, probabilistic=lambda s: time.sleep(60) or "x"))
     begun = time.monotonic()
     await agent.handle("hi")
-    assert time.monotonic() - begun < 0.4
+    assert time.monotonic() - begun < 30

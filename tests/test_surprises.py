@@ -19,7 +19,7 @@ async def test_an_addition_survives_an_edit_in_the_same_moment(tmp_path):
         if not times: inbox.write_bytes(before + b"* from my editor, just now\n")
         times.append(1)
         return FileEdit(context.resources["path"], before, before + b"* added\n", "Added.")
-    agent.tools.register(Tool("add", "Add a line", [Parameter("path", kind="path", access="write")], add, effects={"destructive": False}, edits=True, inline=True))
+    agent.tools.register(Tool("add", "Add a line", [Parameter("path", kind="path", access="write")], add, effects={"destructive": False, "open_world": False}, edits=True, inline=True))
     agent.backends.register("model", lambda prompt, system: "Done." if times else '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "add" :ARGS (:PATH "inbox.org") :EXPLANATION "You wanted a line there"))', inline=True)
     agent.provider_cascade = ("model",)
     reply = await agent.handle("add a line")
@@ -45,7 +45,7 @@ async def test_an_action_of_two_edits_is_never_made_again_by_half(tmp_path):
         (memex / "other.org").write_text("* Other\n* from my editor, just now\n")
         return edits
     both = [Parameter("path", kind="path", access="write"), Parameter("other", kind="path", access="write")]
-    agent.tools.register(Tool("move", "Move a line", both, move, effects={"destructive": False}, edits=True, inline=True))
+    agent.tools.register(Tool("move", "Move a line", both, move, effects={"destructive": False, "open_world": False}, edits=True, inline=True))
     told = []
     def model(prompt, system):
         told.append(prompt)

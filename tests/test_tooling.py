@@ -345,13 +345,16 @@ def test_the_readme_stands_at_the_top_of_the_repository(project):
             "```{mermaid}\nflowchart LR\n  a --> b\n```\n\n```console\ncat nbs](x)\n```\n\n## Use\n\n```python\n6 * 7\n```\n\n" \
             "```python\n#| hide\n8 * 8\n```\n"
     (project.twin.parent / "index.md").write_text(index)
+    (project.twin.parent / "91_change.md").write_text("# Change it\n\n> How\n\n\n[home](index.ipynb)\n")
     project.run("build")
     readme = (project.root / "README.md").read_text()
     assert "[rooms](nbs/01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](nbs/images/a.svg)" in readme
     assert "```mermaid\n" in readme and "cat nbs](x)" in readme and "```text\n42\n```" in readme and "64" not in readme
     assert list(project.tool.check()) == []
     (project.root / "README.md").write_text(readme + "x")
-    assert list(project.tool.check()) == ["README.md is not what nbs/index.ipynb says"]
+    assert "[home](nbs/index.ipynb)" in (project.root / "CONTRIBUTING.md").read_text()
+    (project.root / "CONTRIBUTING.md").unlink()
+    assert list(project.tool.check()) == ["README.md is not what nbs/index.ipynb says", "CONTRIBUTING.md is not what nbs/91_change.ipynb says"]
 
 
 @pytest.mark.parametrize("old, new, said", [

@@ -1,5 +1,6 @@
 """Tools: arguments of every shape, registries that give nothing away, bodies and guards that misbehave."""
 import asyncio
+import threading
 import time
 
 import pytest
@@ -173,19 +174,21 @@ def test_a_tool_in_a_thread_cannot_end_the_program(error):
 @pytest.mark.parametrize("how", ["thread", "async"])
 async def test_a_tool_that_hangs_is_given_up_and_its_outcome_unknown(how):
     async def later(): await asyncio.sleep(60)
-    begun = time.monotonic()
-    reply, prompt, states = await run(later if how == "async" else lambda: time.sleep(1))
-    assert reply == "done" and "Whether it did something is unknown" in prompt and states == ["unknown"] and time.monotonic() - begun < 1
+    begun, over = time.monotonic(), threading.Event()
+    try: reply, prompt, states = await run(later if how == "async" else lambda: over.wait(60))
+    finally: over.set()
+    assert reply == "done" and "Whether it did something is unknown" in prompt and states == ["unknown"] and time.monotonic() - begun < 30
 
 
 async def test_a_tool_that_ignores_its_cancellation_is_given_up_too():
+    begun, over = time.monotonic(), asyncio.Event()
     async def stubborn():
-        for _ in range(20):
+        while not over.is_set() and time.monotonic() - begun < 60:
             try: await asyncio.sleep(0.05)
             except asyncio.CancelledError: pass
-    begun = time.monotonic()
-    await run(stubborn)
-    assert time.monotonic() - begun < 0.6
+    try: await run(stubborn)
+    finally: over.set()
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("guard", [lambda args: False, lambda args: "too many", lambda args: 0, lambda args: "", lambda args: [], lambda args: 1 / 0])

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from passepartout.agenda import agenda, diary_expressions, render_agenda
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org
-from passepartout.views import VIEWS, by_project, by_tag, clock_case, clock_remark, clock_remarks, instant, local_now, open_items, render_groups, unscheduled, view, waiting
+from passepartout.views import VIEWS, by_project, by_tag, clock_case, clock_remark, clock_remarks, instant, local_now, open_items, projects_in, render_groups, unscheduled, view, waiting
 from test_org import texts
 
 ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Sao_Paulo", "Africa/Casablanca", "Pacific/Apia", "UTC"]
@@ -25,7 +25,7 @@ def test_every_view_of_any_text(files):
     outlines = [parse(text, f"{i}.{end}") for i, (text, (parse, end)) in enumerate(files)]
     items = open_items(outlines)
     assert len({(i.file, i.line) for i in items}) == len(items) == sum(n.open and not n.hidden for o in outlines for n in o.nodes)
-    assert sum(map(len, by_project(outlines, items).values())) == len(items)
+    assert sum(map(len, by_project(items, projects_in(outlines)).values())) == len(items)
     assert {(i.file, i.line) for group in by_tag(items).values() for i in group} == {(i.file, i.line) for i in items}
     assert not {(i.file, i.line) for i in waiting(items)} & {(i.file, i.line) for i in unscheduled(items)}
     for name in VIEWS: assert view(name, outlines)[1]

@@ -1,7 +1,7 @@
-"""Keep notebooks, text twins, modules, stored outputs and README in step.
+"""Keep notebooks, text twins, modules, stored outputs, README and CONTRIBUTING in step.
 
     python tools/nb.py one NAME     carry NAME over, export it, run it, keep its outputs (the editing loop)
-    python tools/nb.py build        the same for everything, plus README.md: run this before a commit
+    python tools/nb.py build        the same for everything, plus README.md and CONTRIBUTING.md: run this before a commit
     python tools/nb.py sync [NAME]  carry edits between nbs/*.ipynb and nbs/_md/*.md, whichever was edited
     python tools/nb.py export       write passepartout/ from the notebooks
     python tools/nb.py check        compare without writing; exit 1 and say what to run when something drifted
@@ -361,8 +361,8 @@ def unfit(nb: Path):
 
 # Running ------------------------------------------------------------------------------------------------------------
 
-def run_each(notebooks, done):
-    """Run notebooks in processes of their own, two at a time, and call `done(notebook, result)` as each ends.
+def run_each(notebooks, done, workers=2):
+    """Run notebooks in processes of their own, `workers` at a time, and call `done(notebook, result)` as each ends. Stops when `done` raises.
 
     A result is the notebook with its outputs, or a Drift with the failing cell's traceback. The person's own
     configuration is out of reach, and what depends on hash order or width comes out the same every time."""
@@ -370,7 +370,7 @@ def run_each(notebooks, done):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_"))}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
-        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), tmp, *map(str, notebooks)]
+        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as runner:
             for line in runner.stdout:
                 number, status = map(int, line.split())
@@ -408,7 +408,7 @@ def joined(text) -> str:
 def slim(out: dict) -> dict:
     "Outputs keep their text; transient ids, counters and object addresses go."
     kind = out["output_type"]
-    address = lambda text: re.sub(r"(<[^<>\n]*?) at 0x[0-9a-fA-F]+", r"\1", joined(text))
+    address = lambda text: re.sub(r"(<[^\n]*?) at 0x[0-9a-fA-F]+(?=>)", r"\1", joined(text))
     if kind == "stream":
         return {"output_type": kind, "name": out["name"], "text": address(out["text"])}
     if kind == "error":
@@ -468,10 +468,13 @@ def for_github(text: str) -> str:
     return "\n".join(lines)
 
 
-def readme_text() -> str:
-    "README.md as nbs/index.ipynb says it."
+TOP = {"README.md": "index.ipynb", "CONTRIBUTING.md": "91_change.ipynb"}        # pages that stand at the top of the repository as well
+
+
+def top_text(page: str) -> str:
+    "A page of `nbs/` as the file at the top of the repository has it."
     lines = []
-    for cell in read_notebook(NBS / "index.ipynb")["cells"]:
+    for cell in read_notebook(NBS / page)["cells"]:
         if cell["cell_type"] == "markdown":
             lines.append(for_github(cell["source"]))
         elif cell["cell_type"] == "code" and not hides(cell):
@@ -484,7 +487,7 @@ def readme_text() -> str:
                     lines.append(for_github(joined(data["text/markdown"]).rstrip()))
                 elif text := joined(out.get("text") or data.get("text/plain", "")).rstrip():
                     lines.append(f"```text\n{text}\n```")
-    return "<!-- Generated from nbs/index.ipynb by tools/nb.py. Edit the notebook. -->\n\n" + "\n\n".join(lines).rstrip() + "\n"
+    return f"<!-- Generated from nbs/{page} by tools/nb.py. Edit the notebook. -->\n\n" + "\n\n".join(lines).rstrip() + "\n"
 
 
 # The command --------------------------------------------------------------------------------------------------------
@@ -517,8 +520,8 @@ def check():
         yield f"{shown(module)} comes from no notebook: delete it, or name it in a notebook's default_exp"
     if (ROOT / "settings.ini").exists() and (not (LIB / "settings.ini").exists() or (LIB / "settings.ini").read_bytes() != (ROOT / "settings.ini").read_bytes()):
         yield "passepartout/settings.ini is not a copy of settings.ini"
-    if (NBS / "index.ipynb").exists() and (not (ROOT / "README.md").exists() or (ROOT / "README.md").read_text(encoding="utf-8") != readme_text()):
-        yield "README.md is not what nbs/index.ipynb says"
+    for file, page in TOP.items():
+        if (NBS / page).exists() and (not (ROOT / file).exists() or (ROOT / file).read_text(encoding="utf-8") != top_text(page)): yield f"{file} is not what nbs/{page} says"
 
 
 def stale():
@@ -562,7 +565,8 @@ def main(*args):
         main("sync")
         export_all()
         problems = run_and_store([nb for nb, _ in notebooks()])
-        if (NBS / "index.ipynb").exists(): write(ROOT / "README.md", readme_text())
+        for file, page in TOP.items():
+            if (NBS / page).exists(): write(ROOT / file, top_text(page))
         complain(problems)
     elif verb in ("check", "outputs"):
         drift = list(check() if verb == "check" else stale())

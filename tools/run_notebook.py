@@ -1,15 +1,13 @@
-"""Run notebooks as `nbdev-test` would, each in a process of its own, two at a time, and write them with their outputs.
+"""Run notebooks as `nbdev-test` would, each in a process of its own, some at a time, and write them with their outputs.
 
-    python tools/run_notebook.py FOLDER NOTEBOOK…
+    python tools/run_notebook.py FOLDER WORKERS NOTEBOOK…
 
 The first notebook is written to FOLDER/0.ipynb, or what its failing cell said to FOLDER/0.err, and so on; a line
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
 imported once and forked, the program itself never: no notebook sees modules that another one has changed.
 """
-import os, sys
+import os, sys, traceback
 from pathlib import Path
-
-WORKERS = 2
 
 
 def run(path: Path, out: Path) -> int:
@@ -40,13 +38,15 @@ def child(path: Path, folder: Path, number: int):
             os.dup2(said.fileno(), 2)
         os.environ.update({f"XDG_{kind}_HOME": str(folder / f"{number}-{kind.lower()}") for kind in ("CONFIG", "STATE", "CACHE", "DATA")})
         status = run(path, folder / f"{number}.ipynb")
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)            # a notebook's own threads must not keep the process alive
 
 
-def main(folder, *paths):
+def main(folder, workers, *paths):
     import execnb.shell, fastcore.nbio, nbdev.config, nbdev.test, pydantic      # noqa: F401, once for all
     folder, running = Path(folder).resolve(), {}
 
@@ -55,7 +55,7 @@ def main(folder, *paths):
         print(running.pop(pid), os.waitstatus_to_exitcode(status), flush=True)
 
     for number, path in enumerate(paths):
-        if len(running) >= WORKERS: wait_for_one()
+        if len(running) >= int(workers): wait_for_one()
         if (pid := os.fork()) == 0: child(Path(path).resolve(), folder, number)
         running[pid] = number
     while running: wait_for_one()

@@ -1,13 +1,13 @@
-"""Check the documentation site without rendering it, and write its Markdown edition.
+"""Check the pages of the documentation site before they are rendered, and write its Markdown edition.
 
     python tools/site.py check              process every page as the site build does, then read what came out
     python tools/site.py page NOTEBOOK      the same for one page, without the links that leave it
     python tools/site.py markdown FOLDER    put NAME.html.md beside every rendered page NAME.html in FOLDER
 
-`check` needs neither Quarto nor the network. It fails with one line for each broken link, public symbol without a place on
+`check` needs no browser and no network; `tools/render.py` makes the site. It fails with one line for each broken link, public symbol without a place on
 its page, diagram that mermaid would not draw, unbalanced fence, and page that does not say what it promises.
 """
-import functools, json, os, re, shutil, sys
+import contextlib, fcntl, functools, json, os, re, shutil, sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,8 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 NBS, LIB, PROC = ROOT / "nbs", ROOT / "passepartout", ROOT / "_proc"
 
 # Pages that describe no stage, so they have nothing to promise.
-NO_PROMISES = {"index.ipynb"}
+NO_PROMISES = {"index.ipynb", "00_start.ipynb", "80_thesis.ipynb", "81_compare.ipynb", "90_threats.ipynb", "91_change.ipynb", "92_embed.ipynb", "93_reference.ipynb", "94_words.ipynb"}
 PROMISES = "What this stage promises"
+MADE = {"rooms.html", "names.html"}         # pages that tools/render.py draws from the code
 
 DIAGRAMS = {"flowchart", "graph", "sequenceDiagram", "stateDiagram", "stateDiagram-v2", "classDiagram", "erDiagram", "gantt", "pie",
             "journey", "gitGraph", "mindmap", "timeline", "quadrantChart", "requirementDiagram", "block-beta", "sankey-beta", "xychart-beta"}
@@ -136,6 +137,7 @@ def broken_links(page: Page, pages: dict, config):
             continue
         if inside is None:
             inside = os.path.normpath(os.path.join(os.path.dirname(page.name), path)) if path else page.name
+        if inside in MADE: continue
         other = pages.get(inside) or html.get(inside or "index.html") or html.get(inside.removesuffix(".md"))
         if other is None:
             if not (NBS / inside).is_file(): yield f"{page.name}: the link to {target} leads nowhere"
@@ -178,7 +180,7 @@ def bad_fences(page: Page):
             mark = re.match(r"(`{3,}|~{3,})(.*)", line)
             if mark and not fence:
                 fence = mark[1]
-                if mark[2].strip().startswith("mermaid"): yield f"{page.name}: ```mermaid is shown as text by Quarto: write ```{{mermaid}}"
+                if mark[2].strip().startswith("mermaid"): yield f"{page.name}: ```mermaid is not drawn: write ```{{mermaid}}"
             elif mark and mark[1].startswith(fence) and not mark[2].strip():
                 fence = ""
         if fence: yield f"{page.name}: a code fence is not closed: {text.strip()[:60]!r}…"
@@ -230,7 +232,15 @@ def silent_pages(pages: dict):
         if says and page.name in NO_PROMISES: yield f"{page.name}: promises something; take it out of NO_PROMISES in tools/site.py"
 
 
+def same_place(pages: dict):
+    "Pages of which only one would be on the site."
+    there = {}
+    for page in pages.values():
+        if (other := there.setdefault(page.html.lower(), page.name)) != page.name: yield f"{page.name} and {other} would both be {page.html}: rename one"
+
+
 def faults(pages: dict, config):
+    yield from same_place(pages)
     for page in pages.values():
         yield from broken_links(page, pages, config)
         yield from bad_fences(page)
@@ -241,15 +251,23 @@ def faults(pages: dict, config):
 
 # The commands -------------------------------------------------------------------------------------------------------
 
-def process():
-    "Process every page the way the site build does, which runs their imports and exported cells."
+@contextlib.contextmanager
+def alone():
+    "One at a time: nbdev processes pages in one folder of the project, and two who do so at once read each other's halves."
+    with open(ROOT / ".site.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def process(only: str = ""):
+    "Process every page the way the site build does, which runs their imports and exported cells; or those whose file name is `only`."
     sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
     from nbdev.serve import proc_nbs
     os.chdir(ROOT)
     os.environ["PYTHONWARNINGS"] = "ignore"
     shutil.rmtree(PROC, ignore_errors=True)
     try:
-        proc_nbs()
+        proc_nbs(file_glob=only)
     except Exception as error:
         sys.exit(f"The documentation build fails. It runs exported cells and cells with imports, and nothing else:\n{error}")
 
@@ -281,8 +299,9 @@ def check_page(notebook: str):
 
 def check():
     from nbdev.config import get_config
-    process()
-    pages = read_pages()
+    with alone():
+        process()
+        pages = read_pages()
     found = list(dict.fromkeys(faults(pages, get_config(ROOT))))
     for line in found: print(line)
     if found: sys.exit(f"{len(found)} faults on {len(pages)} pages")

@@ -2,7 +2,7 @@
 import asyncio
 
 from scenario import (ARGS_JSON, DELAY, FINAL, SYSTEM, TOOL, USER, Ran, exactly, grow, guard, run_tool, serve, time_concurrent,
-                      time_turns)
+                      time_fallback, time_turns)
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import Hooks
@@ -70,5 +70,23 @@ async def long_start(directory):
     long = history_turn()
 
 
-serve({"turn": lambda seconds: time_turns(turn_of(), seconds), "concurrent": concurrent,
+async def fallback(directory, seconds):
+    """Its FallbackModel over a model that fails at once, against the model alone."""
+    from pydantic_ai.exceptions import ModelHTTPError
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.models.fallback import FallbackModel
+
+    async def down(messages, info):
+        raise ModelHTTPError(503, "down", "refused")
+
+    async def fine(messages, info):
+        return ModelResponse(parts=[TextPart(FINAL)], usage=RequestUsage(input_tokens=1, output_tokens=1))
+    alone, both = FunctionModel(fine), FallbackModel(FunctionModel(down), FunctionModel(fine))
+    messages, parameters = [ModelRequest(parts=[UserPromptPart(USER)])], ModelRequestParameters()
+    call = lambda model: lambda: model.request(messages, None, parameters)
+    return await time_fallback(call(alone), call(both), seconds)
+
+
+serve({"fallback": fallback, "turn": lambda seconds: time_turns(turn_of(), seconds), "concurrent": concurrent,
        "long_start": long_start, "long_grow": lambda turns: grow(long, turns), "long": lambda turns: exactly(long, turns)})

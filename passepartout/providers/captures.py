@@ -6,15 +6,18 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'Request', 'plain_words', 'without_courtesy',
-           'capture_head', 'take_file', 'task_parts', 'doubt', 'title_and_body', 'capture', 'propose_capture',
-           'capture_words', 'remind']
+           'capture_head', 'take_file', 'task_parts', 'repeated_parts', 'doubt', 'title_and_body', 'capture',
+           'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'remind',
+           'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
 from dataclasses import dataclass
 from datetime import date
 
-from .dates import UNITS, WEEKDAY, When, a_count, period, read_when, say_day, split_when, words_of
+from ..lazy import Regex
+from ..priorities import SIGNS
+from .dates import UNITS, WEEKDAY, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
 def tool_call(tool: str, explanation: str, **args) -> dict:
@@ -41,12 +44,13 @@ class Request:
     text: str
     words: tuple[str, ...]
     today: date
+    favour: bool = False               # it was asked for as a favour: "can you …?"
 
     @classmethod
     def of(cls, text: str, today: date) -> "Request":
         "A request from raw text."
-        text = without_courtesy(text.strip())
-        return cls(text, plain_words(text), today)
+        whole, text = text.strip(), without_courtesy(text.strip())
+        return cls(text, plain_words(text), today, not {"you", "please", "pls", "kindly"}.isdisjoint(words_of(whole[:len(whole) - len(text)])))
 
     def after(self, count: int) -> str:
         "The text behind its first `count` words."
@@ -70,20 +74,20 @@ def without_courtesy(text: str) -> str:
         text = text.split(None, size)[size]
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
-_NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "capture note", "capture a note")
+_NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that", "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down", "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
-        "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
+        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
-_FILE_AT_END = re.compile(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
-_FILE_AT_HEAD = re.compile(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
+_FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
+_FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
 # %% ../../nbs/providers/captures.ipynb #4d361195
 def capture_head(text: str) -> tuple[str, str] | None:
     "The kind that the first words of `text` ask for, and the text behind them."
     head, colon, _ = text[:60].partition(":")
     if colon and (kind := _COLON_HEADS.get(" ".join(head.lower().split()))): return kind, text[len(head) + 1:]
-    for size in (4, 3, 2, 1):
+    for size in (5, 4, 3, 2, 1):
         parts = text.split(None, size)
         said = " ".join(parts[:size]).lower().rstrip(",").replace("’", "'")
         if len(parts) >= size and (kind := HEADS.get(said)): return kind, parts[size] if len(parts) > size else ""
@@ -106,6 +110,15 @@ def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     return title, file, when
 
 
+def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None, str]:
+    "The same, with the repeater of a line that ends in `every monday`."
+    rest, tail_file = take_file(line)
+    bare, repeat, first = split_repeat(rest, today)
+    if not repeat: return *task_parts(line, today), ""
+    title, file, when = task_parts(bare, today)
+    return title, file or tail_file, when or first or When("scheduled", today), repeat
+
+
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
@@ -123,7 +136,7 @@ def doubt(line: str, when: When | None, today: date) -> str | None:
     words = words_of(line[-200:])
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today: return f"{say_day(when.day)} has passed. Which day do you mean?"
-    if _repeats(words): return "I can't write repeating tasks yet. Capture it once with its first date, then add a repeater such as +1w to that date in the file."
+    if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
     return None
 
 # %% ../../nbs/providers/captures.ipynb #aebe9dfc
@@ -145,51 +158,100 @@ def capture(request: Request) -> dict | None:
     "note: …, capture …, remember …, todo … [by friday | on 24 nov | tomorrow] [in FILE]"
     if not (found := capture_head(request.text)) or request.words[:2] in (("todo", "list"), ("note", "about")): return None
     kind, text = found
-    text = re.sub(r"^(?:[-–:]\s)+", "", text.strip())
+    colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
+    text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     file = _FILE_AT_HEAD.match(text)
     text, file = (text[file.end():], file[1] or file[2]) if file else (text, None)
     return propose_capture(kind, text, file, request.today)
+
+# %% ../../nbs/providers/captures.ipynb #fa5cd77f
+_LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B", "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
+_COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
+_RANKED = Regex(r"[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
+
+# %% ../../nbs/providers/captures.ipynb #9d4fa889
+def letter_for(word: str) -> str:
+    "The priority that a word means: A for high, and so on; empty when it means none."
+    return _LETTERS.get(word.lower().strip("[#]"), "")
+
+
+def take_priority(text: str) -> tuple[str, str]:
+    "The priority that is named in `text` (empty: none), and the text without it."
+    if found := _COOKIE.search(text): return found[1].upper(), f"{text[:found.start()]} {text[found.end():]}".strip()
+    if found := _RANKED.search(text): return letter_for(found[1] or found[2]), text[:found.start()]
+    return "", text
+
+
+def with_priority(title: str, letter: str, file: str) -> str:
+    "A title with its priority, as it is written in such a file."
+    if not letter: return title
+    return f"[#{letter}] {title}" if file.lower().endswith(".org") else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
 
 # %% ../../nbs/providers/captures.ipynb #9915a3d6
 def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict:
     "The call that captures `text`, or the question that has to be answered before."
     first, newline, rest = text.partition("\n")
-    literal, when = _unquoted(first) != first.strip(), None
+    literal, when, repeat = _unquoted(first) != first.strip(), None, ""
+    letter, first = take_priority(first) if kind == "task" and not literal else ("", first)
     if kind == "task" and not literal:
-        line = first
-        first, tail_file, when = task_parts(first, today)
-        if question := doubt(line, when, today): return say(question)
+        line, tail_file, when, repeat = repeated_parts(first, today)
+        if question := doubt("" if repeat else first, when, today): return say(question)
+        first = line
     elif not newline: first, tail_file = take_file(first)
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
     if not title: return say(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task" else "note: the fig is wrapped"))
     file = file or tail_file or "inbox.org"
-    dates = {when.kind: str(when)} if when else {}
-    return tool_call("org-capture", capture_words(kind, title, file, when), title=title, kind=kind, file=file, body=body, **dates)
+    return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
 
-def capture_words(kind: str, title: str, file: str, when: When | None) -> str:
+def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:
+    "The call of org-capture with these parts."
+    dates = {when.kind: str(when), "until": f"{when.until:%H:%M}" if when.until else None} if when else {}
+    return tool_call("org-capture", capture_words(kind, title, file, when, repeat), title=title, kind=kind, file=file, body=body, repeat=repeat or None, **dates)
+
+
+def capture_words(kind: str, title: str, file: str, when: When | None, repeat: str = "") -> str:
     "The explanation of a capture."
-    dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{f' at {when.clock:%H:%M}' if when.clock else ''}" if when else ""
-    return f"You asked to capture the {kind} “{title}” in {file}{dated}"
+    dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
+    return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
 
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     text = request.text
-    heads = (("remind", "me"), ("set", "a", "reminder"), ("add", "a", "reminder"), ("reminder",))
-    size = next((len(head) for head in heads if words_of(text[:80])[:len(head)] == head), None)
+    heads = (("remind", "me"), ("set", "a", "reminder"), ("add", "a", "reminder"), ("reminder",), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
+    size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
     parts = request.after(size).lstrip(":, ").split(" ")
     joint = next((i for i, w in enumerate(parts[:9]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)), None)
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
-    early_when = read_when(early, request.today) or read_when(("on",) + early, request.today) if early else None
+    letter, title = take_priority(title)
+    early_when = read_when(early, request.today) or read_when(("on",) + early, request.today) or read_when(("today",) + early, request.today) if early else None
     if early and not early_when: title = " ".join(parts)
-    bare, file, when = task_parts(title, request.today)
-    if question := doubt(title, early_when or when, request.today): return say(question)
+    early_repeat = read_repeat(early, request.today) if early else None
+    if early_repeat: title = " ".join(parts[joint + 1:])
+    bare, file, when, repeat = repeated_parts(title, request.today)
+    if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
+    if question := doubt("" if repeat else title, early_when or when, request.today): return say(question)
     if not bare.strip(): return say("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_when: bare, when = take_file(title)[0], early_when
+    if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
     if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or len(bare) > 60 else f"tomorrow to {bare.strip()}"))
     bare, body = title_and_body(bare)
-    return tool_call("org-capture", capture_words("task", bare, file or "inbox.org", when), title=bare, kind="task", file=file or "inbox.org", body=body, **{when.kind: str(when)})
+    return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
+
+# %% ../../nbs/providers/captures.ipynb #c30a5df2
+def appointment(request: Request) -> dict | None:
+    "X friday 9:30, X on 24 nov from 9:30 to 10:30"
+    text = request.text.strip().rstrip(".!")
+    if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
+    letter, text = take_priority(text)
+    title, file, when = task_parts(text, request.today)
+    if not title or not when or not when.clock: return None
+    if when.day < request.today: return say(f"{say_day(when.day)} has passed. Which day do you mean?")
+    return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when)
+
+# %% ../../nbs/providers/captures.ipynb #b04d9b43
+_ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())

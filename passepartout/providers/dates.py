@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/providers/dates.html.md"""
 
 # %% auto #0
 __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_day', 'say_span', 'NoSuchDate', 'words_of',
-           'a_count', 'make_day', 'closest_year', 'named_day', 'weekday', 'counted', 'numeric', 'written',
-           'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span', 'calendar_span', 'open_span',
-           'closed_span', 'read_span', 'When', 'read_time', 'read_when', 'split_when']
+           'a_count', 'make_day', 'closest_year', 'named_day', 'weekday', 'counted', 'feast', 'nth_weekday', 'numeric',
+           'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span', 'calendar_span',
+           'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'read_hours', 'read_when', 'split_when',
+           'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from ..conditions import PassepartoutError
+from ..lazy import Regex
 
 # %% ../../nbs/providers/dates.ipynb #71489404
 MONTHS = ("January February March April May June July August September October November December").split()
@@ -41,11 +43,14 @@ WEEKDAY |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH = {form: i for i, name in enumerate(MONTHS, 1) for form in (name.lower(), name[:3].lower())} | {"sept": 9}
 _COUNTS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"a": 1, "an": 1}
 UNITS = {unit + s: unit for unit in ("day", "week", "month", "year") for s in ("", "s")}
-NAMED = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
-_DAY_FIRST = re.compile(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
-_ORDINAL = re.compile(r"(\d{1,2})(st|nd|rd|th)?\.?", re.ASCII)
-_LONGEST = 9                                          # words in the longest phrase that can be a date
+NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
+_ISO = Regex(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
+_ORDINAL = Regex(r"(\d{1,2})(st|nd|rd|th)?\.?", re.ASCII)
+_FEASTS = {"christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24), "xmas": (12, 25), "boxing day": (12, 26), "new years eve": (12, 31), "new years": (1, 1), "new years day": (1, 1), "new year": (1, 1),
+          "valentines day": (2, 14), "halloween": (10, 31)}
+_NTH = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+_LONGEST = 10                                         # words in the longest phrase that can be a date
 
 # %% ../../nbs/providers/dates.ipynb #bbcb40e2
 class NoSuchDate(PassepartoutError):
@@ -112,12 +117,33 @@ def weekday(words, today, nearest):
 
 
 def counted(words, today, nearest):
-    "in 3 days, in a week, two weeks from now, 3 days ago"
+    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 days ago"
+    words, sign, start = tuple(w for w in words if w != "time"), 1, today
     match words:
-        case ("in", n, unit) | (n, unit, "from", "now" | "today"): sign = 1
+        case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
+        case (n, unit, "from" | "after", *rest): start = read_day(tuple(rest), today) if unit in UNITS else None
         case (n, unit, "ago"): sign = -1
         case _: return None
-    return _shift(today, sign * count, UNITS[unit]) if unit in UNITS and (count := a_count(n)) is not None else None
+    count, unit = (2, "week") if unit == "fortnight" and n == "a" else (a_count(n), UNITS.get(unit))
+    return _shift(start, sign * count, unit) if start and unit and count is not None else None
+
+
+def feast(words, today, nearest):
+    "christmas eve, new year's eve: days that people call by their names"
+    found = _FEASTS.get(" ".join(words).replace("'s", "s"))
+    return found and closest_year(*found, today, nearest)
+
+
+def nth_weekday(words, today, nearest):
+    "first monday of december, last friday of the month, last day of november"
+    words = tuple(w for w in words if w != "the")
+    if len(words) not in (4, 5) or words[2] not in ("of", "in") or words[0] not in (*_NTH[:5], "last") or words[1] not in (*WEEKDAY, "day"): return None
+    first = closest_year(_MONTH[words[3]], 28, today, nearest).replace(day=1) if words[3] in _MONTH and len(words) == 4 else (period(("this",) * (len(words) == 4) + words[3:], today) or (None,))[0] if words[-1] == "month" else None
+    if first is None: return None
+    days = [day for n in range(monthrange(first.year, first.month)[1]) if (day := first + timedelta(n)) and (words[1] == "day" or day.weekday() == WEEKDAY[words[1]])]
+    if words[0] == "last": return days[-1]
+    if _NTH.index(words[0]) < len(days): return days[_NTH.index(words[0])]
+    raise NoSuchDate(f"There is no {words[0]} {words[1].capitalize()} in {MONTHS[first.month - 1]} {first.year}.")
 
 # %% ../../nbs/providers/dates.ipynb #273d61b9
 def numeric(words, today, nearest):
@@ -135,6 +161,7 @@ def written(words, today, nearest):
     words, year = (words[:-1], int(words[-1])) if len(words) > 2 and re.fullmatch(r"[0-9]{4}", words[-1]) else (words, None)
     words = words[:1] + words[2:] if len(words) == 3 and words[1] == "of" else words
     if len(words) != 2: return None
+    words = tuple(str(_NTH.index(w) + 1) if w in _NTH else w for w in words)
     day, month = words if words[1] in _MONTH else words[::-1]
     if month not in _MONTH or not (found := _ORDINAL.fullmatch(day)): return None
     number, month = int(found[1]), _MONTH[month]
@@ -169,7 +196,7 @@ def period(words, today) -> tuple[date, date] | None:
         case "year": first = _shift(today.replace(month=1, day=1), step, "year"); return first, first.replace(month=12, day=31)
 
 # %% ../../nbs/providers/dates.ipynb #b854a8f9
-DAY_FORMS = (named_day, weekday, counted, numeric, written, day_of_month, ending)
+DAY_FORMS = (named_day, weekday, counted, numeric, written, day_of_month, ending, nth_weekday, feast)
 
 def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False) -> date | None:
     "The one day that `text` names, all of it; `None` when it is no date, `NoSuchDate` when it is one that cannot be."
@@ -269,18 +296,26 @@ class When:
     kind: str
     day: date
     clock: time | None = None
+    until: time | None = None          # when it ends
 
     def __str__(self) -> str:
         return self.day.isoformat() + (f" {self.clock:%H:%M}" if self.clock else "")
 
+    @property
+    def hours(self) -> str:
+        "The time of day in words: empty, at 09:30, or from 09:30 to 10:30."
+        if not self.clock: return ""
+        return f" from {self.clock:%H:%M} to {self.until:%H:%M}" if self.until else f" at {self.clock:%H:%M}"
+
 # %% ../../nbs/providers/dates.ipynb #9699a801
 _DEADLINE = ("by", "before", "until", "till", "due", "deadline")
 _SCHEDULED = ("on", "for", "from", "scheduled")
-_CLOCK = re.compile(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
+_CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
 def read_time(words) -> time | None:
-    "9:30, at 9, 5 pm, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
+    "9:30, at 9, at 9.30, half past nine, 5 pm, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
+    if words[:2] == ("half", "past") and len(words) == 3 and (hour := a_count(words[2])) is not None and hour < 24: return time(hour, 30)
     if words == ("noon",): return time(12)
     found = _CLOCK.fullmatch("".join(words)) if 1 <= len(words) <= 2 and (len(words) == 1 or words[1] in ("am", "pm")) else None
     if not found or not (at or found[3] or (found[2] and "." not in words[0])): return None
@@ -290,31 +325,48 @@ def read_time(words) -> time | None:
     if hour > 23 or minute > 59: raise NoSuchDate(f"There is no time {' '.join(words)}: a day goes from 0:00 to 23:59.")
     return time(hour, minute)
 
+# %% ../../nbs/providers/dates.ipynb #fa6bd525
+_TIMES = Regex(r"(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)? ?(-|–|to|till|until|and) ?(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)?")
+
+def read_hours(words) -> tuple[time, time | None] | None:
+    "When something begins and when it ends, if that is said."
+    if clock := read_time(words): return clock, None
+    lead = words[0] if words[0] in ("from", "between", "at") else ""
+    found = _TIMES.fullmatch(" ".join(words[bool(lead):]))
+    if not found or (found[3] == "and") != (lead == "between"): return None
+    first, half, sign, last, other = found.groups()
+    if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit() and 7 <= int(first) < int(last) <= 24): return None
+    begin, end = (read_time(("at", figures + (mark or ""))) for figures, mark in ((first, half or other), (last, other or half)))
+    if begin >= end and not half and other: begin = read_time(("at", first + ("am" if other == "pm" else "")))
+    if begin >= end and half and not other: end = read_time(("at", last))
+    if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}.")
+    return begin, end
+
 # %% ../../nbs/providers/dates.ipynb #568c923b
 def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after")
+    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 
 def _without_clock(words):
-    "Each way to take a time of day off the end or the beginning, as (time, other words); last, none at all. A part of the day is no time."
+    "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time."
     if len(words) > 1 and words[-1] in ("morning", "afternoon", "evening", "night"): words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
-    for cut in (3, 2, 1):
-        if len(words) > cut and (clock := read_time(words[-cut:])): yield clock, words[:-cut]
-        if len(words) > cut and words[0] == "at" and (clock := read_time(words[:cut])): yield clock, words[cut:]
-    yield None, words
+    for cut in (7, 6, 5, 4, 3, 2, 1):
+        if len(words) > cut and (hours := read_hours(words[-cut:])): yield hours, words[:-cut]
+        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut])): yield hours, words[cut:]
+    yield (None, None), words
 
 
 def read_when(words, today) -> When | None:
     "A whole phrase such as `by friday`, `on 24 nov at 9:30` or `tomorrow`."
-    for clock, rest in _without_clock(words):
+    for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
         if not rest or (bare and not _plain_enough(rest)) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
-        if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, clock)
+        if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
     return None
 
 # %% ../../nbs/providers/dates.ipynb #24343703
@@ -327,3 +379,25 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
     return text.strip(), None
+
+# %% ../../nbs/providers/dates.ipynb #aaafaa1a
+_OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+
+# %% ../../nbs/providers/dates.ipynb #7d278e3e
+def read_repeat(words, today) -> tuple[str, When | None] | None:
+    "`every monday at 9`, `every 2 weeks`, `daily` as a repeater and, where it is said, the first day."
+    if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
+    if len(words) < 2 or words[0] not in ("every", "each"): return None
+    for hours, rest in _without_clock(words[1:]):
+        other, rest = (2, rest[1:]) if rest[:1] == ("other",) else (1, rest)
+        if len(rest) == 1 and rest[0] in WEEKDAY: return f"+{other}w", When("scheduled", read_day(rest, today), *hours)
+        count, unit = (other, rest) if len(rest) == 1 else (a_count(rest[0]), rest[1:]) if len(rest) == 2 else (None, ())
+        if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS: return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
+    return None
+
+def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
+    "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
+    spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
+    for start in range(max(1, len(spots) - 6), len(spots)):
+        if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today): return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
+    return text, "", None

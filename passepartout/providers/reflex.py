@@ -13,7 +13,6 @@ from typing import Any, Callable, Mapping
 
 from ..plist import PlistError, write_plist
 from .captures import say
-from .grammar import exact_form, understand
 
 # %% ../../nbs/providers/reflex.ipynb #4c175589
 MOST_QUOTED = 60_000                        # characters of a result that an answer quotes
@@ -53,8 +52,8 @@ def explain_rejection(trace: Any) -> str:
     return f"That was refused, and nothing was done: {reason}"
 
 # %% ../../nbs/providers/reflex.ipynb #570c01fc
-def reply_to(prompt: str, context: Any, today: date) -> dict:
-    "The proposal for a signal (anything with a `payload` mapping), or for the bare prompt when there is none."
+def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict:
+    "The proposal for a signal (anything with a `payload` mapping) in its surroundings, or for the bare prompt when there is none."
     payload = getattr(context, "payload", None)
     payload = payload if isinstance(payload, Mapping) else {}
     sensor = str(payload.get("sensor") or "").lower().lstrip(":").replace("_", "-")
@@ -62,13 +61,16 @@ def reply_to(prompt: str, context: Any, today: date) -> dict:
     if sensor == "tool-output": return say(quote_result(payload))
     if sensor == "tool-error": return say(explain_failure(payload))
     text = payload.get("text")
-    return understand(text if isinstance(text, str) else str(prompt or ""), today)
+    from passepartout.providers.edits import Surroundings
+    from passepartout.providers.grammar import understand
+    return understand(text if isinstance(text, str) else str(prompt or ""), today, around or Surroundings())
 
 # %% ../../nbs/providers/reflex.ipynb #91b6e893
-def make_reflex(today: Callable[[], date] = date.today) -> Callable[..., str]:
-    "The backend `reflex(prompt, system_prompt, *, model=None, context=None)` that reads dates relative to `today()` and returns plist text."
+def make_reflex(today: Callable[[], date] = date.today, around: Callable[[Any], Any] | None = None) -> Callable[..., str]:
+    """The backend `reflex(prompt, system_prompt, *, model=None, context=None)` that reads dates relative to `today()` and returns plist text.
+    `around(signal)` gives it the notes and what was said before; without it, sentences about particular headings find none."""
     def reflex(prompt: str, system_prompt: str = "", *, model: str | None = None, context: Any = None) -> str:
-        return printable(reply_to(prompt, context, today()))
+        return printable(reply_to(prompt, context, today(), around(context) if around and context is not None else None))
     return reflex
 
 # %% ../../nbs/providers/reflex.ipynb #4a2c1534

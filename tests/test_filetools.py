@@ -1,0 +1,192 @@
+"""The tools on files, alone and in a booted agent; search with ripgrep and without, and while folders are exchanged under it."""
+import asyncio
+import multiprocessing
+import os
+import shutil
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from passepartout.agent import Agent
+from passepartout.filesearch import SearchError, compiled, search_files, worth_opening
+from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
+from passepartout.resources import PathRefused, Root, resolve
+from passepartout.sensitive import sensitive
+from passepartout.shell.programs import pinned
+from passepartout.verify import clear
+
+RG = pytest.mark.skipif(not (pinned("rg") and os.path.exists(pinned("rg"))), reason="no ripgrep")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    root = Root(memex)
+    yield memex, root
+    root.close()
+
+
+def found(root, pattern, folder=".", **more):
+    with resolve([root], folder, "tree") as opened:
+        result = search_files(opened, pattern, **more)
+        return [(m.file, m.line, m.text) for m in result.matches], result.cut
+
+
+@RG
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files=st.lists(st.tuples(st.sampled_from(["a", "b/c", "b/d.org", "é", "x y", "-n", "b/.h", "z.pem", "b/x.git/y"]), st.text("aAkKsSſKéÉ ß\n\r\t-x\x0c", max_size=30), st.sampled_from(ENCODINGS)), max_size=6),
+       pattern=st.text("aAkKsSſKéÉ ß-x", min_size=1, max_size=4), case=st.booleans(), most=st.integers(1, 4))
+def test_ripgrep_changes_no_answer(tree, files, pattern, case, most):
+    memex, root = tree
+    shutil.rmtree(memex / "b", ignore_errors=True)
+    for old in memex.iterdir(): old.is_file() and old.unlink()
+    for name, text, encoding in files:
+        (memex / name).parent.mkdir(parents=True, exist_ok=True)
+        (memex / name).write_bytes(text.encode(encoding, "replace"))
+    if not pattern.strip(): return
+    assert found(root, pattern, case=case, most=most) == found(root, pattern, case=case, most=most, scout=False)
+
+
+def test_a_hostile_pattern_is_an_argument_and_nothing_else(tree):
+    memex, root = tree
+    (memex / "n.txt").write_text("--pre=/bin/sh\n-f /etc/passwd\n$(touch x) `touch x`\n\\Q[\n")
+    for pattern in ("--pre=/bin/sh", "-f /etc/passwd", "-f", "$(touch x)", "`touch x`", "\\Q[", "-"): assert len(found(root, pattern)[0]) >= 1, pattern
+    assert os.listdir(memex) == ["n.txt"]
+    for bad in ("", " ", "a\nb", "a\0b", "\ud800", "x" * 1_001):
+        with pytest.raises(SearchError): compiled(bad)
+    for bad in ("(", "a{1001}{1000}", "(?=a)", "\\1", "(?P<n"):
+        with pytest.raises(SearchError): compiled(bad, regex=True)
+    with pytest.raises(SearchError): found(root, "a", files="*" * 9)
+
+
+def test_time_and_matches_are_bounded(tree):
+    memex, root = tree
+    (memex / "big.txt").write_text("a" * 4_900_000)
+    (memex / "lines.txt").write_text("\n" * 2_000_000)
+    (memex / "sparse").touch()
+    os.truncate(memex / "sparse", 1 << 40)
+    os.mkfifo(memex / "pipe")
+    begun = time.monotonic()
+    assert len(found(root, "(a|aa)+$", regex=True)[0]) == 1
+    assert len(found(root, "x*", regex=True, most=50)[0]) == 50
+    assert found(root, "^(a?){50}b", regex=True)[0] == []
+    assert found(root, "aaa", seconds=0.0)[1].startswith("The search was ended")
+    assert time.monotonic() - begun < 30
+
+
+def test_what_ripgrep_may_name_is_checked_again(tree, monkeypatch):
+    import passepartout.filesearch as room
+    memex, root = tree
+    (memex.parent / "secret.txt").write_text("canary")
+    (memex / "link").symlink_to(memex.parent / "secret.txt")
+    (memex / "id_rsa").write_text("canary")
+    (memex / ".env").write_text("canary")
+    (memex / "n").write_text("canary")
+    monkeypatch.setattr(room, "worth_opening", lambda *any: ["link", "id_rsa", ".env", "../secret.txt", str(memex.parent / "secret.txt"), "n", "gone"])
+    assert found(root, "canary")[0] == [("n", 1, "canary")]
+
+
+def swap_for_ever(memex, outside, stop):
+    n = 0
+    while not stop.is_set():
+        n += 1
+        for name in ("a", "b"):
+            try:
+                os.rename(memex / name, memex / f".{name}{n}")
+                os.symlink(outside, memex / name)
+                os.unlink(memex / name)
+                os.rename(memex / f".{name}{n}", memex / name)
+            except OSError: pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scout", [True, False])
+def test_search_while_folders_are_exchanged(tmp_path, scout):
+    memex, outside = tmp_path / "memex", tmp_path / "outside"
+    for folder in (memex / "a", memex / "b", outside): folder.mkdir(parents=True)
+    for n in range(40): (memex / "a" / f"{n}.txt").write_text("plain"); (memex / "b" / f"{n}.txt").write_text("plain"); (outside / f"{n}.txt").write_text("plain canary")
+    root, stop = Root(memex), multiprocessing.Event()
+    other = multiprocessing.get_context("fork").Process(target=swap_for_ever, args=(memex, outside, stop), daemon=True)
+    other.start()
+    try:
+        end, seen = time.monotonic() + 4, 0
+        while time.monotonic() < end:
+            try: hits, _ = found(root, "plain", most=200, scout=scout)
+            except PathRefused: continue
+            seen += len(hits)
+            assert not [h for h in hits if "canary" in h[2]]
+        assert seen > 100
+    finally: stop.set(); other.join(10); other.kill(); root.close()
+
+
+def test_sensitive_names():
+    for name in (".env", "a/.git/hooks/x", "k/.ssh/id_rsa", "id_ecdsa_sk", "x.PEM", "site.git/config", "credentials", "client_secret.json", "secrets.yml", "_netrc", "bashrc", "home/zprofile", "a.kdbx", "shadow.bak", "passwords.txt", "Token.txt", ".a/b"): assert sensitive(name), name
+    for name in (".", "", "a.org", "secret.md", "tokens.py", "test_secrets.py", "passwords.org", "keyboard.txt", "monkey.json", "README", "tokenizer.json", "rc", "src/profile.py", "crontab.md", "git/x"): assert not sensitive(name), name
+
+
+def boot(tmp_path, **more):
+    memex = tmp_path / "memex"
+    memex.mkdir(exist_ok=True)
+    (memex / "inbox.org").write_text("* Hi\n")
+    return asyncio.run(Agent.boot(memex_dir=memex, state_dir=more.pop("state_dir", tmp_path / "state"), config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more)), memex
+
+
+def call(tool, **args): return Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": "The person wants the shopping list kept in one file."}})
+
+
+def judged(agent, action):
+    permit, judgement = clear(agent, action, Signal.of({"payload": {"sensor": "user-input", "text": "Please write it"}, "meta": {"source": "cli"}}))
+    judgement.close()
+    return judgement.verdict
+
+
+def test_the_agents_own_places_stay_closed_inside_a_workspace(tmp_path):
+    import passepartout
+    program = os.path.dirname(passepartout.__file__)
+    allow = {"write-file": "allow", "replace-string": "allow", "read-file": "allow", "list-files": "allow", "search": "allow"}
+    (tmp_path / "memex").mkdir()
+    agent, memex = boot(tmp_path, state_dir=tmp_path / "memex" / "state", workspaces=[os.path.dirname(program)], permissions=allow)
+    try:
+        journal = next((memex / "state").rglob("journal.sqlite"))
+        for path in (str(journal), str(journal.relative_to(memex)), "state/passepartout/x.org", "state/../STATE/passepartout/x.org", "state/../state/passepartout/x.org"):
+            assert isinstance(judged(agent, call("write-file", path=path, text="x")), Rejected), path
+            assert isinstance(judged(agent, call("read-file", path=path)), Rejected), path
+        assert isinstance(judged(agent, call("list-files", folder="state/passepartout")), Rejected)
+        with resolve(agent.roots, ".", "tree") as tree: assert [f.relative for f in tree.walk()] == ["inbox.org"]
+        assert isinstance(judged(agent, call("write-file", path=f"{program}/verify.py", text="x")), Rejected)
+        assert isinstance(judged(agent, call("read-file", path=f"{program}/verify.py")), ApprovalRequired)
+        assert isinstance(judged(agent, call("read-file", path="inbox.org")), Allowed)
+    finally: asyncio.run(agent.close())
+
+
+def test_a_folder_that_holds_the_agents_own_things_is_not_opened(tmp_path):
+    from passepartout.conditions import PassepartoutError
+    (tmp_path / "config" / "passepartout" / "notes").mkdir(parents=True)
+    for folder in ("config/passepartout", "config/passepartout/notes"):
+        with pytest.raises(PassepartoutError, match="agent's own"): boot(tmp_path, workspaces=[tmp_path / folder])
+
+
+@pytest.mark.slow
+def test_write_undo_and_refuse_in_a_booted_agent(tmp_path):
+    one = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "write-file" :ARGS (:PATH "list.txt" :TEXT "bread\nmilk\n") :EXPLANATION "Keeps the shopping list that you asked for."))'
+    two = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "replace-string" :ARGS (:PATH "list.txt" :OLD "milk" :NEW "butter") :EXPLANATION "Butter instead of milk, as you asked."))'
+    agent, memex = boot(tmp_path, permissions={"write-file": "allow", "replace-string": "allow"})
+    from passepartout.backends import register_backend
+    answers = iter([one, "Done.", two, "Done."])
+    register_backend(agent, "fixed", lambda prompt, system_prompt, *, model=None: next(answers))
+    agent.provider_cascade = ("fixed",)
+    try:
+        asyncio.run(agent.handle("Keep a list: bread, milk in list.txt"))
+        assert (memex / "list.txt").read_text() == "bread\nmilk\n"
+        asyncio.run(agent.handle("In list.txt, butter instead of milk"))
+        assert (memex / "list.txt").read_text() == "bread\nbutter\n"
+        asyncio.run(agent.undo())
+        assert (memex / "list.txt").read_text() == "bread\nmilk\n"
+        (memex / "list.txt").write_text("bread\nmilk\nhoney\n")
+        assert "-honey" in asyncio.run(agent.undo())
+        assert (memex / "list.txt").read_text() == "bread\nmilk\nhoney\n"
+    finally: asyncio.run(agent.close())

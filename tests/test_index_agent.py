@@ -1,0 +1,269 @@
+"""An agent with its index: the same answers as without, whatever happens to the file, to other processes, and while it is read for the first time."""
+import asyncio
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.agent import Agent
+from passepartout.finding import IndexedNotes
+from passepartout.index import Index
+from passepartout.notes import NoteCache
+from passepartout.notetools import ReadNotes
+from passepartout.resources import Root, resolve
+from passepartout.upkeep import Upkeep
+from passepartout.views import VIEWS
+from passepartout.watch import can_watch
+
+TODAY = date(2026, 11, 19)
+SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
+ASK = [sys.executable, "-m", "passepartout", "ask", "--today", "2026-11-19"]
+QUESTION, ANSWER = "what is due this week?", "Tell Pohl"
+
+
+@pytest.fixture
+def home(tmp_path):
+    "A copy of the sample notes, and the folders of an agent on it."
+    shutil.copytree(SAMPLE, tmp_path / "memex")
+    return tmp_path
+
+
+def places(home, **more): return {"memex_dir": home / "memex", "state_dir": home / "state", "cache_dir": home / "cache", "config_dir": home / "config", "today": "2026-11-19", **more}
+
+def environment(home): return {**os.environ, "XDG_STATE_HOME": str(home / "state"), "XDG_CACHE_HOME": str(home / "cache"), "XDG_CONFIG_HOME": str(home / "config"), "HOME": str(home)}
+
+def ask(home, text=QUESTION, **more): return subprocess.Popen([*ASK, "--memex", str(home / "memex"), text, *more.pop("args", ())], env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+def index_file(home): return next((home / "cache").rglob("index.sqlite"))
+
+def many(folder, files=400, each=30):
+    "Enough notes that reading them takes a while."
+    folder.mkdir(exist_ok=True)
+    for n in range(files): (folder / f"n{n:03}.org").write_text("".join(f"* TODO Thing {n}-{k} :tag{k % 7}:\nDEADLINE: <2026-11-{1 + k % 28:02} Mon>\nSome words about it, {n * k}.\n" for k in range(each)))
+
+
+# The same answers --------------------------------------------------------------------------------------------------------
+
+def both(memex):
+    "The two ways to the notes of a folder, and what closes them."
+    root = Root(memex)
+    index = Index(root)
+    with resolve([root], ".", "tree") as folder: return ReadNotes(folder, NoteCache()), IndexedNotes(index, folder), lambda: (index.close(), root.close())
+
+
+def test_every_range_and_view_of_the_sample_is_the_same(home):
+    read, indexed, close = both(home / "memex")
+    for first in range(-40, 60, 9):
+        for length in (0, 1, 6, 30, 366):
+            start = TODAY + timedelta(first)
+            for today in (TODAY, start, start + timedelta(length)):
+                assert indexed.agenda(start, start + timedelta(length), today, 10_000) == read.agenda(start, start + timedelta(length), today, 10_000)
+    for name in VIEWS: assert indexed.view(name, TODAY) == read.view(name, TODAY)
+    for programs in (False, True): assert sorted(indexed.broken(programs)) == sorted(read.broken(programs))
+    assert indexed.report() == read.report()
+    close()
+
+
+stamps = st.tuples(st.sampled_from(["SCHEDULED: ", "DEADLINE: ", "", "- [ ] ", "CLOSED: "]), st.integers(-40, 40),
+                   st.sampled_from(["", "", " +1d", " ++1w", " .+2d/4d", " +1m", " -3d", " --2d", " +1w -1d", " +3d --2d", " 10:00", " 10:00-11:30 +1d", ">--<2026-11-30 Mon", ">--<2026-11-21 Sat +1w"]))
+headings = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["", "TODO ", "DONE ", "WAITING ", "TODO [#A] ", "COMMENT "]), st.sampled_from(["", "a", "*b* [[id:x][c]]", "<2026-11-20 Fri>", "[2026-11-18 Wed] d", "<2026-11-20 Fri>--<2026-11-22 Sun> e"]),
+                              st.sampled_from(["", " :x:", " :project:x:", " :ARCHIVE:", " :@personal:waiting:"]), st.booleans(), st.lists(stamps, max_size=3)), max_size=6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(headings, headings, st.integers(-45, 45), st.integers(0, 40), st.integers(-10, 10))
+def test_every_range_and_view_of_any_notes_is_the_same(tmp_path_factory, one, other, first, length, now):
+    memex = tmp_path_factory.mktemp("notes")
+    for name, plan in (("a.org", one), ("b.org", other)):
+        lines = ["#+TODO: TODO WAITING | DONE"]
+        for stars, word, title, tags, habit, dates in plan:
+            lines.append(f"{'*' * stars} {word}{title}{tags}")
+            planning = [f"{kind}<{TODAY + timedelta(day)} Xyz{more}>" for kind, day, more in dates if kind.endswith(": ")]
+            if planning: lines.append(" ".join(planning))
+            if habit: lines += [":PROPERTIES:", ":STYLE: habit", ":END:"]
+            lines += [f"{kind}seen <{TODAY + timedelta(day)} Xyz{more}>" for kind, day, more in dates if not kind.endswith(": ")]
+        (memex / name).write_text("\n".join(lines) + "\n")
+    read, indexed, close = both(memex)
+    start, today = TODAY + timedelta(first), TODAY + timedelta(now)
+    assert indexed.agenda(start, start + timedelta(length), today, 10_000) == read.agenda(start, start + timedelta(length), today, 10_000)
+    for name in VIEWS: assert indexed.view(name, today) == read.view(name, today)
+    close()
+
+
+# The file of the index ---------------------------------------------------------------------------------------------------
+
+def test_two_processes_at_the_same_time_and_a_third_later(home):
+    runs = [ask(home, args=("--session", name)) for name in "ab"]
+    said = [run.communicate(timeout=60) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0] and said[0][0] == said[1][0] and ANSWER in said[0][0], said
+    before = index_file(home).stat().st_ino
+    later = ask(home)
+    assert later.communicate(timeout=60)[0] == said[0][0] and index_file(home).stat().st_ino == before
+    assert index_file(home).stat().st_mode & 0o777 == 0o600 and index_file(home).parent.stat().st_mode & 0o777 == 0o700
+    assert not list((home / "cache").rglob("*-wal"))               # the last one out leaves one file, whole
+
+
+async def answers(home, text=QUESTION, **more):
+    agent = await Agent.boot(**places(home, **more))
+    try: return str(await agent.handle(text)), agent
+    finally: await agent.close()
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 5000, None], ids=["empty", "garbage", "middle"])
+async def test_a_damaged_index_is_made_anew(home, damage):
+    good, _ = await answers(home)
+    file = index_file(home)
+    if damage is None:
+        with open(file, "r+b") as f: f.seek(4096); f.write(os.urandom(file.stat().st_size - 8192))
+    else: file.write_bytes(damage)
+    again, agent = await answers(home)
+    assert again == good and ANSWER in good and agent.health == "healthy"
+    assert sqlite3.connect(index_file(home)).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_without_a_place_for_the_index_the_notes_are_read(home):
+    good, _ = await answers(home)
+    shutil.rmtree(home / "cache")
+    (home / "cache").write_text("not a folder")
+    again, agent = await answers(home)
+    assert again == good and agent.upkeep is None and agent.health == "degraded" and "index" in agent.diagnostics[0].what
+
+
+MERE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"] if os.geteuid() == 0 else []      # root may write everywhere
+
+
+@pytest.mark.skipif(bool(MERE) and not shutil.which("setpriv"), reason="root, and no setpriv")
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_cache_that_cannot_be_written(home, what):
+    if what == "folder": (home / "cache").mkdir(mode=0o500)
+    else:
+        ask(home).communicate(timeout=60)
+        index_file(home).chmod(0o400); index_file(home).parent.chmod(0o500)
+    run = subprocess.run([*MERE, *ASK, "--memex", str(home / "memex"), QUESTION], env=environment(home), capture_output=True, text=True, timeout=60)
+    index_file(home).parent.chmod(0o700) if what == "file" else (home / "cache").chmod(0o700)
+    assert run.returncode == 0 and ANSWER in run.stdout and "index of the notes" in run.stderr and "Traceback" not in run.stderr, run
+
+
+async def test_an_index_that_fails_in_the_middle_of_the_day_costs_no_answer(home):
+    agent = await Agent.boot(**places(home))
+    good = str(await agent.handle(QUESTION))
+    agent.upkeep.index.db.execute("PRAGMA max_page_count = 1")      # as full as a disk can be
+    (home / "memex" / "new.org").write_text("* TODO Something new\nDEADLINE: <2026-11-20 Fri>\n" * 500)
+    full = str(await agent.handle(QUESTION))
+    assert "Something new" in full and ANSWER in good
+    await agent.close()
+
+
+async def test_no_record_means_no_file(home):
+    agent = await Agent.boot(journal=":memory:", **places(home))
+    assert ANSWER in str(await agent.handle(QUESTION)) and not (home / "cache").exists()
+    await agent.close()
+    assert Agent.bare().upkeep is None
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_the_first_reading(home):
+    many(home / "memex" / "many")
+    for pause in (0.3, 0.5, 0.7, 0.9):
+        run = ask(home)
+        time.sleep(pause)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+    run = ask(home, "find Lisbon")
+    said, wrong = run.communicate(timeout=120)
+    assert run.returncode == 0 and "Lisbon" in said, wrong
+    fresh = Index(Root(home / "memex"))
+    fresh.refresh()
+    with sqlite3.connect(index_file(home)) as db: assert db.execute("SELECT count(*), sum(level) FROM node").fetchone() == fresh.db.execute("SELECT count(*), sum(level) FROM node").fetchone()
+
+
+def test_two_agents_in_one_process_use_one_index(home):
+    async def both():
+        one, two = await Agent.boot(**places(home)), await Agent.boot(**places(home, state_dir=home / "other"))
+        said = await asyncio.gather(one.handle(QUESTION), two.handle(QUESTION))
+        await one.close()
+        (home / "memex" / "new.org").write_text("* TODO Milk\nDEADLINE: <2026-11-20 Fri>\n")
+        later = str(await two.handle(QUESTION))
+        await two.close()
+        return *map(str, said), later
+    one, two, later = asyncio.run(both())
+    assert one == two and ANSWER in one and "Milk" in later
+
+
+# Nobody waits ------------------------------------------------------------------------------------------------------------
+
+async def test_closing_does_not_wait_for_the_first_reading(tmp_path):
+    many(tmp_path / "memex")
+    agent = await Agent.boot(**places(tmp_path))
+    reading = threading.Event()
+    agent.upkeep.show = lambda done, of, path: reading.set() if done == 20 else None
+    task = asyncio.create_task(agent.handle("find thing"))
+    while not reading.is_set(): await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError): await task
+    await agent.close()
+    known = sqlite3.connect(index_file(tmp_path)).execute("SELECT count(*) FROM file").fetchone()[0]
+    assert known < 400 and not [t for t in threading.enumerate() if t.name in ("passepartout-look", "passepartout-watch")]
+
+
+async def test_memory_answers_while_the_notes_are_read_for_the_first_time(tmp_path):
+    many(tmp_path / "memex", files=3)
+    agent, go = await Agent.boot(**places(tmp_path)), threading.Event()
+    agent.upkeep.show = lambda *file: go.wait(30)
+    agent.memory.ingest({"properties": {"ID": "mine", "TITLE": "Mine", "TAGS": ["tag1"]}})
+    assert [o.id for o in agent.memory.with_attribute("tags", "tag1")] == ["mine"]
+    assert agent.log.lines()[-1].startswith("INDEX: the notes are just being read")
+    go.set(); agent.upkeep.looking.join()
+    assert len(agent.memory.with_attribute("tags", "tag1")) == 16
+    await agent.close()
+
+
+# Memory ------------------------------------------------------------------------------------------------------------------
+
+async def test_headings_are_objects_of_memory_and_are_never_saved(home):
+    agent = await Agent.boot(**places(home))
+    roof, = [found for found in agent.memory.with_attribute("file", "projects/roof.org") if found.type == "file"]
+    assert roof.label.origin == "notes" and len(roof.hash) == 24
+    below = [agent.memory.lookup(child) for child in roof.children]
+    assert below and all(child.parent_id == roof.id for child in below)
+    assert agent.memory.lookup(below[0].id, scope=f"project:{roof.id}") == below[0] and agent.memory.lookup(roof.id, scope="session:main") is None
+    agent.memory.snapshot(); agent.memory.rollback()
+    assert agent.memory.save() == 0 and len(agent.memory) == 0 and agent.memory.lookup(roof.id) == roof
+    file = home / "memex" / "projects" / "roof.org"
+    file.write_text(file.read_text().replace("House from 1912", "House from 1913"))
+    agent.upkeep.refresh()
+    assert agent.memory.lookup(roof.id).hash != roof.hash
+    await agent.close()
+
+
+@pytest.mark.parametrize("ident", ["", "~", "\0", "\ud800", "a' OR '1'='1", "x" * 100_000, "💥"])
+async def test_no_id_breaks_a_look(home, ident):
+    agent = await Agent.boot(journal=":memory:", **places(home))
+    assert agent.memory.lookup(ident) is None and agent.memory.with_attribute("tags", ident) == []
+    await agent.close()
+
+
+# Following ---------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not can_watch(), reason="the extra `watch` is not installed")
+def test_a_chat_hears_of_changes_and_a_rename_is_no_new_note(home):
+    root = Root(home / "memex")
+    upkeep, waiting = Upkeep(Index(root)), time.monotonic() + 20
+    idents = lambda path: {i for i, in upkeep.index.guarded(lambda: upkeep.index.db.execute("SELECT ident FROM node JOIN file f ON f.id = node.file WHERE path = ?", (path,)).fetchall())}
+    upkeep.follow()
+    while not (before := idents("projects/roof.org")): assert time.monotonic() < waiting; time.sleep(0.02)
+    time.sleep(0.2)
+    (home / "memex" / "projects" / "roof.org").rename(home / "memex" / "house-roof.org")
+    while not idents("house-roof.org"): assert time.monotonic() < waiting; time.sleep(0.02)
+    assert idents("house-roof.org") == before and not idents("projects/roof.org")
+    upkeep.close(); root.close()
+    assert not [t for t in threading.enumerate() if t.name == "passepartout-watch"]

@@ -1,0 +1,182 @@
+"""Tokens that somebody counts: what is asked of whom, that the context fits into budget and window in the model's own tokens, and that a count changes the beginning of a prompt only when it must."""
+import json
+import math
+import re
+
+import pytest
+from test_providers import agent_on, reply, says, serving, stream, sse
+
+from passepartout.measure import read_measures
+from passepartout.messages import Signal
+from passepartout.reason import system_prompt
+
+SAID = json.dumps({"proposal": {"action": "message", "text": "Fine."}})
+NOTES = {"english": "* The roof wants slate, and Ana said so in {n}\n", "japanese": "* 屋根は瓦にする、と{n}年にアナが言った\n", "mixed": "* Slate {n} 屋根 ![]{{}}==\n"}
+
+
+def tokens_of(text): return sum(math.ceil(len(word.strip().encode()) / (4 if word.isascii() else 1)) or 1 for word in re.findall(r" ?\w+|[^\w\s]{1,3}|\s+", text))
+
+def context_in(system): return system[system.index("\n\nCONTEXT:\n") + 11:system.index("\n\nLOGS:\n")]
+
+def fill(memex, kind="english", files=12):
+    for n in range(files): (memex / f"{kind}{n}.org").write_text("".join(NOTES[kind].format(n=1000 + 37 * i + n) for i in range(60)))
+
+
+class Counting:
+    "A server that counts tokens in its own way, answers, bills, and refuses what is longer than its window."
+    def __init__(self, window=10**9, counts=True, bills=True): self.window, self.counts, self.bills, self.counted, self.refused, self.sent = window, counts, bills, [], 0, []
+    def __call__(self, head, body):
+        if head.startswith("POST /tokenize "):
+            if not self.counts: return reply({"error": "not found"}, "404 Not Found")
+            self.counted.append(body["content"])
+            return reply({"tokens": list(range(tokens_of(body["content"])))})
+        system, prompt = (m["content"] for m in body["messages"])
+        if (size := tokens_of(system) + tokens_of(prompt)) > self.window - 50:
+            self.refused += 1
+            return reply({"error": {"code": 400, "message": "request exceeds the available context size, try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": size, "n_ctx": self.window}}, "400 Bad Request")
+        self.sent.append(system)
+        return stream(sse({"choices": [{"delta": {"content": SAID}, "finish_reason": "stop"}]}, *([{"choices": [], "usage": {"prompt_tokens": size, "completion_tokens": 9}}] if self.bills else []), "[DONE]"))
+
+
+async def looked_at(agent):
+    agent.indexed()
+    agent.seen_at = float("-inf")
+
+
+def near(server, **more): return dict(provider_cascade="near", provider_urls=f"near={server.url}/v1", provider_models="near=m", **more)
+
+
+@pytest.mark.parametrize("kind", NOTES)
+async def test_a_context_is_as_long_as_the_budget_in_tokens_of_the_model(tmp_path, kind):
+    counting = Counting()
+    async with serving(counting) as server, agent_on(tmp_path, **near(server, context_budget=3000)) as agent:
+        fill(tmp_path / "memex", kind)
+        await looked_at(agent)
+        for n in range(4): assert await agent.handle(f"question {n} about the roof?", focus=f"{kind}1.org") == "Fine."
+        sizes = [tokens_of(context_in(system)) for system in counting.sent]
+        assert all(size <= 3000 for size in sizes) and sizes[-1] > 1000, sizes          # an eighth is for the log, 40 % of the rest for the notes from afar, and one note in focus is short
+        assert all(a[:a.index("TODAY")][:2000] == b[:2000] for a, b in zip(counting.sent, counting.sent[1:]))
+        notes = [system.split("EARLIER")[0].split("TODAY")[0] for system in counting.sent]
+        assert len(set(notes)) <= 1 + (kind == "mixed")                                 # the beginning stays, unless the rate was too low
+        (name, known), = read_measures(next((tmp_path / "state").rglob("measures.json"))).items()
+        assert name == "near/m" and known.sure and known.rate.per_byte < 1
+
+
+async def test_bytes_that_prove_it_are_not_counted(tmp_path):
+    counting = Counting()
+    async with serving(counting) as server, agent_on(tmp_path, **near(server)) as agent:
+        for n in range(3): await agent.handle(f"question {n}?")
+    assert counting.counted == [] and len(counting.sent) == 3
+
+
+async def test_where_nobody_counts_the_bills_do(tmp_path):
+    counting = Counting(counts=False)
+    async with serving(counting) as server, agent_on(tmp_path, **near(server, context_budget=3000)) as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        for n in range(3): await agent.handle(f"question {n} about the roof?")
+        assert sum(head.startswith("POST /tokenize") for head, _ in server.asked) == 1  # asked once, and never again
+    sizes = [tokens_of(context_in(system)) for system in counting.sent]
+    long = [len(context_in(system).split("EARLIER")[0].encode()) for system in counting.sent]
+    assert max(sizes) <= 3000 and long[0] <= 3000 * 0.4 and long[1] == long[2] > 1.5 * long[0]
+    async with serving(counting) as server, agent_on(tmp_path, **near(server, context_budget=3000)) as agent:     # the next process
+        await looked_at(agent)
+        await agent.handle("and now?")
+    assert len(context_in(counting.sent[3]).split("EARLIER")[0].encode()) > 0.9 * long[2]
+
+
+@pytest.mark.parametrize("counts", [True, False])
+async def test_what_is_too_long_for_the_model_is_asked_again_shorter(tmp_path, counts):
+    counting = Counting(window=5000, counts=counts, bills=counts)
+    async with serving(counting) as server, agent_on(tmp_path, **near(server, context_budget=20_000, answer_tokens=1000)) as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        for n in range(3):
+            answer = await agent.handle(f"question {n} about the roof?")
+            assert answer == "Fine.", answer
+        assert counting.refused in (0, 1) and not any("PROBABILISTIC" in line for line in agent.log.lines())
+        assert all(body["max_tokens"] <= 1250 for head, body in server.asked[-1:])
+        assert agent.backends.get("near").breaker.rests == {}
+
+
+async def test_what_stays_too_long_ends_in_a_sentence(tmp_path):
+    counting = Counting(window=700)
+    async with serving(counting) as server, agent_on(tmp_path, **near(server)) as agent:
+        answer = await agent.handle("how are you?")
+        assert "too long for m. Lower context_budget, or name a model that reads more" in answer and answer.status == "failed"
+        assert counting.refused <= 3
+
+
+@pytest.mark.parametrize("answer", ["many", [], {"count": True}, {"input_tokens": 10**30}])
+async def test_a_count_that_is_none_costs_nothing(tmp_path, answer):
+    counting = Counting()
+    lying = lambda head, body: reply(answer if isinstance(answer, dict) else {"tokens": answer}) if head.startswith("POST /tokenize") else counting(head, body)
+    async with serving(lying) as server, agent_on(tmp_path, **near(server, context_budget=3000)) as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        for n in range(2): assert await agent.handle(f"question {n}?") == "Fine."
+    assert all(tokens_of(context_in(system)) <= 3000 for system in counting.sent)
+
+
+async def test_anthropic_counts_once_and_is_told_what_to_keep(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-Kd2Zq81w0Pq7Lm3X")
+    counted, sent = [], []
+    def server_of(head, body):
+        if head.startswith("POST /v1/messages/count_tokens "):
+            counted.append(body)
+            return reply({"input_tokens": tokens_of(body["messages"][0]["content"])})
+        sent.append(body)
+        return reply({"type": "message", "content": [{"type": "tool_use", "name": "propose", "input": {"action": "message", "text": "Fine."}}], "stop_reason": "tool_use", "usage": {"input_tokens": 40, "cache_read_input_tokens": 3000, "cache_creation_input_tokens": 0, "output_tokens": 9}})
+    async with serving(server_of) as server, agent_on(tmp_path, provider_cascade="anthropic", provider_urls=f"anthropic={server.url}", stream_answers="no", context_budget=3000, provider_prices="anthropic=3/15") as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        for n in range(3): assert await agent.handle(f"question {n}?") == "Fine."
+        assert [(row["read"], row["written"]) for row in agent.purse.report()] == [(3 * 3040, 3 * 9)]
+    assert len(counted) in (1, 2) and len(sent) == 3                      # once, and once more to see whether it fits
+    for body in sent:
+        head, notes, rest = body["system"]
+        assert [("cache_control" in block) for block in body["system"]] == [True, True, False]
+        assert head["text"].endswith("CONTEXT:\n") and "english" in notes["text"] and "TODAY" in rest["text"] and tokens_of(context_in("".join(b["text"] for b in body["system"]))) <= 3000
+    assert sent[1]["system"][:2] == sent[2]["system"][:2] and "question 0" in sent[1]["system"][2]["text"]
+
+
+async def test_nothing_is_sent_to_be_counted_when_nothing_may_be_spent(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-Kd2Zq81w0Pq7Lm3X")
+    async with serving(reply({"input_tokens": 9})) as server, agent_on(tmp_path, provider_cascade="anthropic", provider_urls=f"anthropic={server.url}", context_budget=3000, provider_prices="anthropic=3/15", day_budget="0") as agent:
+        fill(tmp_path / "memex")
+        await looked_at(agent)
+        assert "day_budget is 0" in await agent.handle("what about the roof?")
+        assert server.asked == []
+
+
+async def test_openai_is_counted_here(tmp_path, monkeypatch):
+    pytest.importorskip("bpe_openai")
+    from passepartout.measure import openai_tokens
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-Kd2Zq81w0Pq7Lm3X")
+    counting, count = Counting(), openai_tokens("gpt-5-mini")
+    async with serving(counting) as server, agent_on(tmp_path, provider_cascade="openai", provider_urls=f"openai={server.url}/v1", context_budget=3000) as agent:
+        fill(tmp_path / "memex", "japanese")
+        await looked_at(agent)
+        for n in range(2): assert await agent.handle(f"question {n}?") == "Fine."
+    assert counting.counted == [] and all(800 < count(context_in(system)) <= 3000 for system in counting.sent)
+
+
+async def test_a_secret_is_not_sent_to_be_counted_either(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-Kd2Zq81w0Pq7Lm3X")
+    counting = Counting()
+    async with serving(counting) as server, agent_on(tmp_path, **near(server, context_budget=3000)) as agent:
+        fill(tmp_path / "memex")
+        (tmp_path / "memex" / "a.org").write_text("* The key is sk-Kd2Zq81w0Pq7Lm3X\n")
+        await looked_at(agent)
+        await agent.handle("what is it?", focus="a.org")
+    assert counting.counted and not any("sk-Kd2Zq81w0Pq7Lm3X" in text for text in (*counting.counted, *counting.sent))
+    assert any("[secret:SOME_API_KEY]" in text for text in counting.counted)
+
+
+async def test_without_a_measure_the_bytes_are_the_bound(tmp_path):
+    async with agent_on(tmp_path, context_budget=3000) as agent:
+        fill(tmp_path / "memex", "japanese")
+        await looked_at(agent)
+        composed = system_prompt(agent, Signal(payload={"sensor": "user-input", "text": "?"}))
+        assert 800 < len(composed.context.encode()) <= 3000 and composed.tight and not composed.private
+        assert composed.text[:composed.marks[0]].endswith("CONTEXT:\n")

@@ -1,0 +1,161 @@
+"Plans that stand: found again after the end of the process, ended by a refusal, mended step by step, and never done twice"
+import json
+
+import pytest
+
+from passepartout.conditions import PassepartoutError
+from passepartout.plandesk import PlanBook
+
+from test_plans import FIND, MINE, STOLEN, booted, plan
+
+THREE = plan(*(f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")')
+
+
+class Broken(list):
+    "What was sent; sending to `bob` fails until it is mended."
+    mended = False
+    def append(self, item):
+        if item[0] == "bob" and not self.mended: raise PassepartoutError("The bank is closed.")
+        super().append(item)
+
+
+async def stood(tmp_path, ran, **options):
+    agent = await booted(tmp_path, [THREE, "It could not be finished."], ran, **options)
+    assert str(await agent.handle("Pay 5 to ana, bob and cid")) == "It could not be finished."
+    return agent
+
+
+@pytest.mark.parametrize("restart, value, sent", [("retry-with", "to=dan", ["ana", "dan", "cid"]), ("retry-with", "", ["ana", "bob", "cid"]), ("use-fallback", "paid in cash", ["ana", "cid"]), ("skip", "", ["ana", "cid"])])
+async def test_a_failed_step_has_its_restarts_tomorrow(tmp_path, restart, value, sent):
+    ran = Broken()
+    await (await stood(tmp_path, ran, journal=None)).close()
+    ran.mended, tomorrow = True, await booted(tmp_path, [], ran, journal=None)
+    (row,) = tomorrow.plan_rows()
+    assert (row["state"], row["at"], [s["mark"] for s in row["steps"]]) == ("failed", "2", ["done", "here", "", ""]) and "The bank is closed" in row["why"]
+    reply = await tomorrow.plan_do(row["plan"][:5], restart, value)
+    assert (str(reply), [to for to, *_ in ran], tomorrow.plan_rows()) == ("All three paid.", sent, []) and tomorrow.journal.verify(whole=True).ok
+    await tomorrow.close()
+
+
+async def test_a_value_that_a_person_types_runs_and_one_from_a_page_still_asks(tmp_path):
+    ran = Broken()
+    agent = await booted(tmp_path, [plan(FIND, STOLEN, '(:ANSWER "Done.")'), "eve@evil.example"], ran)
+    (asked,) = (await agent.handle("Pay 5 to whom the mail says")).approvals
+    with pytest.raises(PassepartoutError, match="must be a number"): await agent.plan_do("", "retry-with", "amount=much")
+    with pytest.raises(PassepartoutError, match="not understood"): await agent.plan_do("", "retry-with", "whom=dan")
+    assert ran == [] and agent.journal.approval(asked.id)["state"] == "pending"
+    assert str(await agent.plan_do("", "retry-with", "to=dan@example.org")) == "Done." and [to for to, *_ in ran] == ["dan@example.org"]
+    assert agent.journal.approval(asked.id)["state"] == "denied"
+    await agent.close()
+
+
+async def test_a_refused_step_ends_its_plan_and_says_so(tmp_path):
+    agent = await booted(tmp_path, [plan(FIND, MINE, STOLEN), "eve@evil.example"], [])
+    (asked,) = (await agent.handle("Pay back, and pay 5 to whom the mail says")).approvals
+    assert "The plan ends there, and what it did before stays done" in str(agent.deny(asked.id, asked.code)) and agent.unfinished_plans() == []
+    with pytest.raises(PassepartoutError): await agent.go_on("")
+    assert [r["body"]["how"] for r in agent.journal.records(kinds=["plan-end"])] == ["stopped"]
+    await agent.close()
+
+
+async def test_a_question_that_ran_out_is_asked_again_when_the_plan_goes_on(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, STOLEN, '(:ANSWER "Done.")'), "eve@evil.example"], ran)
+    now = agent.journal.clock
+    (asked,) = (await agent.handle("Pay 5 to whom the mail says")).approvals
+    agent.journal.clock = lambda: now() + 30 * 86_400
+    (row,) = agent.plan_rows()
+    assert row["state"] == "failed" and "ran out" in row["why"]
+    again = await agent.plan_do("", "go-on")
+    assert len(again.approvals) == 1 and again.approvals[0].id != asked.id and ran == []
+    await agent.close()
+
+
+async def test_an_edit_changes_what_is_to_come_and_nothing_that_was_begun(tmp_path):
+    ran = Broken()
+    agent = await stood(tmp_path, ran)
+    for wrong in ("1 amount=9", "2 amount=9", "9 amount=9", "3 amount=much", "3", "x y", '3 (:CALL "fly")', '3 (:CALL "send" :ARGS (:TO (:REF "nobody")))', "3 to='x"):
+        with pytest.raises(PassepartoutError): await agent.plan_do("", "edit", wrong)
+    assert "“dan”" in str(await agent.plan_do("", "edit", '3 (:CALL "send" :ARGS (:TO "dan" :AMOUNT 77))'))
+    ran.mended = True
+    assert str(await agent.plan_do("", "go-on")) == "All three paid." and ran == [("ana", 5, None), ("bob", 5, None), ("dan", 77, None)]
+    await agent.close()
+
+
+async def test_a_model_can_neither_resume_nor_edit_a_plan(tmp_path):
+    ran = Broken()
+    agent = await stood(tmp_path, ran)
+    (state,) = agent.unfinished_plans()
+    ran.mended = True
+    resume = f'(:TYPE :PLAN :RESUME "{state.id}" :EXPLANATION "Go on with what was begun")'
+    from passepartout.backends import register_backend
+    answers = [resume, f'(:TYPE :PLAN :ACTION :EDIT :PLAN "{state.id}" :EXPLANATION "Pay me instead of them")', "No."]
+    register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: answers.pop(0) if answers else "No.", inline=True)
+    await agent.handle("hello")
+    assert [to for to, *_ in ran] == ["ana"] and len(agent.unfinished_plans()) == 1
+    await agent.close()
+
+
+async def test_two_processes_cannot_both_take_up_a_plan(tmp_path):
+    ran = Broken()
+    one = await stood(tmp_path, ran, journal=None)
+    other = await booted(tmp_path, [], ran, journal=None)
+    ran.mended = True
+    plan_id = one.plan_rows()[0]["plan"]
+    seen = other.planbook.read()[plan_id]
+    one.write_plan_records(one.plan_named(plan_id), taking=True)                 # the first is on its way, and cut off before its first step
+    with pytest.raises(PassepartoutError, match="Another window|another window"): other.write_plan_records(seen, taking=True)
+    with pytest.raises(PassepartoutError, match="another window"): await other.go_on(plan_id)
+    assert other.plan_rows()[0]["state"] == "runs" and [to for to, *_ in ran] == ["ana"]
+    await one.close()
+    assert str(await other.go_on(plan_id)) == "All three paid." and [to for to, *_ in ran] == ["ana", "bob", "cid"]      # its owner is gone
+    await other.close()
+
+
+async def test_a_record_of_a_plan_that_was_changed_or_erased_takes_the_plan_away(tmp_path):
+    ran = Broken()
+    agent = await stood(tmp_path, ran, journal=None)
+    path = agent.journal.path
+    await agent.close()
+    import sqlite3
+    with sqlite3.connect(path) as db:
+        (seq, body), = db.execute("SELECT seq, body FROM chain WHERE kind = 'plan-step'").fetchall()
+        db.execute("UPDATE chain SET body = ? WHERE seq = ?", (json.dumps({**json.loads(body), "number": 9}), seq))
+    again = await booted(tmp_path, [], ran, journal=None)
+    assert again.plan_rows() == []                       # with its first reply gone, ana would be paid twice
+    await again.close()
+
+
+async def test_reading_the_record_again_costs_only_what_is_new(tmp_path):
+    agent = await stood(tmp_path, Broken())
+    book = PlanBook(agent.journal)
+    assert len(book.read()) == 1
+    taken = []
+    book.take = lambda *args: taken.append(args)
+    for _ in range(3): book.read()
+    assert taken == []
+    await agent.close()
+
+
+SCRIPT = """(:TYPE :PLAN :EXPLANATION "Mark the roof and note the call about it" :STEPS ((:CALL "org-set-todo" :ARGS (:PATH "nowhere.org" :HEADING "Roof" :STATE "DONE")) (:CALL "org-add-headline" :ARGS (:PATH "house.org" :TITLE "Call the roofer")) (:ANSWER "Noted.")))
+---
+It could not be finished.
+"""
+
+
+@pytest.mark.slow
+def test_from_the_shell_a_plan_is_seen_edited_and_mended_in_other_processes(tmp_path):
+    import os, subprocess, sys
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text("* TODO Roof\n")
+    (tmp_path / "script").write_text(SCRIPT)
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith(("PASSEPARTOUT", "PROVIDER", "MEMEX"))}, "MEMEX_DIR": str(tmp_path / "memex"), **{f"XDG_{n}_HOME": str(tmp_path / n.lower()) for n in ("STATE", "CONFIG", "CACHE")}}
+    def run(*words, text=None, **more):
+        return subprocess.run([sys.executable, "-m", "passepartout", *words], input=text, capture_output=True, text=True, timeout=120, env={**env, **more})
+    assert "could not be finished" in run("ask", "mark the roof done and note that I call the roofer", PROVIDER_CASCADE="scripted", PASSEPARTOUT_SCRIPTED_FILE=str(tmp_path / "script")).stdout
+    (row,) = json.loads(run("plans", "list", "--json").stdout)
+    assert row["state"] == "failed" and "→ 1." in run("plans").stdout
+    assert "Call Ana" in run("plans", "edit", row["plan"][:6], "2", "title=Call Ana").stdout
+    assert "Noted." in run("chat", text="/plans\n/retry path=house.org\n").stdout
+    assert (tmp_path / "memex" / "house.org").read_text() == "* DONE Roof\n* Call Ana\n" and "No plan" in run("plans").stdout
+    assert run("plans", "skip", row["plan"]).returncode == 1

@@ -1,0 +1,292 @@
+"Forgetting: the bytes are gone from every file, the chain holds, and nothing unfinished is lost."
+import json
+import os
+import sqlite3
+import time
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.agent import Agent, run_anywhere
+from passepartout.erasure import as_ranges
+from passepartout.journal import Journal, JournalError
+from passepartout.store import Draft
+from passepartout.retention import Forgotten, forget, forget_old, old_run
+from test_cli import forks, home
+
+DAY = 86400
+NOW = [2_000_000_000.0]
+
+
+def opened(folder): return Journal.open(folder / "journal.sqlite", clock=lambda: NOW[0])
+
+
+def a_turn(journal, n, text, before=None):
+    batch = journal.batch("main", f"t{n}")
+    batch.record("turn", {"text": text, "sensor": "user-input"})
+    batch.record("proposal", {"proposal": f"(:TEXT \"{text}\")", "attempt": 1, "verdict": "allowed", "gate": None, "text": "", "gates": []})
+    batch.intend(f"e{n}", "hash", text, before=before)
+    batch.settle(f"e{n}", "committed", {"said": text})
+    batch.record("answer", {"text": text})
+    batch.commit_now()
+
+
+def everywhere(folder, text):
+    "The files below `folder` that hold `text`."
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and text.encode() in p.read_bytes())
+
+
+@pytest.fixture
+def journal(tmp_path):
+    NOW[0] = 2_000_000_000.0
+    journal = opened(tmp_path)
+    yield journal
+    if not journal.closed: journal.close()
+
+
+@given(st.sets(st.integers(1, 300)))
+def test_ranges_say_the_numbers_and_no_others(numbers):
+    ranges = as_ranges(sorted(numbers))
+    assert sorted(n for first, last in ranges for n in range(first, last + 1)) == sorted(numbers)
+    assert all(a[1] + 1 < b[0] for a, b in zip(ranges, ranges[1:]))
+
+
+# The bytes ------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("compact, size", [(True, 10), (False, 900), (False, 10), pytest.param(True, 900, marks=pytest.mark.slow), pytest.param(True, 30_000, marks=pytest.mark.slow), pytest.param(False, 30_000, marks=pytest.mark.slow)])
+def test_the_bytes_are_gone_from_all_files(journal, tmp_path, size, compact):
+    "Short texts share pages, long ones overflow; some lie in the database, some in its log."
+    for n in range(24):
+        a_turn(journal, n, f"pineapple{n} " + "pineapple " * (size // 10), b"pineapple before " * (size // 10 + 1))
+        a_turn(journal, 100 + n, f"cherry{n} " * (size // 10 + 1))
+        if n == 12: journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert {"journal.sqlite", "journal.sqlite-wal"} <= set(everywhere(tmp_path, "pineapple"))
+    wanted = [seq for n in range(24) for seq in journal.erasable(turn=f"t{n}")]
+    done = journal.erase(*wanted, compact=compact)
+    assert done == (120, 24, True)
+    assert everywhere(tmp_path, "pineapple") == [] and everywhere(tmp_path, "cherry23")
+    assert journal.verify(whole=True)
+    journal.close()
+    assert everywhere(tmp_path, "pineapple") == []
+    again = opened(tmp_path)
+    assert again.checked and again.verify(whole=True) and again.records(turn="t123")[0]["body"]["text"].startswith("cherry23")
+    again.close()
+
+
+def test_a_reader_delays_the_end_of_the_bytes_and_that_is_said(journal, tmp_path):
+    a_turn(journal, 1, "pineapple")
+    journal.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    a_turn(journal, 2, "cherry")
+    reader = sqlite3.connect(tmp_path / "journal.sqlite")
+    reader.execute("BEGIN"); reader.execute("SELECT count(*) FROM chain").fetchone()
+    journal.db.execute("PRAGMA busy_timeout=50")
+    done = journal.erase(*journal.erasable(turn="t1"), compact=False)
+    assert done.records == 5 and not done.gone and journal.records(turn="t1")[0]["body"] is None
+    reader.rollback(); reader.close()
+    assert journal.erase(compact=True).gone and everywhere(tmp_path, "pineapple") == [] and journal.verify(whole=True)
+
+
+# The chain ------------------------------------------------------------------------------------------------------------
+
+@given(st.lists(st.sets(st.integers(1, 30), min_size=1), min_size=1, max_size=4))
+@settings(max_examples=25)
+def test_whatever_is_erased_the_chain_holds(requests):
+    journal = Journal.open(":memory:")
+    for n in range(6): a_turn(journal, n, f"text {n}", b"before")
+    for request in requests: journal.erase(*request)
+    gone = set.union(*requests)
+    assert {r["seq"] for r in journal.records() if r["body"] is None} == gone
+    assert journal.verify(whole=True)
+    assert [e["state"] for e in journal.effects()] == ["committed"] * 6
+    assert [e["id"] for e in journal.effects() if e["hash"] is None] == [e["id"] for e in journal.effects() if e["seq"] in gone]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE effects SET state = 'failed' WHERE id = 'e1'", "UPDATE effects SET settled = 3 WHERE id = 'e1'", "DELETE FROM effects WHERE id = 'e1'", "INSERT INTO effects VALUES (900, 'e9', 'started', 'x', NULL)",
+                                       "UPDATE chain SET body = '{}' WHERE seq = 1", "UPDATE chain SET body = NULL, proof = substr(proof, 1, 32) || zeroblob(32) WHERE turn = 't2'", "DELETE FROM chain WHERE kind = 'erase'",
+                                       "UPDATE chain SET body = '{\"ranges\":[[1,999999999999]]}' WHERE kind = 'erase'", "UPDATE approvals SET state = 'pending'"])
+def test_tampering_after_forgetting_is_found(journal, tmp_path, statement):
+    batch = journal.batch("main", "t0"); batch.ask("a1", "h", "x", code_hash="", expires=NOW[0] + 60, reason="r", channel="cli"); batch.commit_now()
+    journal.deny("a1", by="person", session="main")
+    a_turn(journal, 1, "one"); a_turn(journal, 2, "two")
+    journal.erase(*journal.erasable(turn="t1"), *journal.erasable(turn="t0"))
+    assert journal.verify(whole=True)
+    journal.close()
+    edit_file = sqlite3.connect(tmp_path / "journal.sqlite"); edit_file.execute(statement); edit_file.commit(); edit_file.close()
+    again = opened(tmp_path)
+    assert again.verify(whole=True).kind in ("forged", "cut-off")
+    again.close()
+
+
+def test_an_endless_range_from_somebody_without_the_key_costs_nothing(tmp_path):
+    "After a lost key old records are not checked, so their ranges may say anything."
+    journal = opened(tmp_path)
+    batch = journal.batch("main", "t"); batch.record("note", {"x": 1}); batch.commit_now()
+    journal.erase(1); journal.close()
+    (tmp_path / "journal.key").unlink()
+    again = opened(tmp_path); again.close()
+    db = sqlite3.connect(tmp_path / "journal.sqlite"); db.execute("UPDATE chain SET body = '{\"ranges\":[[1,9223372036854775807],[1,1e300],\"x\"]}' WHERE kind = 'erase'"); db.commit(); db.close()
+    again = opened(tmp_path)
+    assert again.verify(whole=True).kind == "missing-key"
+    again.close()
+
+
+def test_what_is_unfinished_stays(journal):
+    batch = journal.batch("main", "t1")
+    batch.record("turn", {"text": "x"}); batch.intend("e1", "h", "under way", before=b"held")
+    batch.ask("a1", "h", "asked", code_hash="", expires=NOW[0] + 600, reason="r", channel="cli"); batch.commit_now()
+    batch = journal.batch("main", "t2"); batch.ask("a2", "h", "asked", code_hash="", expires=NOW[0] + 600, reason="r", channel="cli"); batch.commit_now()
+    journal.approve("a2", by="person", session="main")
+    assert journal.erasable() == [1] and len(journal.with_text()) == 5
+    assert journal.erase(*journal.erasable()).records == 1
+    assert journal.approval("a2")["state"] == "approved" and journal.effect("e1")["before"] == b"held"
+    batch = journal.batch("main", "t2"); batch.consume("a2", "h"); batch.settle("e1", "committed"); batch.commit_now()
+    NOW[0] += 601
+    journal.erase(*journal.erasable())
+    assert journal.with_text() == [] and journal.verify(whole=True) and journal.effect("e1")["before"] is None and journal.approval("a2")["state"] == "used"
+
+
+def test_two_processes_forget_the_same(journal, tmp_path):
+    for n in range(4): a_turn(journal, n, "pineapple")
+    other = opened(tmp_path)
+    numbers = other.erasable()
+    assert journal.erase(*journal.erasable()).records == 20 and other.erase(*numbers).records == 0
+    a_turn(other, 9, "after"); a_turn(journal, 10, "after")
+    assert other.verify(whole=True) and journal.verify(whole=True) and len(journal.records(kinds=["erase"])) == 1
+    other.close()
+
+
+def test_a_failing_write_erases_nothing(journal, tmp_path):
+    a_turn(journal, 1, "pineapple")
+    for n in range(60): a_turn(journal, 10 + n, "x" * 700)
+    journal.db.executescript("CREATE TEMP TRIGGER no BEFORE UPDATE ON main.chain BEGIN SELECT RAISE(FAIL, 'disk'); END")
+    with pytest.raises(JournalError): journal.erase(*journal.erasable())
+    journal.db.executescript("DROP TRIGGER no")
+    assert journal.records(turn="t1")[0]["body"]["text"] == "pineapple" and journal.verify(whole=True) and not journal.records(kinds=["erase"])
+    assert journal.erase(*journal.erasable()).records == 305 and journal.verify(whole=True)
+
+
+# By itself ------------------------------------------------------------------------------------------------------------
+
+@given(st.lists(st.integers(0, 100), max_size=12), st.integers(0, 100), st.sets(st.integers(1, 12)))
+def test_only_a_run_of_old_records_goes(times, cutoff, needed):
+    rows = list(enumerate(times, 1))
+    run = old_run(rows, cutoff, 80, needed)
+    assert run == [seq for seq, _ in rows if seq not in needed and seq <= max(run, default=0)]
+    assert all(times[seq - 1] < cutoff or times[seq - 1] > 80 for seq in run) and (not run or times[run[-1] - 1] < cutoff)
+
+
+def test_what_is_needed_for_long_holds_nothing_else_back(journal):
+    "A grant for a year: all around it goes, and it goes itself when it has run out."
+    a_turn(journal, 1, "before")
+    draft = Draft("main", "", journal.clock)
+    draft.record("grant", {"id": "g", "expires": NOW[0] + 365 * DAY, "state": "given"})
+    draft.change(lambda store, seq, draft: store._run("CREATE INDEX chain_grants ON chain(seq) WHERE kind = 'grant'"))
+    journal.write([draft])
+    for n in range(2, 30):
+        a_turn(journal, n, "after")
+        NOW[0] += 30 * DAY
+        forget_old(journal, 45)
+        grant = journal.records(kinds=["grant"])[0]["body"]
+        assert (grant is None) == (NOW[0] - 2_000_000_000.0 >= 365 * DAY)
+        assert len([r for r in journal.records(kinds=["turn"]) if r["body"]]) <= 3
+    assert journal.verify(whole=True)
+
+
+def test_years_of_use_with_ninety_days_of_memory(journal, tmp_path):
+    for n in range(30):
+        a_turn(journal, n, f"week number {n}.")
+        NOW[0] += 30 * DAY
+        forget_old(journal, 90)
+    kept = [r["turn"] for r in journal.records(kinds=["turn"]) if r["body"]]
+    assert kept == ["t26", "t27", "t28", "t29"] and journal.verify(whole=True)
+    assert everywhere(tmp_path, "week number 3.") == []
+
+
+def test_a_start_with_nothing_to_do_writes_nothing(journal):
+    for n in range(3): a_turn(journal, n, "x")
+    before = journal.seq, journal.commits
+    for _ in range(3): assert forget_old(journal, 30) == Forgotten()
+    assert (journal.seq, journal.commits) == before
+
+
+def test_booting_applies_the_setting(tmp_path):
+    (tmp_path / "memex").mkdir(); (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")
+    def boot(**more): return run_anywhere(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more))
+    agent = boot()
+    agent.journal.clock = lambda: time.time() - 40 * DAY
+    agent.run(agent.handle("find pineapple"))                     # what is written to a note stands in the images of later edits of it
+    agent.journal.clock = time.time
+    agent.run(agent.handle("todo: buy cherries"))
+    agent.run(agent.close())
+    for days in (None, 90):
+        agent = boot(journal_keep_days=days) if days else boot()
+        agent.run(agent.close())
+        assert everywhere(tmp_path / "state", "pineapple")
+    agent = boot(journal_keep_days=30)
+    assert [line for line in agent.log.lines() if "RETENTION" in line] and agent.journal.verify(whole=True)
+    agent.run(agent.close())
+    assert everywhere(tmp_path / "state", "pineapple") == [] and everywhere(tmp_path / "state", "cherries")
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+def test_forgetting_everything_from_the_command_line(home):
+    home.ask("todo: buy pineapple")
+    asked = json.loads(home.ask("--json", "make a list", env=home.script('(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "touch pineapple.txt") :EXPLANATION "You wanted pineapple"))')).stdout)["approvals"][0]
+    (home.journal.parent / "history").write_text("todo: buy pineapple\nfind cherries\n")
+    forget = lambda *args, **more: home("journal", "forget", "--memex", home.memex, *args, **more)
+    refused = forget("--before", "0h")
+    assert refused.returncode == 2 and "--yes" in refused.stderr and everywhere(home.state, "pineapple")
+    assert forget("--yes").returncode == 2 and forget("--turn", "nowhere", "--yes").returncode == 1
+    done = json.loads(forget("--before", "0h", "--yes", "--json").stdout)
+    assert done["held"] == 1 and done["images"] == 1 and done["lines"] == 1 and done["gone"] and "stayed" in done["text"]
+    home("approvals", "deny", "--memex", home.memex, asked["id"])
+    assert json.loads(forget("--before", "0h", "--yes", "--json").stdout)["plans"] == 1
+    assert everywhere(home.state, "pineapple") == [] and (home.journal.parent / "history").read_text() == "find cherries\n"
+    assert "pineapple" in (home.memex / "inbox.org").read_text()
+    undone = home("undo", "--memex", home.memex)
+    assert "erased from the record" in undone.stdout and "pineapple" in (home.memex / "inbox.org").read_text()
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
+    assert "nothing to erase" in forget("--before", "0h", "--yes").stdout
+    home.ask("find cherries")
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
+
+
+def test_a_tampered_journal_is_not_touched(home):
+    home.ask("find roof")
+    db = sqlite3.connect(home.journal); db.execute("UPDATE chain SET body = '{}' WHERE seq = 1"); db.commit(); db.close()
+    done = home("journal", "forget", "--before", "0h", "--yes", "--memex", home.memex)
+    assert done.returncode == 3 and "does not hold" in done.stderr
+    assert sqlite3.connect(home.journal).execute("SELECT count(*) FROM chain WHERE body IS NULL").fetchone() == (0,)
+
+
+@pytest.mark.slow
+def test_a_person_is_asked(home):
+    "On a terminal: what would go, and a yes or no."
+    import pty
+    home.ask("find pineapple")
+    def answer(word):
+        lead, follow = pty.openpty()
+        child = home.start("journal", "forget", "--before", "0h", "--memex", home.memex, stdin=follow)
+        os.write(lead, word + b"\n")
+        out, err = child.communicate(timeout=30)
+        os.close(lead); os.close(follow)
+        return child.returncode, (out + err).decode()
+    code, shown = answer(b"n")
+    assert code == 1 and "for good" in shown and "Nothing was erased" in shown and everywhere(home.state, "pineapple")
+    code, shown = answer(b"y")
+    assert code == 0 and "Erased" in shown and everywhere(home.state, "pineapple") == []
+
+
+@pytest.mark.slow
+def test_a_year_goes_in_a_moment(tmp_path):
+    journal = Journal.open(tmp_path / "journal.sqlite", clock=lambda: NOW[0])
+    for n in range(4000):
+        batch = journal.batch("main", f"t{n}")
+        for kind in ("turn", "proposal", "note", "answer"): batch.record(kind, {"text": "pineapple " * 40})
+        batch.commit_now(durable=False)
+    begun = time.perf_counter()
+    assert forget(journal, journal.erasable()).records == 16000 and journal.verify(whole=True)
+    print(f"{time.perf_counter() - begun:.2f} s")
+    assert everywhere(tmp_path, "pineapple") == [] and len(journal.records(kinds=["erase"])) == 8
+    journal.close()

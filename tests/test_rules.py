@@ -1,0 +1,302 @@
+"A person's rules: strict in reading, indifferent to order, never widened by spelling, and out of everybody else's reach"
+import asyncio, os, threading, time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings as hypothesis_settings, strategies as st
+
+from passepartout.agent import Agent
+from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
+from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
+from passepartout.resources import Root
+from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
+from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, path_test, ready, strictest, text_test
+from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
+
+SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}})
+TOOL = Tool("move", "", [Parameter("path", kind="path", access="write"), Parameter("under", default=""), Parameter("tags", "list", required=False)], lambda args: "")
+PLACES = lambda name, value: [("/memex/" + v, v) if isinstance(v, str) and ".." not in v else UNREADABLE for v in (value if isinstance(value, tuple) else (value,))]
+
+
+def call(tool="move", **args): return Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}})
+
+
+# Laws ---------------------------------------------------------------------------------------------------------------
+
+words = st.text(alphabet="ab/*?é", max_size=6).filter(lambda t: ".." not in t)
+a_rule = st.builds(lambda tool, tier, where: Rule("r", (tool,), tier, tuple(where.items())), st.sampled_from(["move", "*", "m?ve", "other"]), st.sampled_from(TIERS),
+                   st.dictionaries(st.sampled_from(["path", "under", "tags"]), st.lists(words.filter(bool), min_size=1, max_size=2).map(tuple), max_size=2))
+a_call = st.fixed_dictionaries({"path": st.text(alphabet="ab/é.", min_size=1, max_size=6), "under": st.text(alphabet="aAbé\u200b", max_size=4), "tags": st.none() | st.lists(st.sampled_from(["a", "b"]), max_size=2).map(tuple)})
+
+
+def decided(rules, args, settings="ask"):
+    tools = ToolRegistry()
+    tools.register(TOOL)
+    return TIERS.index(Permissions(tools, {"default": settings}, RuleBook(tuple(rules))).decide(tools["move"], args, PLACES).tier)
+
+
+@given(st.lists(a_rule, max_size=5), a_call, st.randoms(use_true_random=False), st.sampled_from(TIERS))
+def test_the_order_of_rules_does_not_matter(rules, args, random, tier):
+    mixed = list(rules)
+    random.shuffle(mixed)
+    assert decided(rules, args, tier) == decided(mixed, args, tier)
+
+
+@given(st.lists(a_rule, max_size=4), a_rule, a_call, st.sampled_from(TIERS))
+def test_a_further_rule_changes_only_what_it_may(rules, rule, args, tier):
+    "One that tightens never loosens; one that allows loosens only the default's ask, where no other rule fits."
+    before, after = decided(rules, args, tier), decided([*rules, rule], args, tier)
+    if rule.tightens: assert after >= before
+    else: assert after == before or (strictest(ready(rules, TOOL), args, PLACES) is None and after == TIERS.index("allow") and tier == "ask")
+    if tier == "deny": assert after == TIERS.index("deny")
+
+
+@given(st.lists(a_rule, max_size=4), a_call)
+def test_the_strictest_rule_that_fits_wins(rules, args):
+    fitting = [r for r in rules if strictest(ready([r], TOOL), args, PLACES)]
+    expected = max((TIERS.index(r.tier) for r in fitting), default=TIERS.index("ask"))
+    assert decided(rules, args) == expected
+
+
+@given(st.text(max_size=200))
+def test_whatever_stands_in_the_file_is_a_book(text):
+    book = read_rules(text)
+    assert all(r.tier in TIERS and r.tools and r.matches for r in book.rules)
+
+
+@given(st.binary(max_size=120))
+@hypothesis_settings(max_examples=60)
+def test_a_file_that_does_not_load_allows_nothing(data):
+    tools = ToolRegistry()
+    tools.register(TOOL)
+    good = b"[x]\ntool = move\ntier = allow\nmatches = move path=a\nnot = other\n"
+    book = read_rules((good + data).decode("utf-8", "replace"))
+    verdict = permissions_gate(Permissions(tools, {"default": "allow"}, book))(call(path="a"), SIGNAL)
+    mine = Permissions(tools, {}, book)
+    assert isinstance(verdict, Rejected) == bool(mine.problems())
+
+
+@given(words, st.text(max_size=12))
+def test_globs_mean_what_the_plain_definition_says(pattern, text):
+    def plain(p, t):
+        if not p: return not t
+        if p[0] == "*": return any(plain(p[1:], t[i:]) for i in range(len(t) + 1))
+        return bool(t) and (p[0] == "?" or p[0] == t[0]) and plain(p[1:], t[1:])
+    pattern = pattern.replace("/", "c")
+    assert glob(pattern)(text) == plain(pattern, text)
+
+
+@given(words.filter(bool), st.text(max_size=10))
+def test_what_tightens_fits_at_least_where_the_exact_does(pattern, text):
+    assert text_test(pattern, True)(text, folded(text)) or not text_test(pattern, False)(text, text)
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000, "a" * 200_000 + "b", "*" * 100_000, "\u200b" * 50_000])
+def test_no_pattern_holds_anybody_up(text):
+    began = time.monotonic()
+    for pattern in ("*a" * 30 + "c", "?" * 200 + "*", "*" * 300, "**/" * 50 + "x"): text_test(pattern, True)(text, folded(text))
+    assert time.monotonic() - began < 5
+
+
+# Spellings ----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("url", ["https://example.org.evil.net/docs/", "https://example.org@evil.net/docs/", "https://evil.net/https://example.org/docs/", "https://example.org\\@evil.net/docs/",
+                                 "https://example.org%2Fdocs@evil.net/", "https://example.org:444/docs/", "http://example.org/docs/", "https://example.org/docs/../secret", "https://example.org/docs/%2e%2e/secret",
+                                 "https://example.org/docs/..%2fsecret", "https://example.org/docs%5c..%5csecret", "https://example.org//docs/", "https://EXAMPLE.ORG.evil.net/docs/", "https://еxample.org/docs/", "https://example.org/DOCS/x"])
+def test_an_address_that_only_looks_right_is_not_allowed(url):
+    web = Tool("web-fetch", "", [Parameter("url", kind="address")], lambda args: "")
+    rules = [Rule("docs", ("web-fetch",), "allow", (("url", ("https://example.org/docs/*",)),))]
+    assert strictest(ready(rules, web), {"url": url}, PLACES) is None
+
+
+@pytest.mark.parametrize("url", ["https://EXAMPLE.org/Private/a", "https://example.org./private/a", "http://example.org:8080/private/", "https://example.org/%70rivate/a", "https://example.org/x/../private/a",
+                                 "https://user@example.org/private/", "https://example.org/%2e/private"])
+def test_an_address_does_not_slip_past_a_deny(url):
+    web = Tool("web-fetch", "", [Parameter("url", kind="address")], lambda args: "")
+    assert strictest(ready([Rule("no", ("web-fetch",), "deny", (("url", ("https://example.org/private/*",)),))], web), {"url": url}, PLACES)
+
+
+@pytest.fixture
+def memex(tmp_path):
+    for folder in ("memex/projects", "memex/people", "config/passepartout"): (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "memex/people/ana.org").write_text("* Ana\n")
+    (tmp_path / "memex/projects/roof.org").write_text("* Roof\n")
+    (tmp_path / "memex/projects/link.org").symlink_to("../people/ana.org")
+    (tmp_path / "memex/shortcut").symlink_to("people")
+    return tmp_path / "memex"
+
+
+RULES = """[projects]
+tool = move
+path = projects/
+tier = allow
+matches = move path=projects/roof.org
+not = move path=people/ana.org
+[people]
+tool = *
+path = people/
+tier = deny
+matches = move path=people/ana.org
+not = move path=projects/roof.org
+"""
+
+
+@pytest.mark.parametrize("path", ["people/ana.org", "projects/../people/ana.org", "projects/link.org", "shortcut/ana.org", "./people//ana.org", "{memex}/people/ana.org", "projects/../shortcut/./ana.org", "people/new.org"])
+def test_a_path_is_judged_by_where_it_leads(memex, path):
+    tools, roots = ToolRegistry(), [Root(memex)]
+    tools.register(TOOL)
+    verdict = permissions_gate(Permissions(tools, {"default": "allow"}, read_rules(RULES), roots))(call(path=path.format(memex=memex)), SIGNAL)
+    assert isinstance(verdict, Rejected) and "“people”" in verdict.text
+
+
+def test_two_places_in_one_argument_need_both(memex):
+    tools, roots = ToolRegistry(), [Root(memex)]
+    tools.register(Tool("move", "", [Parameter("path", "list", kind="path")], lambda args: ""))
+    gate = permissions_gate(Permissions(tools, {}, read_rules(RULES.replace("tier = deny", "tier = ask")), roots))
+    for paths, passes in ((["projects/roof.org"], True), (["projects/roof.org", "inbox.org"], False), (["projects/roof.org", "people/ana.org"], False), ([], False)):
+        assert isinstance(gate(call(path=paths), SIGNAL), Action) is passes
+
+
+# The whole agent ----------------------------------------------------------------------------------------------------
+
+def boot(memex, rules=None, **more):
+    if rules is not None:
+        file = memex.parent / "config" / "passepartout" / "rules.ini"
+        file.write_text(rules)
+        file.chmod(0o600)
+    top = memex.parent
+    return asyncio.run(Agent.boot(memex_dir=memex, state_dir=top / "state", config_dir=top / "config", cache_dir=top / "cache", today="2026-11-19", **more))
+
+
+def verdict_of(agent, tool, **args):
+    return agent.run(agent.check({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": "You asked for this very thing a moment ago"}}))[1]
+
+
+TITLE = RULES.replace("tool = move", "tool = org-retitle").replace("move path=", "org-retitle path=")
+
+
+def test_rules_decide_in_a_booted_agent(memex):
+    agent = boot(memex, TITLE, permissions={"org-retitle": "ask"})
+    try:
+        assert not isinstance(verdict_of(agent, "org-retitle", path="projects/roof.org", heading="Roof", title="Shed"), (Rejected, ApprovalRequired))
+        assert "“people”" in verdict_of(agent, "org-retitle", path="projects/link.org", heading="Ana", title="Bob").text
+        assert "“people”" in verdict_of(agent, "read-file", path="people/ana.org").text
+        assert agent.permissions.problems() == () and agent.problems == [p for p in agent.problems if "rules.ini" not in p.what]
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("broken", [TITLE + "[x]\ntool = org-find\ntier = alow\n", TITLE + "nonsense\n", TITLE.replace("not = org-retitle path=people", "not = org-retitle path=projects"), TITLE.replace("path = people/", "paht = people/")])
+def test_broken_rules_lock_effects_and_say_where(memex, broken):
+    agent = boot(memex, broken, permissions={"default": "allow"})
+    try:
+        refused = verdict_of(agent, "org-capture", title="Buy slate", kind="note")
+        assert isinstance(refused, Rejected) and "rules.ini line" in refused.text
+        assert any("rules.ini line" in p.what for p in agent.problems)
+        reply = agent.run(agent.handle("todo: buy slate"))
+        assert not (memex / "inbox.org").exists() and "rules.ini line" in reply
+        assert not isinstance(verdict_of(agent, "org-find", query="roof"), (Rejected, ApprovalRequired))
+    finally: agent.run(agent.close())
+
+
+def test_rules_in_org_count_as_well_and_lock_as_well(memex):
+    org = memex.parent / "config" / "passepartout" / "rules.org"
+    said = "\n".join(line if not line.startswith("[") else "* " + line.strip("[]") for line in TITLE.splitlines())
+    said = "\n".join(line if line.startswith("*") else "- " + line.replace(" = ", " :: ", 1) for line in said.splitlines())
+    for text, word in ((said, "“people”"), (said.replace("- tier :: deny", "- tier: deny"), "rules.org line")):
+        org.write_text(text); org.chmod(0o600)
+        agent = boot(memex, permissions={"default": "allow"})
+        try: assert word in verdict_of(agent, "org-retitle", path="people/ana.org", heading="Ana", title="x").text
+        finally: agent.run(agent.close())
+
+
+def test_the_rules_are_those_of_the_start(memex):
+    agent = boot(memex, TITLE, permissions={"org-retitle": "ask"})
+    try:
+        (memex.parent / "config" / "passepartout" / "rules.ini").write_text(TITLE.replace("deny", "allow"))
+        assert isinstance(verdict_of(agent, "read-file", path="people/ana.org"), Rejected)
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("place", ["config/passepartout/rules.ini", ".config/passepartout/rules.ini"])
+def test_rules_among_the_notes_lock(memex, place):
+    "Settings that lie in the memex cannot be trusted with rules, whoever wrote them."
+    folder = (memex / place).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    (memex / place).write_text(TITLE)
+    (memex / place).chmod(0o600)
+    top = memex.parent
+    agent = asyncio.run(Agent.boot(memex_dir=memex, state_dir=top / "state", config_dir=folder.parent, cache_dir=top / "cache", permissions={"default": "allow"}))
+    try: assert "lies in a folder that the agent may write to" in verdict_of(agent, "org-capture", title="x", kind="note").text
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("path", ["../config/passepartout/rules.ini", "{top}/config/passepartout/rules.ini", "projects/../../config/passepartout/rules.ini", "hop/rules.ini"])
+@pytest.mark.parametrize("tool, args", [("org-capture", {"title": "[x]", "kind": "note"}), ("org-edit-body", {"heading": "1", "text": "tier = allow"}), ("read-file", {})])
+def test_no_tool_reaches_the_rules(memex, path, tool, args):
+    (memex / "hop").symlink_to("../config/passepartout")
+    agent = boot(memex, TITLE, permissions={"default": "allow"})
+    try: assert isinstance(verdict_of(agent, tool, **{"file" if tool == "org-capture" else "path": path.format(top=memex.parent)}, **args), Rejected)
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("command", ["echo x >> ../config/passepartout/rules.ini", "cp inbox.org ../config/passepartout/rules.ini", "tee hop/rules.ini", "ln projects/roof.org ../config/passepartout/second"])
+def test_no_command_reaches_the_rules_unasked(memex, command):
+    (memex / "hop").symlink_to("../config/passepartout")
+    agent = boot(memex, TITLE + "[all]\ntool = shell\ntier = allow\nmatches = shell command=ls\nnot = org-find\n", permissions={"default": "allow"})
+    try: assert isinstance(verdict_of(agent, "shell", command=command), (Rejected, ApprovalRequired))
+    finally: agent.run(agent.close())
+
+
+def test_a_rule_names_an_address_for_the_network_gate(memex):
+    web = "[library]\ntool = web-fetch\nurl = https://catalogue.example.com/books/*\ntier = allow\nmatches = web-fetch url=https://catalogue.example.com/books/1\nnot = web-fetch url=https://catalogue.example.com/admin\n"
+    agent = boot(memex, web)
+    try:
+        asks = {url: agent.run(agent.check({"target": "tool", "payload": {"action": "call", "tool": "web-fetch", "args": {"url": url}, "explanation": "You asked for this very thing a moment ago"}}))[0]
+                for url in ("https://catalogue.example.com/books/1", "https://catalogue.example.com/admin", "https://catalogue.example.com/books/../admin")}
+        assert [next(o.verdict for o in outcomes if o.gate == "network") for outcomes in asks.values()] == ["allowed", "asks", "asks"]
+    finally: agent.run(agent.close())
+
+
+def test_a_link_that_is_moved_all_the_time_never_gets_past_a_deny(memex):
+    "A second thread swaps a note for a link into a denied folder; what the gates let pass is never opened there."
+    tools, roots, stop = ToolRegistry(), [Root(memex)], threading.Event()
+    agent = boot(memex, TITLE, permissions={"default": "allow"})
+    spot, one, other = memex / "projects" / "spot.org", memex / "projects" / ".a", memex / "projects" / ".b"
+    def swap():
+        while not stop.is_set():
+            one.unlink(missing_ok=True); one.write_text("* Spot\n"); os.replace(one, spot)
+            other.unlink(missing_ok=True); other.symlink_to("../people/ana.org"); os.replace(other, spot)
+    spot.write_text("* Spot\n")
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        from passepartout.verify import judge
+        seen = set()
+        for _ in range(300):
+            judgement = judge(agent, {"target": "tool", "payload": {"action": "call", "tool": "read-file", "args": {"path": "projects/spot.org"}, "explanation": "You asked for this very thing a moment ago"}}, SIGNAL)
+            if not isinstance(judgement.verdict, Rejected): assert judgement.resolved["path"].relative == "projects/spot.org"
+            seen.add(type(judgement.verdict).__name__)
+            judgement.close()
+        assert seen
+    finally:
+        stop.set(); thread.join()
+        agent.run(agent.close())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_that_cannot_be_read_locks(memex):
+    agent = boot(memex, TITLE, permissions={"default": "allow"})
+    agent.run(agent.close())
+    (memex.parent / "config" / "passepartout" / "rules.ini").chmod(0)
+    agent = boot(memex, permissions={"default": "allow"})
+    try: assert "cannot be read" in verdict_of(agent, "org-capture", title="x", kind="note").text
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("make", [lambda f: os.mkfifo(f), lambda f: f.mkdir(), lambda f: f.symlink_to("nowhere"), lambda f: f.symlink_to(f), lambda f: f.symlink_to("/dev/zero"), lambda f: os.link(f.parent / "other", f)])
+def test_what_is_no_file_of_the_person_locks_and_hangs_nobody(memex, make):
+    file = memex.parent / "config" / "passepartout" / "rules.ini"
+    (memex.parent / "config" / "passepartout" / "other").write_text(TITLE)
+    make(file)
+    assert load_rules(file, [str(memex)]).problems and not load_rules(file, [str(memex)]).rules

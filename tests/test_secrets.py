@@ -1,0 +1,356 @@
+"Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
+import base64, os, random, re, string, time
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, assume, given, seed, settings, strategies as st
+
+from passepartout.agent import Agent
+from passepartout.assignments import find_assignments
+from passepartout.messages import Action, Signal
+from passepartout.patterns import FORMS, TooMuch, find_forms
+from passepartout.secrets import Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
+from passepartout.tools import Tool
+
+ROOT = Path(__file__).parents[1]
+VALUE = "tok-5Kd2Zq81-Wx"
+SCANNER = Scanner([Secret("T", VALUE.encode())])
+
+# Known values ----------------------------------------------------------------------------------------------------------
+
+WRITINGS = [
+    lambda v, n: v, lambda v, n: v[::-1], lambda v, n: v.encode().hex(), lambda v, n: v.encode().hex().upper(), lambda v, n: ":".join(f"{b:02x}" for b in v.encode()),
+    lambda v, n: base64.b64encode(b"x" * n + v.encode() + b"y" * n).decode(), lambda v, n: base64.urlsafe_b64encode(b"\xff" * n + v.encode()).decode(),
+    lambda v, n: "\n".join(re.findall(".{1,7}", base64.b64encode(b"a" * n + v.encode()).decode())), lambda v, n: quote(v, safe=""), lambda v, n: "".join(f"%{b:02X}" for b in v.encode()),
+    lambda v, n: quote(quote("".join(f"%{b:02x}" for b in v.encode()), safe=""), safe="") if n == 0 else quote(v), lambda v, n: "".join(f"\\x{b:02x}" for b in v.encode()), lambda v, n: "".join(f"&#{b};" for b in v.encode()),
+    lambda v, n: " ".join(v), lambda v, n: "\u200b".join(v), lambda v, n: "' + '".join(v)]
+around = st.text(st.characters(codec="utf-8"), max_size=60)
+values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, max_size=40).filter(lambda v: len(skeleton(v.encode())) >= 8 and len(set(v)) > 4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(values, around, around, st.sampled_from(WRITINGS[:10] + WRITINGS[11:]), st.integers(0, 5))
+def test_a_known_value_is_found_wherever_and_however_it_is_written(value, before, after, written, shift):
+    found = Scanner([Secret("K", value.encode())]).find(f"{before} {written(value, shift)} {after}", shaped=False)
+    assert any(f.known and f.name == "K" for f in found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(around, around, st.sampled_from(WRITINGS[:9]), st.integers(0, 2), st.lists(st.integers(1, 30), min_size=1, max_size=8))
+def test_pieces_do_not_hide_it(before, after, written, shift, sizes):
+    text, out, at, turn = f"{before * 4} {written(VALUE, shift)} {after * 4}", [], 0, 0
+    stream = Stream(SCANNER, overlap=90)
+    while at < len(text):
+        size = sizes[turn % len(sizes)]
+        out.append(stream.feed(text[at:at + size]))
+        at, turn = at + size, turn + 1
+    shown = "".join([*out, stream.finish()])
+    assert not SCANNER.find(shown, shaped=False) and "[secret:T]" in shown
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.one_of(around, st.sampled_from([VALUE, quote(VALUE), f"password={VALUE}", "db_password: hunter2x", "ghp_" + "aB3" * 12, "postgres://a:s3cret9@h/x", "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"])), max_size=8))
+def test_redacting_again_changes_nothing_and_leaves_no_known_value(parts):
+    once = SCANNER.redact(" ".join(parts))
+    assert SCANNER.redact(once) == once and not SCANNER.find(once, shaped=False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text())
+def test_what_holds_no_secret_is_the_same_object(text):
+    assume(not SCANNER.find(text))
+    assert SCANNER.redact(text) is text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.text(), st.binary().map(lambda b: b.decode("utf-8", "surrogateescape"))))
+def test_no_text_makes_it_fail(text):
+    assert isinstance(SCANNER.redact(text), str)
+
+
+def test_which_variables_are_known():
+    environ = {"PATH": "/bin", "SSH_AUTH_SOCK": "/tmp/x", "GIT_AUTHOR_NAME": "Ana Lima", "PWD": "/home/ana", "KEYBOARD": "de-latin1-nodeadkeys", "TOKEN": "true", "MY_TOKEN": "abcd1234efgh", "DB_URL": "redis://u:p4ssw0rdx@h", "API_KEY": "${OTHER}", "LESSKEY": "/etc/l"}
+    assert {s.name for s in secrets_in(environ)} == {"MY_TOKEN", "DB_URL"}
+    assert VALUE not in repr(Vault([Secret("A", VALUE.encode())]).secrets)
+
+
+def test_a_reference_is_filled_in_for_its_host_only():
+    vault = Vault([Secret("A", b"value-1234"), Secret("B", b"value-5678")], ["A@api.example.org"])
+    assert vault.filled("x {{secret:A}}", "API.example.org.") == "x value-1234"
+    for text, host in (("{{secret:A}}", "example.org"), ("{{secret:B}}", "api.example.org"), ("{{secret:C}}", "api.example.org"), ("{{secret:A}}{{secret:B}}", "api.example.org"), ("{{secret:A}}", "api.example.org.evil.net")):
+        assert vault.refusal(text, host)
+        with pytest.raises(Exception): vault.filled(text, host)
+
+
+# What looks like one ------------------------------------------------------------------------------------------------------
+
+def held_out(seed: int, count: int):
+    "Secrets in the writing of many languages and tools, made here and used to tune nothing."
+    rng = random.Random(seed)
+    pick = lambda chars, n: "".join(rng.choice(chars) for _ in range(n))
+    alnum, hexa, upper = string.ascii_letters + string.digits, "0123456789abcdef", string.ascii_uppercase + "234567"
+    made = [lambda: "ghp_" + pick(alnum, 36), lambda: "AKIA" + pick(upper, 16), lambda: "AIza" + pick(alnum, 35), lambda: "xoxb-" + pick("0123456789", 12) + "-" + pick(alnum, 24), lambda: "sk_live_" + pick(alnum, 24),
+            lambda: "glpat-" + pick(alnum, 20), lambda: "SG." + pick(alnum, 22) + "." + pick(alnum, 43), lambda: "npm_" + pick(alnum, 36), lambda: "sk-ant-api03-" + pick(alnum, 60), lambda: "hf_" + pick(alnum, 34)]
+    names = ["API_KEY", "apiKey", "db_password", "client_secret", "AUTH_TOKEN", "accessToken", "secretKey", "SMTP_PASS", "signing_key", "jwt_secret"]
+    lines = ["{n}={v}", "export {n}='{v}'", '{n}: "{v}"', "{n} := `{v}`", 'const {n} = "{v}";', '"{n}": "{v}",', "<{n}>{v}</{n}>", "  {n} => '{v}',", ":{n}: {v}", "- {n} :: {v}", "--{n}={v}", 'set("{n}", "{v}")']
+    for _ in range(count):
+        if rng.random() < 0.5: yield f"see {rng.choice(made)()} for it"
+        else: yield rng.choice(lines).format(n=rng.choice(names), v=pick(alnum, rng.randint(16, 40)))
+
+
+def test_held_out_samples_are_caught():
+    samples = list(held_out(20261122, 1500))
+    missed = [s for s in samples if not SCANNER.find(s)]
+    assert len(missed) <= 0.03 * len(samples), missed[:20]
+
+
+ORDINARY = """commit 9fceb02d0ae598e95dc970b74767f19372d61af8
+:ID: 5f0b6c1e-8a39-4a0e-9d0c-2f6d8f0f3c11
+sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  notes.tar.gz
+![](data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==)
+token = <your-token-here-1>
+password: ********
+API_KEY=${API_KEY1}
+password = os.environ["DB_PASSWORD1"]
+api_key: changeme123
+AKIAIOSFODNN7EXAMPLE
+Bearer xxxxxxxxxxxxxxxxxxxxxxxx
+integrity="sha384-oqVuAfXRKap7fdgcCY5uykM6+R9GqQ8K/uxy9rx7HNQlGYl1kPzQho1wx4JwY8wC"
+The key is under the mat at number 12, the password is the usual one.
+secret_name: prod/db/main-1
+max_tokens: 4096
+https://docs.example.org/auth?token=TOKEN
+max_key_length = 256
+public_key = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="
+""".splitlines()
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_ordinary_lines_raise_no_alarm(line):
+    assert SCANNER.redact(line) is line
+
+
+def test_notes_and_code_raise_hardly_any():
+    lines = alarms = 0
+    for path in [*(ROOT / "passepartout").rglob("*.py"), *(ROOT / "passepartout" / "sample").rglob("*.org"), *Path(os.__file__).parent.glob("*.py")]:
+        if path.name in ("assignments.py", "patterns.py", "_modidx.py"): continue
+        raw = path.read_bytes()
+        lines += raw.count(b"\n")
+        for at in range(0, len(raw), 50_000): alarms += len(find_forms(raw[at:at + 50_000]) + find_assignments(raw[at:at + 50_000]))
+    assert lines > 50_000 and alarms < lines / 2000
+
+
+def test_every_form_is_found_whatever_its_letters_are():
+    "The beginning of one form must not take the place of another's, and the word must be looked at far enough."
+    for name, first, rest in FORMS:
+        if name in ("azure-key", "newrelic-license", "maxmind-key"): continue                 # found by how they end
+        samples = []
+        @seed(20261122)
+        @settings(max_examples=6, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(st.from_regex(re.compile(first + rest, re.A), fullmatch=True))
+        def draw(sample): samples.append(sample)
+        draw()
+        for sample in samples:
+            if name == "authorization" and not any(map(str.isdigit, sample)) or re.search("EXAMPLE|REDACTED", sample): continue
+            assert find_forms(f"see {sample} here".encode()), (name, sample)
+
+
+def keys_of_providers_to_come(seed: int, count: int):
+    "Keys whose provider nobody here knows: with a prefix, behind a service's name or any name, in quotes, as an option, in SQL, in a URL's password."
+    rng = random.Random(seed)
+    pick = lambda chars, n: "".join(rng.choice(chars) for _ in range(n))
+    alnum, small, hexa = string.ascii_letters + string.digits, string.ascii_lowercase + string.digits, "0123456789abcdef"
+    made = lambda: rng.choice([lambda: pick(alnum, rng.randint(26, 48)), lambda: pick(small, rng.randint(30, 44))])()
+    coded = lambda: rng.choice([made, lambda: pick(hexa, rng.choice((32, 40, 64)))])()
+    brand = lambda: pick(string.ascii_lowercase, rng.randint(3, 8))
+    writings = [lambda: f"{brand()}_{coded()}", lambda: f"{brand()}-{coded()}", lambda: f"{brand()}_sk_{made()}", lambda: f"{brand()} = '{made()}'", lambda: f'{brand()}: "{made()}"', lambda: f'client.connect("{made()}")', lambda: f"{brand()} {made()}",
+                lambda: f"{brand()} SECRET {coded()}", lambda: f"{brand()}Token:={coded()}", lambda: f"X-{brand()}-Key: {coded()}", lambda: f"tool --token {made()} run", lambda: f"tool -Password {pick(alnum, 9)}7!", lambda: f"wandb {coded()}",
+                lambda: f"SENDGRID={coded()}", lambda: f"CREATE USER {brand()} IDENTIFIED BY '{pick(alnum, 9)}7'", lambda: f"{brand()}://{brand()}:{pick(alnum, 10)}@{brand()}.example.org/x", lambda: f"{brand().upper()}_PSWD={pick(alnum, 9)}7"]
+    for n in range(count): yield writings[n % len(writings)]()
+
+
+def test_keys_of_providers_to_come_are_caught():
+    samples = list(keys_of_providers_to_come(20261122, 1700))
+    missed = [s for s in samples if not SCANNER.find(s)]
+    assert len(missed) <= 0.03 * len(samples), (len(missed), missed[:20])
+
+
+def identifiers(seed: int, count: int):
+    "What looks random in notes, lock files, logs and code, and opens nothing."
+    rng = random.Random(seed)
+    hexa = lambda n: "".join(rng.choice("0123456789abcdef") for _ in range(n))
+    coded = lambda n: base64.b64encode(rng.randbytes(n)).decode()
+    address = lambda n: base64.urlsafe_b64encode(rng.randbytes(n)).decode().rstrip("=")
+    uuid = lambda: f"{hexa(8)}-{hexa(4)}-4{hexa(3)}-a{hexa(3)}-{hexa(12)}"
+    lines = [lambda: f":ID:       {uuid()}", lambda: f'"id": "{uuid()}",', lambda: f"UUID={uuid()} / ext4 defaults 0 1", lambda: f"CLSID {{{uuid().upper()}}}", lambda: f"request_id={uuid()}", lambda: f"commit {hexa(40)}", lambda: f"This reverts commit {hexa(40)}.",
+             lambda: f"index {hexa(40)}..{hexa(40)} 100644", lambda: f"{hexa(40)} refs/heads/main", lambda: f"{hexa(64)}  notes.tar.gz", lambda: f"{hexa(32)} *disk.iso", lambda: f'checksum = "{hexa(64)}"', lambda: f"    --hash=sha256:{hexa(64)} \\",
+             lambda: f'"integrity": "sha512-{coded(64)}",', lambda: f'<script src="a.js" integrity="sha384-{coded(48)}">', lambda: f"example.org/a/b v1.2.3 h1:{coded(32)}", lambda: f"![](data:image/png;base64,iVBORw0KGgo{coded(300)})", lambda: f"url(data:font/woff2;base64,d09GMg{coded(90)})",
+             lambda: f"https://docs.example.org/document/d/1{address(33)}/edit", lambda: f"https://video.example.org/watch?v={address(8)}&list=PL{address(24)}", lambda: f'resolved "https://registry.example.org/a-1.0.0.tgz#{hexa(40)}"', lambda: f"image: repo/app@sha256:{hexa(64)}",
+             lambda: f'ETag: "{hexa(32)}"', lambda: f"Message-ID: <{hexa(20)}.{hexa(8)}@mail.example.org>", lambda: f"SHA256:{coded(32).rstrip('=')}", lambda: f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{coded(30)} ada@host", lambda: f"/nix/store/{hexa(32)}-hello-2.10", lambda: f"uses: actions/create-token@{hexa(40)} # v3",
+             lambda: f'<link href="/static/main.{hexa(20)}.css">', lambda: f"magnet:?xt=urn:btih:{hexa(40)}", lambda: f"IBAN DE{rng.randrange(10**20):020}", lambda: f"trace_id={hexa(32)} span_id={hexa(16)}", lambda: f'"_id": "{hexa(24)}"', lambda: f"{coded(48)}\n{coded(48)}\n{coded(21)}"]
+    for n in range(count): yield lines[n % len(lines)]()
+
+
+def test_identifiers_checksums_and_data_raise_no_alarm():
+    samples = list(identifiers(20261122, 1700))
+    wrong = [s for s in samples if SCANNER.find(s)]
+    assert len(wrong) <= 0.005 * len(samples), (len(wrong), wrong[:20])
+
+
+@pytest.mark.parametrize("text", ["xmlSecTransformHmacSha256GetKlass()", "class Bzip2TestZip64InSmallFiles(Base):", "Remove the item identified by `key`.", "rows identified by INDEX.", "kubectl get pods -n kube-system --token $TOKEN", "read -p 'Password: ' x",
+                                  "git log --author=ada --grep token", "createToken('NONNUMERICIDENTIFIER', 1)", "the ioredis adapter, see --password-file /run/pw"])
+def test_names_and_options_are_no_keys(text):
+    assert not SCANNER.find(text), text
+
+
+@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by "])
+def test_hostile_text_is_judged_or_refused_quickly(text):
+    huge = text * (250_000 // len(text))
+    SCANNER.redact(text)
+    begun = time.process_time()
+    assert isinstance(SCANNER.redact(huge), str)
+    assert time.process_time() - begun < 3          # a hang guard; the benchmark has the numbers
+
+
+def test_long_lists_of_checksums_and_long_data_are_looked_through_and_not_withheld():
+    rng = random.Random(20261122)
+    for text in ("".join(f"{rng.randbytes(32).hex()}  photo-{n}.jpg\n" for n in range(3_000)), "".join(f"{rng.randbytes(16).hex()} {n}\n" for n in range(5_000)), base64.encodebytes(rng.randbytes(150_000)).decode()):
+        assert "withheld" not in (seen := SCANNER.redact(text)) and len(seen) > len(text) - 200          # in random data a form may occur by chance
+        assert SCANNER.find(f"{text}\nWANDB_API_KEY={RANDOM}\n")
+
+
+def test_too_large_is_refused():
+    with pytest.raises(TooMuch): SCANNER.find("x" * 1_000_001)
+    assert SCANNER.redact("x" * 1_000_001).startswith("[withheld")
+
+
+# In the agent ---------------------------------------------------------------------------------------------------------------
+
+KEY = "zk9-Lm44-Tr07-Qx"
+SHAPED = "ghp_" + "aB3dE5gH7jK9" * 3
+
+
+async def booted(tmp_path, monkeypatch, answer):
+    config, memex, prompts = tmp_path / "config" / "passepartout", tmp_path / "memex", []
+    config.mkdir(parents=True); memex.mkdir()
+    (config / ".env").write_text(f"SERVICE_TOKEN={KEY}\n"); (config / ".env").chmod(0o600)
+    (memex / "keys.org").write_text(f"* Keys\nThe service has {KEY} and the other one {SHAPED}.\n")
+    monkeypatch.setenv("PROBE_API_KEY", "env-77Yp-93Kw-1")
+    agent = await Agent.boot(memex=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade=["model"])
+    def model(prompt, system_prompt):
+        prompts.append(prompt + "\n" + system_prompt)
+        return answer(prompt)
+    agent.backends.register("model", model)
+    return agent, prompts
+
+
+def on_disk(tmp_path): return b"\n".join(p.read_bytes() for p in (tmp_path / "state").rglob("*") if p.is_file() and p.suffix != ".key")
+
+
+async def test_no_secret_reaches_the_model_the_log_or_the_journal(tmp_path, monkeypatch):
+    def answer(prompt):
+        if "returned:" not in prompt: return '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "keys.org") :EXPLANATION "You want to see your keys file."))'
+        return f"I found {KEY} and {SHAPED}."
+    agent, prompts = await booted(tmp_path, monkeypatch, answer)
+    reply = await agent.handle(f"what is in my keys file? I think {KEY}, or env-77Yp-93Kw-1")
+    agent.log(f"a plug-in logs {KEY} and {SHAPED}")
+    await agent.close()
+    told = "\n".join(prompts) + "\n".join(agent.log.lines())
+    for secret in (KEY, SHAPED, "env-77Yp-93Kw-1"): assert secret not in told and secret.encode() not in on_disk(tmp_path)
+    assert "[secret:SERVICE_TOKEN]" in prompts[-1] and "[secret-shaped: github-token]" in prompts[-1] and KEY in reply and b"[secret:SERVICE_TOKEN]" in on_disk(tmp_path)
+
+
+async def test_a_known_secret_is_refused_and_a_likely_one_is_asked_about(tmp_path, monkeypatch):
+    said = {"text": ""}
+    def answer(prompt): return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{said["text"]}") :EXPLANATION "You asked me to write this down."))'
+    agent, _ = await booted(tmp_path, monkeypatch, answer)
+    for text in (KEY, base64.b64encode(f"x{KEY}".encode()).decode(), KEY[::-1]):
+        said["text"] = text
+        assert (await agent.handle("note it")).status == "rejected"
+    said["text"] = f"wifi {SHAPED}"
+    reply = await agent.handle("note it")
+    assert reply.status == "requires-approval" and SHAPED in reply.approvals[0].summary
+    assert SHAPED.encode() not in on_disk(tmp_path)
+    done = await agent.approve(None, reply.approvals[0].code)
+    assert done.effects and SHAPED in (tmp_path / "memex" / "inbox.org").read_text()
+    await agent.close()
+    assert SHAPED.encode() not in b"\n".join(p.read_bytes() for p in (tmp_path / "state").rglob("*.org"))
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize("data", [False, True])
+async def test_what_a_tool_returns_is_redacted_before_it_is_a_reply(tmp_path, monkeypatch, data):
+    "A reply may be a tool's result as it came, with no model in between; nor need the prompt be the place where it is found."
+    def answer(prompt):
+        if "returned:" in prompt: raise RuntimeError("The model is gone, so the person gets the result itself.")
+        return '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "leaky" :EXPLANATION "You want to see what is in there."))'
+    agent, prompts = await booted(tmp_path, monkeypatch, answer)
+    grep = "".join(f"./server.pem:{n}:{line}\n" for n, line in enumerate(PEM.splitlines(), 1)) + f'./a.json:1:{{"aws_secret_access_key": "{SHAPED}"}} {KEY}'
+    agent.tools.register(Tool("leaky", "", [], lambda: {"status": "success", "content": grep, "lines": grep.split("\n")} if data else grep, effects={"read_only": True}))
+    agent.permissions.tiers["leaky"] = "allow"
+    told = []
+    agent.watch(lambda kind, body, turn: told.append(str(body)))
+    reply = await agent.handle("what is in there?")
+    await agent.close()
+    assert "server.pem:1:" in reply and "[secret:SERVICE_TOKEN]" in reply
+    everything = str(reply) + "".join(prompts) + "".join(told)
+    for secret in (KEY, SHAPED, "BADANBgkqhkiG9w0BAQEFAASCBKcwggSj"): assert secret not in everything and secret.encode() not in on_disk(tmp_path)
+
+
+# What was clean before is remembered -----------------------------------------------------------------------------------
+
+def test_a_value_cut_in_two_blocks_is_found_though_each_half_was_seen_clean():
+    scanner = Scanner([Secret("TOKEN", b"tok-5Kd2-Zq81-mm7p")])
+    pad = "word " * 100
+    first, second = f"{pad}tok-5Kd2", f"-Zq81-mm7p {pad}"
+    assert scanner.redact(f"{first}\n\nx") == f"{first}\n\nx"
+    assert "5Kd2" not in scanner.redact(f"{first}\n\n{second}") and "[secret:TOKEN]" in scanner.redact(f"{first}\n\n{second}")
+
+
+@given(st.lists(st.sampled_from(["plain words here", "DB_PASSWORD=\"q8Zt-22Lx\"", "tok-5Kd2-Zq81-mm7p", "x" * 300, "", "the end", "tok-5Kd2", "-Zq81-mm7p"]), max_size=8), st.integers(0, 2))
+def test_a_scanner_that_remembers_says_what_a_new_one_says(blocks, again):
+    secrets = [Secret("TOKEN", b"tok-5Kd2-Zq81-mm7p")]
+    scanner, text = Scanner(secrets), "\n\n".join(blocks)
+    for part in (*blocks, text) * again: scanner.redact(part)
+    assert scanner.redact(text) == Scanner(secrets).redact(text)
+    assert redact_all(scanner, {"a": blocks, "b": text}) == redact_all(Scanner(secrets), {"a": blocks, "b": text})
+
+
+async def test_only_a_provider_on_this_machine_reads_what_was_typed_as_it_is(tmp_path):
+    "Registered as one that reads no system prompt, a far provider still gets no secret; the reflex engine, here, gets the person's own words."
+    typed = 'my line is DB_PASSWORD="q8Zt-22Lx"'
+    for local in (False, True):
+        (tmp_path / f"m{local}").mkdir()
+        agent = await Agent.boot(memex_dir=tmp_path / f"m{local}", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config", provider_cascade=("model",))
+        heard = []
+        agent.backends.register("model", lambda prompt, system: heard.append(prompt) or "Noted.", inline=True, blind=True, local=local)
+        await agent.handle(typed)
+        assert ("q8Zt-22Lx" in heard[0]) is local
+        await agent.close()
+
+
+# Shapes that people and programs write, with values made here ---------------------------------------------------------------
+
+RANDOM = "q7Rt2mZx9Lw4Vb1Nc8Yd3Gh6Jf5Ko0Ps"
+HEX = "3f9c2b7a1d8e4f60a5b7c9d2e1f08364"
+UUID = "3f9c2b7a-1d8e-4f60-a5b7-c9d2e1f08364"
+
+
+@pytest.mark.parametrize("text", [
+    f"acme SECRET {HEX}", f"acmeKEY-{HEX}", f"acme-token-{UUID}", f"<secret>{{prod 4 {RANDOM}}}</secret>", f"acme private access key {RANDOM}", f'apiKey: "{HEX}"', f"ACME_KEY={UUID}", f'let token: &str = "{RANDOM}";', f"X-Api-Key: {HEX}",
+    "machine example.org login ada password hunter2", "machine example.org\n  login ada\n  password pass123", "sshpass -p 'MyP4ss!' ssh ada@example.org", "mysql -u root -pS3cretPw orders", "https://ada:pass@example.org/x", f"https://{HEX}@errors.example.org/7",
+    "curl -u ':d2LkV78zLx!t' https://example.org", "curl -u 'd2LkV78zLx!t:' https://example.org", "curl --user  kevin:'pRf7vG2h' https://example.org", f"Authorization: {UUID}", f"Authorization: SSWS 00{RANDOM}", f"Bearer: {RANDOM}",
+    "ada:$6$52450745$k5ka2p8bFuSmoVT1tzOyyuaREkkKBcCNqoDKzYiJL9RaE8yMnPgh2", "$2b$12$R9hLcIPz0giZURNNX3kh2OPSTKKPgBkqquziLSs7KIUgO2t0jWMUW", f"https://example.org/c?sv=2024&sig={RANDOM}%2F{RANDOM}%3D", f"acme={RANDOM}{RANDOM}+ACRa1b2c", 'password = "super$ecret"', 'password: "kangaroo-tango"',
+    f'{{"auth": "{RANDOM}=="}}', "wifi psk=\"MyH0meWifi!\"", f"tskey-auth-{RANDOM[:12]}-{RANDOM[:20]}", f"https://discord.com/api/webhooks/123456789012345678/{RANDOM}{RANDOM}"])
+def test_more_shapes_of_secrets(text):
+    assert Scanner().find(text), text
+
+
+@pytest.mark.parametrize("text", [
+    f"commit {HEX}", f"public key {HEX}", f"the key point: checksum {HEX}", f":ID: {UUID}", f"monkey {HEX}", "git clone https://git@example.org/x.git", "https://example.org:8080/a@b", "curl -u $USER:$PASS https://example.org", "login page and password reset",
+    'type="password"', 'password = "password"', "Authorization: see the manual", "session=SessionLocal(bind=engine)", "cp -p a b", "docker login registry.example.org -p $PASS", "the token was renamed to convertTokenToHexadecimal", "psk = None", "machine learning, login and password policies"])
+def test_more_that_is_ordinary(text):
+    assert not Scanner().find(text), text

@@ -1,0 +1,185 @@
+"Going back: conversation, memory, asks and edits, alone and through a daemon, at any moment and after a death"
+import asyncio, json, os, random, signal, subprocess, sys
+from pathlib import Path
+
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.backends import register_backend
+from passepartout.desk import ACTIONS, at_desk, find_place
+from passepartout.conditions import PassepartoutError
+from passepartout.messages import PERSON, Signal
+from passepartout.sessions import list_sessions, offered
+from passepartout.tools import Tool, pure
+
+CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{}") :EXPLANATION "You asked me to remember it."))'
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "house.org").write_text("* Roof\n** Slate\n")
+    return {"memex_dir": tmp_path / "notes", "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config", "today": "2026-03-14"}
+
+
+def remembers(agent):
+    "Let every request write an object to memory, as a tool or skill of somebody may."
+    def think(prompt, system, model=None): return '(:TYPE :REQUEST :TARGET :CLI :PAYLOAD (:ACTION :MESSAGE :TEXT "noted"))'
+    register_backend(agent, "fake", think)
+    agent.provider_cascade = ("fake",)
+    real = agent.deliver
+    def deliver(signal, text):
+        words = str(agent.asked(signal))
+        agent.memory.ingest({"type": "FACT", "properties": {"ID": words.split()[0], "TITLE": words}, "contents": []})
+        return real(signal, text)
+    agent.deliver = deliver
+
+
+def picture(agent): return {each.id: each.hash for each in agent.memory}
+
+
+async def do(agent, name, session="main", **given): return await ACTIONS[name](agent, session, given, "cli")
+
+
+async def test_memory_is_as_it_was_to_the_last_hash_also_after_a_restart(place):
+    agent = await Agent.boot(place)
+    remembers(agent)
+    await agent.handle("a one")
+    before = picture(agent)
+    for words in ("a two", "b three", "a four"): await agent.handle(words)
+    assert picture(agent) != before
+    await agent.close()
+    agent = await Agent.boot(place)
+    told = await do(agent, "rewind", count=3)
+    assert picture(agent) == before and len(told["turns"]) == 3
+    await agent.close()
+    again = await Agent.boot(place)
+    assert picture(again) == before and [each.asked for each in again.turns.recent("main")] == ["a one"]
+    await again.close()
+
+
+async def test_what_another_conversation_built_on_stays(place):
+    agent = await Agent.boot(place)
+    remembers(agent)
+    await agent.handle("a one")
+    await agent.handle("a two", session="other")
+    before = picture(agent)
+    told = await do(agent, "rewind")
+    assert picture(agent) == before and "changed since" in told["text"] and not list(agent.turns.recent("main"))
+    await agent.close()
+
+
+async def test_a_model_does_not_read_what_was_taken_back(place):
+    agent, prompts = await Agent.boot(place), []
+    def think(prompt, system, model=None):
+        prompts.append(prompt + system)
+        return "fine"
+    register_backend(agent, "fake", think)
+    agent.provider_cascade = ("fake",)
+    await agent.handle("the secret plan is gold")
+    await agent.handle("another thing")
+    assert "plan is gold" in prompts[-1]
+    await do(agent, "rewind", count=2)
+    await agent.handle("and now")
+    assert "plan is gold" not in prompts[-1] and "another thing" not in prompts[-1]
+    assert agent.journal.verify(whole=True).ok
+    await agent.close()
+
+
+async def test_an_ask_that_was_taken_back_cannot_be_approved(place):
+    agent = await Agent.boot({**place, "permissions": {"org-capture": "ask"}})
+    register_backend(agent, "fake", lambda prompt, system, model=None: CAPTURE.format("milk"))
+    agent.provider_cascade = ("fake",)
+    ask = (await agent.handle("please remember the milk")).approvals[0]
+    await do(agent, "rewind")
+    with pytest.raises(PassepartoutError): await agent.approve(ask.id, ask.code)
+    assert not (place["memex_dir"] / "inbox.org").exists()
+    await agent.close()
+
+
+async def test_edits_of_one_file_are_taken_back_in_order_and_one_refusal_stops_no_other(place):
+    agent = await Agent.boot(place)
+    house = place["memex_dir"] / "house.org"
+    original = house.read_bytes()
+    await agent.handle("todo: one")
+    await agent.handle("mark slate as todo")
+    for words in ("todo: two", "todo: three"): await agent.handle(words)
+    inbox = place["memex_dir"] / "inbox.org"
+    inbox.write_text(inbox.read_text() + "mine\n")
+    await do(agent, "rewind", count=4)
+    told = await do(agent, "rewind-edits")
+    assert "mine" in inbox.read_text() and "-mine" in told["text"]
+    assert told["left"] == 3 and (house.read_bytes() == original or told["done"] == 0)
+    inbox.write_text(inbox.read_text().replace("mine\n", ""))
+    told = await do(agent, "rewind-edits")
+    assert told["left"] == 0 and not inbox.exists() and not offered(agent.journal, "main")
+    await agent.close()
+
+
+async def test_any_sequence_ends_where_the_shorter_one_ended(place):
+    agent = await Agent.boot(place)
+    remembers(agent)
+    chance, states = random.Random(20260314), [({}, [])]
+    for n in range(60):
+        if chance.random() < 0.6 or len(states) == 1:
+            await agent.handle(f"{chance.choice('abc')} {n}")
+            states.append((picture(agent), [each.asked for each in agent.turns.recent("main")]))
+        else:
+            back = chance.randrange(1, len(states))
+            await do(agent, "rewind", count=back)
+            states = states[:-back]
+            agent.turns.spoken.clear()
+            assert (picture(agent), [each.asked for each in agent.turns.recent("main")]) == states[-1]
+    assert agent.journal.verify(whole=True).ok
+    await agent.close()
+
+
+@pytest.mark.parametrize("wanted", ["", "'; DROP TABLE node; --", "%", "_", "\x00", "../../etc/passwd", "x" * 100_000, "\\", "house.org:99999999999999"])
+async def test_no_name_of_a_note_does_harm(place, wanted):
+    agent = await Agent.boot(place)
+    try: row = find_place(agent, wanted)
+    except PassepartoutError as error: assert len(error.message) < 400
+    else: assert row.path == "house.org"
+    for name, key in (("focus", "note"), ("push", "place")):
+        try: told = await do(agent, name, **{key: wanted})
+        except PassepartoutError as error: assert len(error.message) < 400
+    assert (await agent.handle("find slate")).status == "answered"
+    await agent.close()
+
+
+async def test_focus_and_project_belong_to_one_session(place):
+    (place["memex_dir"] / "tax").mkdir()
+    (place["memex_dir"] / "tax" / "2026.org").write_text("* Forms\n")
+    agent = await Agent.boot(place)
+    await do(agent, "push", "one", place="tax")
+    await do(agent, "focus", "two", note="Slate")
+    assert agent.foci.stack("two") == [] and agent.foci.of("one") == ""
+    await agent.handle("find slate", session="one")
+    await do(agent, "push", "one", place="house.org")
+    await do(agent, "rewind", "one")
+    assert [place for place, _, _ in agent.foci.stack("one")] == ["tax"]
+    assert [row.name for row in list_sessions(agent.journal)] == ["one"]
+    await agent.close()
+
+
+@pytest.mark.slow
+def test_through_a_daemon_it_is_the_same(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "house.org").write_text("* Roof\n** Slate\n")
+    environ = {**{k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX", "PASSEPARTOUT"))}, "HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "notes")}
+    run = lambda *args, given=None: subprocess.run([sys.executable, "-m", "passepartout", *args], env=environ, capture_output=True, text=True, timeout=120, input=given)
+    daemon = subprocess.Popen([sys.executable, "-m", "passepartout", "daemon"], env=environ, stderr=subprocess.PIPE, text=True)
+    try:
+        for line in daemon.stderr:
+            if "event=listening" in line: break
+        assert run("ask", "-s", "work", "todo: slate").returncode == 0
+        assert "work" in run("sessions").stdout and run("sessions", "focus", "work", "Roof").stdout.strip() == "In focus: Roof (house.org:1)."
+        chat = run("chat", "-s", "work", given="/rewind\n/rewind edits\n/push house.org\n/focus\n/sessions\n/session other\n/rewind\n/pop\n")
+        assert "Took back 1 request" in chat.stdout and "inbox.org is gone again" in chat.stdout and "Session other begins" in chat.stdout and "nothing to take back" in chat.stdout, chat.stdout + chat.stderr
+        assert run("sessions", "pop", "work").stdout.startswith("Left house.org")
+        assert json.loads(run("sessions", "--json").stdout)[0]["name"] == "work"
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(20) == 0
+        daemon.stderr.close()
+    assert run("trace", "--verify").returncode == 0

@@ -1,0 +1,149 @@
+"Commands through a whole agent: typed, proposed, asked about, cut off, and recorded"
+import asyncio, os, signal, subprocess, sys, textwrap, time
+
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.backends import register_backend
+from passepartout.conditions import PassepartoutError
+from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
+
+WRAP = find_bubblewrap()
+needs_sandbox = pytest.mark.skipif(not WRAP.works, reason=WRAP.problem or "no sandbox")
+
+
+def places(top):
+    (top / "memex").mkdir()
+    (top / "memex" / "bees.org").write_text("* Bees\n* Wasps\n")
+    return {"memex_dir": top / "memex", **{f"{kind}_dir": top / kind for kind in ("state", "config", "cache")}}
+
+
+def talk(top, *lines, proposals=()):
+    "(status, text) for each line, the effects, and how many asks stay open."
+    async def go():
+        agent = await Agent.boot(places(top))
+        try:
+            if proposals:
+                left = list(proposals)
+                def model(prompt, system_prompt): return left.pop(0) if left else "That is all."
+                register_backend(agent, "model", model, inline=True)
+                agent.provider_cascade = ("model",)
+            said = [await agent.handle(line) for line in lines]
+            return [(r.status, str(r)) for r in said], agent.journal.effects(limit=20), agent.pending()
+        finally: await agent.close()
+    return asyncio.run(go())
+
+
+def proposal(command): return f'(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "{command}") :EXPLANATION "To see how many headings there are in the note."))'
+
+
+@needs_sandbox
+def test_what_only_reads_runs_unasked_and_is_no_effect(tmp_path):
+    said, effects, pending = talk(tmp_path, "$ grep -c Bees bees.org", "run: cat nothing.org")
+    assert said[0][1].strip() == "1" and "exit status 1" in said[1][1]
+    assert (effects, pending) == ([], [])
+
+
+def test_a_typed_command_answers_its_own_ask_on_the_record(tmp_path):
+    said, effects, pending = talk(tmp_path, "$ touch new.org")
+    assert (tmp_path / "memex" / "new.org").exists() and not pending
+    assert [e["state"] for e in effects] == ["committed"]
+    assert effects[0]["detail"]["command"]["argv"] == [["/usr/bin/touch", "touch", "new.org"]] and effects[0]["outcome"]["status"] == 0
+
+
+def test_what_cannot_be_taken_back_asks_although_it_was_typed(tmp_path):
+    said, effects, pending = talk(tmp_path, "$ rm bees.org")
+    assert said[0][0] == "requires-approval" and "cannot be taken back" in said[0][1] and len(pending) == 1
+    assert (tmp_path / "memex" / "bees.org").exists() and not effects
+
+
+@pytest.mark.parametrize("line", ["$ rm -rf /etc", "run: rm -rf ~", "$ echo x > /etc/passwd"])
+def test_what_is_denied_stays_denied_when_typed(tmp_path, line):
+    said, effects, pending = talk(tmp_path, line)
+    assert "exit status" not in said[0][1] and not pending and not effects and (tmp_path / "memex" / "bees.org").exists()
+
+
+def test_a_proposed_command_asks_unless_it_reads(tmp_path):
+    said, effects, pending = talk(tmp_path, "how many headings?", proposals=[proposal("touch new.org")])
+    assert said[0][0] == "requires-approval" and not effects and not (tmp_path / "memex" / "new.org").exists()
+
+
+def test_approved_it_runs_once(tmp_path):
+    async def go():
+        agent = await Agent.boot(places(tmp_path))
+        try:
+            await agent.handle("$ rm bees.org")
+            ask = agent.pending()[0]
+            with pytest.raises(PassepartoutError, match="delete bees.org"): await agent.approve(ask.id, ask.code)
+            first = await agent.approve(ask.id, ask.code, confirm="delete bees.org")
+            (tmp_path / "memex" / "bees.org").write_text("again")
+            try: second = await agent.approve(ask.id, ask.code, confirm="delete bees.org")
+            except Exception: second = None
+            return first.status, agent.journal.effects(limit=5)
+        finally: await agent.close()
+    status, effects = asyncio.run(go())
+    assert (status, [e["state"] for e in effects]) == ("answered", ["committed"])
+    assert (tmp_path / "memex" / "bees.org").read_text() == "again"
+
+
+def test_without_a_sandbox_reading_asks_and_the_doctor_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr("passepartout.shell.sandbox.find_bubblewrap", lambda: Bubblewrap(problem="bubblewrap is not installed."))
+    async def go():
+        agent = await Agent.boot(places(tmp_path))
+        try:
+            register_backend(agent, "model", lambda prompt, system: proposal("cat bees.org"), inline=True)
+            agent.provider_cascade = ("model",)
+            return await agent.handle("how many headings?"), agent.health, [f.what for f in agent.diagnostics]
+        finally: await agent.close()
+    reply, health, found = asyncio.run(go())
+    assert reply.status == "requires-approval" and "bubblewrap is not installed" in str(reply)
+    assert health == "degraded" and any("bubblewrap" in what for what in found)
+
+
+@needs_sandbox
+def test_the_agents_own_things_are_absent_even_within_the_notes(tmp_path):
+    async def go():
+        agent = await Agent.boot({**places(tmp_path), "state_dir": tmp_path / "memex" / "state"})
+        try: return [str(await agent.handle(line)) for line in ("$ ls state/passepartout", "$ bash -c 'cat state/passepartout/*/journal.*; true'")]
+        finally: await agent.close()
+    for text in asyncio.run(go()): assert "journal.sqlite" not in text.replace("journal.*", "") and "SQLite format" not in text
+
+
+@pytest.mark.slow
+def test_a_crash_in_the_middle_is_unknown_and_told(tmp_path):
+    settings, mark = places(tmp_path), f"1000.{os.getpid()}9"
+    program = textwrap.dedent(f"""
+        import asyncio
+        from passepartout.agent import Agent
+        async def go():
+            agent = await Agent.boot({ {k: str(v) for k, v in settings.items()} !r})
+            await agent.handle("$ sh -c 'touch half; sleep {mark}'")
+        asyncio.run(go())
+    """)
+    agent = subprocess.Popen([sys.executable, "-c", program])
+    end = time.monotonic() + 30
+    while not (tmp_path / "memex" / "half").exists() and time.monotonic() < end: time.sleep(0.02)
+    agent.send_signal(signal.SIGKILL); agent.wait()
+    async def after():
+        agent = await Agent.boot(settings)
+        try: return [e["state"] for e in agent.journal.effects(limit=5)], [f.what for f in agent.diagnostics]
+        finally: await agent.close()
+    states, found = asyncio.run(after())
+    assert states == ["unknown"] and any("unknown" in what for what in found)
+
+
+async def test_an_approval_of_a_pattern_holds_only_for_the_files_it_showed(tmp_path):
+    "`rm *.tmp` was approved while there was one such file; then there are two."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.tmp").write_text("x")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config")
+    ask = (await agent.handle("$ rm *.tmp")).approvals[0]
+    (memex / "b.tmp").write_text("mine")
+    reply = await agent.approve(ask.id, ask.code, confirm=ask.phrase)
+    assert (memex / "a.tmp").exists() and (memex / "b.tmp").exists() and reply.approvals and "b.tmp" in reply.approvals[0].reason
+    again = reply.approvals[0]
+    assert (ask.phrase, again.phrase) == ("delete a.tmp", "delete 2 files")
+    await agent.approve(again.id, again.code, confirm=again.phrase)
+    assert not (memex / "a.tmp").exists() and not (memex / "b.tmp").exists()
+    await agent.close()

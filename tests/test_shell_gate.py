@@ -1,0 +1,425 @@
+"What runs unasked only reads; what is judged is what bash would run; nothing hostile gets milder by being dressed up"
+import os, random, re, shlex, subprocess, time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from passepartout.gates.shell import IRREVERSIBLE, shell_gate
+from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
+from passepartout.resources import Root
+from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
+from passepartout.shell.judge import judge_command
+from passepartout.shell.places import Places
+from passepartout.shell.programs import _awk, _sed, pinned
+from passepartout.shell import syntax
+from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
+from passepartout.shell.syntax import read_script
+from passepartout.shell.table import lookup, table
+from passepartout.shell.words import Impure, expand_word
+from passepartout.tools import Parameter, Tool, ToolRegistry
+
+HOME = "/home/ada"
+KNOWN = {"HOME": HOME, "X": "value", "S": "two words"}
+
+
+@pytest.fixture
+def memex(tmp_path):
+    top = tmp_path.resolve() / "memex"
+    for folder in ("src", "trips", ".git", "-rf"): (top / folder).mkdir(parents=True)
+    for name in ("a", "b", "a.txt", "inbox.org", "log", "src/main.py", "trips/bergen.org", ".env", "x.json"): (top / name).write_text("one: two\nthree\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("OUTSIDE-4711\n")
+    (top / "link").symlink_to(tmp_path / "outside")
+    return top
+
+
+@pytest.fixture
+def roots(memex):
+    found = [Root(memex)]
+    yield found
+    for root in found: root.close()
+
+
+def level(text, roots): return judge_command(text, roots, HOME).level
+
+
+# What is read is what bash reads ------------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(["a", "B", "7", "-", "--x=", ".", "/", ":", "@", "%", "+", "=", "^", "é", "ß", "日", "'", '"', "\\", "\\\\", "\\'", '\\"', "' '", '" "', "'$X'", '"$X"', "$X", "${X}", '"$S"', "$", "$'", "\\n",
+                            "\\t", "{", "}", ",", "{a,b}", "{,c}", "~", "~/", "#", "!", "'*'", '"?"', "\\*", "[", "]", "\\ ", "''", '""', "'it'\\''s'", "`", "$(", "..", "&", ";", "|", "<", ">", "(", ")"])
+
+
+def bash_words(raws):
+    "What bash makes of each raw word; None where it complains."
+    script = "\n".join(f"printf '%s\\0' {raw}; printf '\\1'" for raw in raws)
+    done = subprocess.run(["/bin/bash", "--norc", "--noprofile", "-c", script], capture_output=True, env={**KNOWN, "LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, cwd="/proc/self/fdinfo")
+    return [part.decode("utf-8", "replace").split("\0")[:-1] for part in done.stdout.split(b"\1")[:-1]]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.lists(PIECES, min_size=1, max_size=6).map("".join), min_size=8, max_size=16))
+def test_a_word_is_what_bash_makes_of_it_or_it_is_refused(raws):
+    ours = []
+    for raw in raws:
+        if raw.startswith("#"): continue
+        try: words = expand_word(raw, KNOWN)
+        except Impure: continue
+        if not any(c in mask for _, mask in words for c in "*?["): ours.append((raw, [text for text, _ in words]))
+    if ours: assert bash_words([raw for raw, _ in ours]) == [words or [""] for _, words in ours]
+
+
+SPLIT = ["a", "b2", "2", "12", "0", "ls", "--x=", "A=1", "=", ".", "/x", "'q r'", '"s t"', '""', ">", "<", ">>", "<<", ">|", "&>", "&>>", ">&1", "2>&1", "2>", "2>/dev/null", ">a", "|", "||", "&&", ";", ";;", "&", "|&", " ", "  ",
+         "\t", "if", "time", "é", "@", "%1", "-", "5>x", "export", "'cd'", '"export"', "\n", "#c", "!", "cd", "1<", "&1"]
+
+
+def test_without_a_tree_a_text_means_what_it_means_with_one():
+    "Where the parser reads a text at all: a few odd words it cannot read."
+    made, same = random.Random(7), 0
+    for _ in range(12_000):
+        text = "".join(made.choice(SPLIT) + made.choice(("", " ", " ")) for _ in range(made.randint(1, 8))).strip(" \t\n")
+        if (plain := syntax._plain_script(text)) is None: continue
+        reader = syntax._Reader(text.encode(), Places([]), {})
+        try:
+            syntax._statements(reader, syntax._tree(reader.source).children)
+            syntax._all_used(reader)
+        except Impure: continue
+        assert plain == Script(tuple(reader.items)), text
+        same += 1
+    assert same > 500
+
+
+WORD = st.lists(st.sampled_from(["a", "-n", "'x y'", '"$V"', "b\\ c", "\"it's\"", "=", "{1,2}", "é", "V", "#x"]), min_size=1, max_size=3).map("".join)
+COMMAND = st.tuples(st.sampled_from(["show ", "V=1; show ", "show 2>/dev/null ", "! show ", "show <<< t "]), st.lists(WORD, max_size=4)).map(lambda parts: parts[0] + " ".join(parts[1]))
+SCRIPTS = st.lists(st.tuples(COMMAND, st.sampled_from(["; ", " && ", "\n", " || ", " ;\\\n ", " # note\n"])), min_size=1, max_size=5).map(lambda items: "".join(a + b for a, b in items[:-1]) + items[-1][0])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(SCRIPTS)
+def test_a_script_runs_the_argument_vectors_that_bash_would_run(tmp_path, text):
+    try: script = read_script(text, Places([]), {})
+    except Impure: return
+    log = tmp_path / "log"
+    log.write_bytes(b"")
+    prelude = f'show() {{ printf "%s\\0" "$@" >> {shlex.quote(str(log))}; printf "\\1" >> {shlex.quote(str(log))}; return ${{STATUS:-0}}; }}\n'
+    subprocess.run(["/bin/bash", "--norc", "-c", prelude + text], env={"LC_ALL": "C.UTF-8", "PATH": "/nowhere"}, stdin=subprocess.DEVNULL, capture_output=True)
+    seen = [[] if part == b"\0" else part.decode().split("\0")[:-1] for part in log.read_bytes().split(b"\1")[:-1]]
+    assert seen == _carried_out(script)
+
+
+def _carried_out(script):
+    "The arguments of `show` in the order in which a script calls it, when `show` succeeds."
+    ran, status = [], True
+    for operator, pipeline in script.items:
+        if operator == "&&" and not status or operator == "||" and status: continue
+        (command,) = pipeline.commands
+        if command.argv[:1] == ("show",): ran.append(list(command.argv[1:]))
+        status = not pipeline.negated
+    return ran
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(st.sampled_from("ab '\"\\$`|&;<>(){}[]*?~#=!\n\t-/.") | st.characters(codec="utf-8"), max_size=60))
+def test_any_text_gets_a_verdict(tmp_path_factory, text):
+    root = Root(tmp_path_factory.getbasetemp())
+    try:
+        judged = judge_command(text, [root], HOME)
+        assert judged.level in (READ, ASK, CONFIRM, DENY) and (judged.script is None) == (judged.level == DENY and judged.script is None)
+        assert judged.level == DENY or script_text(judged.script).isprintable()
+    finally: root.close()
+
+
+@pytest.mark.parametrize("text, words", [
+    ("true && show x | cat > f", ["cat"]), ("a; b >f c", ["b", "c"]), ("cat <<'E'\n$x `id`\nE", ["cat"]), ("cat <<-E\n\tx\n\tE", ["cat"]), ("[ -f a -a ! -d b ]", ["[", "-f", "a", "-a", "!", "-d", "b", "]"]), ("a |& b", ["b"])])
+def test_corners_of_the_grammar(text, words):
+    assert list(read_script(text, Places([]), {}).commands())[-1].argv == tuple(words)
+
+
+def test_redirections_are_those_of_bash():
+    command = list(read_script("cat <<'E' >>o 2>&1\n$x\nE", Places([]), {}).commands())[0]
+    assert command.redirects == (Redirect(0, "text", "$x\n"), Redirect(1, "append", "o"), Redirect(2, "dup", 1))
+
+
+# What may run unasked -----------------------------------------------------------------------------------------------
+
+HOSTILE = [" > out", " >> a", "; rm -r src", " && touch new", " | sh", " | tee new", " & touch new", " $(touch new)", " `touch new`", " <(touch new)", "\ntouch new", " -o new", " -onew", " --output=new", " --output new", " -i", " -i.bak",
+           " -delete", " -exec touch new ;", " -exec touch new {} +", " -fprint new", " --pre=touch", " --compress-program=touch", " --to-command=touch", " --ext-diff", " --textconv", " -c core.pager=touch", " /etc/passwd", " ../outside/secret",
+           " link/secret", " .env", " ~/.ssh/id_rsa", " --files0-from=a", " -f a", " -Otouch", " --exec touch new", " -x touch", " new", " a new", " 'w new'", " -e 'w new'", " -s 01010101", " \u202e", " || rm a", " |& tee new", " >| a", " <> new", " &> new",
+           " >&new", " -- -x", " --config=a", " --help=x", " -C /", " -T /tmp", " -W", " -D", " -S new", " -X a", " -p new", " -r a new", " -w", " -i new", " -v ../outside/secret", " -F link/secret", " -e ../outside/secret", " x=1 ../outside/secret"]
+
+
+def still_read(roots, memex):
+    "Every command that is allowed: the examples of the table, and what they become with hostile words behind."
+    for entry in table().values():
+        for example in entry.yes:
+            for suffix in ("", *HOSTILE):
+                if level(example + suffix, roots) == READ: yield example + suffix
+
+
+def test_what_is_allowed_consists_of_entries_of_the_table(roots, memex):
+    for text in still_read(roots, memex):
+        for command in judge_command(text, roots, HOME).script.commands():
+            assert command.program.startswith("/") or command.argv[0] in BUILTINS, text
+            assert not any(r.kind in ("write", "append") and r.target != "/dev/null" for r in command.redirects), text
+            name = command.argv[0].rpartition("/")[2]
+            assert name in BUILTINS or name in ("timeout", "nice", "env") or any(words[0] == name for words in table()), text
+
+
+@pytest.mark.parametrize("suffix", [s for s in HOSTILE if "-exec" not in s and any(c in s for c in ">$`<&;|\n") or s.lstrip().startswith(("/etc", "..", "link", ".env", "~"))])
+@pytest.mark.parametrize("base", ["ls", "cat a", "grep -n one a", "head -3 a", "git log", "find . -name a", "sort a", "wc -l a", "sed -n 1p a"])
+def test_no_suffix_that_writes_runs_or_leaves_stays_allowed(base, suffix, roots, memex):
+    assert level(base + suffix, roots) != READ
+
+
+def fingerprint(folder):
+    "Names, kinds, sizes, times and contents of everything below."
+    found = []
+    for path in sorted(Path(folder).rglob("*")):
+        info = path.lstat()
+        found.append((str(path), info.st_mode, info.st_size, info.st_mtime_ns, path.read_bytes() if path.is_file() and not path.is_symlink() else b""))
+    return sha256(repr(found).encode()).hexdigest()
+
+
+@pytest.mark.slow
+def test_what_is_allowed_changes_nothing_even_in_a_real_shell(roots, memex):
+    before, ran = fingerprint(memex.parent), 0
+    for text in sorted(set(still_read(roots, memex))):
+        first = shlex.split(text, comments=True)[0]
+        if first in ("sleep",) or text.startswith("tail -f") or not os.path.exists(pinned(first) or ""): continue
+        said = b""
+        try: said = subprocess.run(["/bin/bash", "--norc", "-c", text], cwd=memex, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "GIT_PAGER": "cat"}).stdout
+        except subprocess.TimeoutExpired: pass
+        ran += 1
+        assert fingerprint(memex.parent) == before and b"OUTSIDE" not in said, text
+    assert ran > 200
+
+
+READS = ["ls -la src | head -3", "cat a b | sort -u | wc -l", "cd src && ls && cat main.py", "grep -rn 'def ' src 2>/dev/null | cut -d: -f1 | sort | uniq -c", "for f in *.org; do echo \"$f\"; wc -l \"$f\"; done", "[ -f a ] && echo there || echo gone", "D=trips; ls $D",
+         "timeout 5 nice -n 5 env LC_ALL=C sort a", "FOO=bar ls", "echo 'rm -rf /'", "cat < a", "git -C src log -3", "git --no-pager diff --stat HEAD~1", "awk -F: '{print $2}' a", "sed -n '1,2p;$p' a", "jq .one x.json", "python3 --version; node -v",
+         "find . -name '*.py' -newer a -not -path './trips/*'", "printf '%s\\n' x | tr x y", "ls *.org", "date +%F", "diff <&0 a b", "test 1 -lt 2 && true", "head -n 2 nothing-here"]
+
+ASKS = ["cat .env", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
+        "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
+        "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cat {} +", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs ls", "echo a | xargs rm", "sudo ls", "sh -c ls", "bash a", "python3 -c 1",
+        "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
+        "tee x", "echo x > y", "echo x >> a", "ls &", "ls; (ls)", "{ ls; }", "f() { ls; }; f", "if true; then ls; fi", "while true; do ls; done", "echo $((1))", "echo ${X:-y}", "echo $X", "echo {1..9}", "cat <(ls)", "ls 3>&1", "coproc ls", "./a", "src/main.py", "/tmp/ls",
+        "a=1 b", "ls \u200b", "r\u2060m x", "echo $'\\x72\\x6d'", "echo 'a\nb'", "ls 'open", "xxd a b", "date -s 1", "kill 1", "history", "dig x.example", "man ./a", "jq -n env", "jq 'import \"a\" as $d; .' a", "npm install", "pip install x", "python3 -m http.server", "go test ./..."]
+
+
+@pytest.mark.parametrize("text", READS)
+def test_ordinary_reading_is_not_asked_about(text, roots, memex):
+    judged = judge_command(text, roots, HOME)
+    assert judged.level == READ, judged.reasons
+
+
+@pytest.mark.parametrize("text", ASKS)
+def test_what_could_do_more_is_asked_about(text, roots, memex):
+    assert level(text, roots) in (ASK, CONFIRM)
+
+
+def test_a_file_named_like_an_option_is_seen_as_one(roots, memex):
+    (memex / "-o").write_text("")
+    assert level("sort *", roots) == ASK
+
+
+@pytest.mark.parametrize("text", ["rm -r src", "rm a", "git push --force", "git reset --hard", "git clean -fd", "shred a", "dd if=/dev/zero of=a", "find . -delete", "chmod -R 000 src", "truncate -s 0 a", "echo x > a", "sudo rm -rf src", "echo x | xargs rm -rf", "rm -rf $X", "kubectl delete ns x"])
+def test_what_cannot_be_taken_back_is_marked(text, roots, memex):
+    assert level(text, roots) == CONFIRM
+
+
+@pytest.mark.parametrize("text", ["rm -rf /", "rm -rf ~", "rm -rf \"$HOME\"", "rm -rf ~/projects", "rm -fr ../outside", "rm -rf link/x", "rm --recursive /etc", "r'm' -r\"f\" /", "\\rm -rf /", "/bin/rm -rf /usr", "sudo rm -rf /", "env A=b rm -rf /", "timeout 5 rm -rf /", "bash -c 'rm -rf /'",
+                                  "sudo sh -c 'cd / && rm -rf /'", "ls; rm -rf /", "dd if=a of=/dev/sda", "mkfs.ext4 /dev/sda1", "chmod -R 777 /", "find / -delete", "shred /etc/passwd", "echo x > /etc/passwd", "echo x >> .git/config", "ls \x1b[2J", "ls \u202e", "ls\r", "ls \0", "x" * 20_000, "  "])
+def test_what_is_refused(text, roots, memex):
+    assert level(text, roots) == DENY
+
+
+@pytest.mark.parametrize("text", ["rm -rf /tmp/test", "rm -f /some/path", "rm -rf $TMPDIR/x", "git commit -m 'rm -rf /'", "grep 'rm -rf /' log", "echo rm -rf /", "docker ps", "cat > new <<'E'\nrm -rf /\nE", "make 2>&1 | tail", "ls > build/out", "wc -l < gone", "echo \"open", "a | | b", "cat a*b?c[d-e]"])
+def test_what_is_only_odd_is_not_refused(text, roots, memex):
+    assert level(text, roots) != DENY
+
+
+# Repositories -------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("setting", ["core.fsmonitor=./evil", "filter.x.clean=./evil", "diff.x.textconv=./evil", "core.sshCommand=./evil", "include.path=/x", "core.worktree=/", "gpg.program=./evil"])
+def test_a_repository_whose_settings_could_run_something_is_asked_about(setting, roots, memex):
+    (memex / ".git").rmdir()
+    git = lambda *words: subprocess.run(["git", *words], cwd=memex, check=True, capture_output=True, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null"})
+    git("init", "-q")
+    assert level("git status", roots) == READ
+    git("config", *setting.split("=", 1))
+    assert level("git status", roots) == ASK and level("cd src && git log", roots) == ASK and level("git -C src log", roots) == ASK
+
+
+def test_git_as_it_is_run_starts_no_monitor(roots, memex):
+    "The added options hold on their own, even if the configuration were overlooked."
+    (memex / ".git").rmdir()
+    env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    subprocess.run(["git", "init", "-q"], cwd=memex, check=True, env=env)
+    (command,) = judge_command("git status", roots, HOME).script.commands()
+    (memex.parent / "evil").write_text(f"#!/bin/sh\ntouch {memex.parent}/ran\n")
+    (memex.parent / "evil").chmod(0o755)
+    for name in ("core.fsmonitor", "core.pager", "diff.external"): subprocess.run(["git", "config", name, str(memex.parent / "evil")], cwd=memex, check=True, env=env)
+    assert subprocess.run(command.argv, executable=command.program, cwd=memex, env=env, capture_output=True).returncode == 0
+    assert not (memex.parent / "ran").exists()
+
+
+# The gate -----------------------------------------------------------------------------------------------------------
+
+def call(tool="shell", **args): return Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}})
+
+
+@pytest.fixture
+def gate(roots):
+    tools = ToolRegistry()
+    tools.register(Tool("shell", "Run a command", [Parameter("command", kind="command")], lambda args: ""))
+    tools.register(Tool("two", "Run two", [Parameter("first", kind="command"), Parameter("then", kind="command", required=False)], lambda args: ""))
+    return lambda action, isolation=str: shell_gate(tools, roots, HOME, isolation)(action, Signal.of({"payload": {"sensor": "user-input", "text": "…"}}))
+
+
+def test_the_gate_hands_over_what_it_judged(gate, memex):
+    verdict = gate(call(command="wc -l < a"))
+    assert isinstance(verdict, Allowed) and verdict.resolved["command"].reads and verdict.resolved["command"].files[0].read_bytes() == (memex / "a").read_bytes()
+    verdict.resolved["command"].close()
+    verdict = gate(call(command="sort a > sorted"))
+    assert isinstance(verdict, ApprovalRequired) and verdict.resolved["command"].files[0].access == "write" and not (memex / "sorted").exists()
+    verdict.resolved["command"].close()
+
+
+def test_the_strictest_of_several_commands_counts(gate):
+    assert isinstance(gate(call("two", first="ls", then="ls")), Allowed)
+    assert isinstance(gate(call("two", first="ls", then="touch x")), ApprovalRequired)
+    assert isinstance(gate(call("two", first="rm -rf /", then="ls")), Rejected)
+
+
+def test_a_rejection_leaves_nothing_open(gate, memex):
+    before = len(os.listdir("/proc/self/fd"))
+    assert isinstance(gate(call("two", first="wc -l < a", then="echo x > -rf/../../../x")), (Rejected, ApprovalRequired))
+    assert isinstance(gate(call("two", first="wc -l < a", then="rm -rf /")), Rejected)
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_a_question_says_what_runs_and_what_cannot_be_undone(gate):
+    asked = gate(call(command="rm -r src"))
+    assert asked.reason.startswith(IRREVERSIBLE) and "/usr/bin/rm -r src" in asked.reason
+    asked.resolved["command"].close()
+    assert "/usr/bin/ls" in gate(call(command="ls"), lambda: "No sandbox here.").reason
+
+
+@pytest.mark.parametrize("value", [7, ["ls"], {"a": "b"}, True])
+def test_what_is_no_text_is_rejected(gate, value):
+    assert isinstance(gate(call(command=value)), Rejected)
+
+
+UNITS = ["a", "a;", "a'b'", "a\"b\"=", "a|", "a=(", "{", "[[ a && ", "`", "x$(", '"$(', "case x in ", "; ", "((", "${", "'", "<<A\n", ">", "&& ", "for x in ", "{a,b}", "<<<", "*/", "?* ", "a\\\n", "rm x ", "bash -c 'x ", "x/../y ", "sudo ", "timeout 5 ", "\"", "cd .;", "git -C . "]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_text_holds_the_judge(unit, roots, memex):
+    for name in range(100): (memex / f"{name}.org").touch()
+    for before in ("ls ", "for f in *; do "):
+        for size in (16_000, 1_000_000):
+            began = time.perf_counter()
+            level((before + unit * (size // len(unit)))[:size], roots)
+            assert time.perf_counter() - began < 2
+
+
+# Values that are programs, names that are more than names ------------------------------------------------------------------
+
+AWK = ["print", "printf", "print ", 'print "', " > ", ">>", "|", '"f"', '"touch f"', "/", '/"/', "/;/", "#", "\n", ";", "{", "}", "(", ")", "$1", '"x"', ",", '",', '"\\""', '"a;b"', "||", '"', "/a/", "BEGIN", "1", "x", "?", ":", "\\", '"}"', "/}/", '"sh"']
+SED = ["s/a/b/", "w f", "e", "e touch f", "w", "p", "{", "}", ";", "\n", ":a", "ba", "b", "t", " ", "1", "$", "/;/", "y/ab/cd/", "y/a;/b;/", "s/x/;w f/", "s/a/touch f/e", "!", "a x", "N", "s,a,b,w f", "}w f", "{w f}", "s|;|e|", "#", "\\", "s/a/b/w f", "b;", "a\\"]
+
+
+def test_scripts_that_pass_write_nothing(tmp_path):
+    made, ran = random.Random(11), 0
+    for _ in range(1_500):
+        awk = "{" + "".join(made.choice(AWK) for _ in range(made.randint(3, 9))) + "}"
+        sed = "".join(made.choice(SED) for _ in range(made.randint(2, 6)))
+        for argv, fine in ((["awk", awk], (">" in awk or "|" in awk) and "print" in awk and _awk(awk, None) is None), (["sed", sed], set("we") & set(sed) and _sed(sed, None) is None)):
+            if not fine: continue
+            try: subprocess.run(argv, input=b"a b\nc;d\n", capture_output=True, cwd=tmp_path, timeout=5)
+            except subprocess.TimeoutExpired: pass                       # a loop over labels, which the limits of a run end
+            assert not list(tmp_path.iterdir()), argv
+            ran += 1
+    assert ran > 100
+
+
+@pytest.mark.parametrize("text", [
+    "awk 'NR > 1 {print $1}' a", "awk '/a|b/ {print ($1 > 2)}' a", "sed -n '/x/{p;q}' a", "sed ':a;N;$!ba;s/\\n/ /g' a", "tar tvf x.tar", "command -v git", "type -a python3", "git branch --list 'f/*'", "git tag --contains HEAD", "git config user.name",
+    "git -c color.ui=always log -3", "cat .gitignore src/.editorconfig", "cat .github/workflows/ci.yml", "diff -r src trips", "rg --version", "echo $PWD", "cd src && ls $PWD", "gzip -dc a.gz | head", "dpkg -l", "ip addr"])
+def test_more_of_what_only_reads(text, roots):
+    assert level(text, roots) == READ
+
+
+@pytest.mark.parametrize("text", [
+    "awk '{print \";\" > \"f\"}' a", "awk '/\"/{print \";\"} /\"/ {print > \"f\"}' a", "awk '{print 1, # ;\n2 > \"f\"}' a", "awk '{printf(\"x\") | \"sh\"}' a", "awk '{print (1)(2)>\"f\"}' a", "sed '{w f\n}' a", "sed '/x/{s/a/b/e}' a",
+    "git branch --format --list x", "git tag --sort -l x", "git config edit", "git config user.name x", "git -c core.pager=sh log", "git -c alias.x=!id x", "git -c remote.a.uploadpack=x log", "git symbolic-ref HEAD refs/heads/x",
+    "nm @opts", "strings @list", "readelf -a @/etc/passwd", "xz -l -d a.xz", "bzip2 -t -d a.bz2", "gunzip a.gz", "unzip -l -d x a.zip", "dpkg -l --root=x", "ip addr add 1 dev x", "ss -K", "mount a b", "getent shadow", "perl -ve x", "java -version -jar x",
+    "cat .github/.env", "cat .github/workflows/.env.yml", "cat .gitignore/../.env", "cat .eslintrc/.env", "command -v ./x -p", "type ./x", "'cd' .. ; cat x", "\"export\" LD_PRELOAD=x; ls", "tar tf x --to-command=sh", "tar xf x"])
+def test_more_of_what_is_asked_about(text, roots):
+    assert level(text, roots) >= ASK
+
+
+def test_grep_does_not_follow_links_and_diff_shows_no_hidden_files(roots):
+    shown = {text: script_text(judge_command(text, roots, HOME).script) for text in ("grep -Rn x .", "diff -r src trips", "command -v git")}
+    assert "-rn" in shown["grep -Rn x ."] and "--exclude=.?*" in shown["grep -Rn x ."]
+    assert "--no-dereference" in shown["diff -r src trips"] and shown["command -v git"].endswith("which git")
+
+
+# Files that git is told of ----------------------------------------------------------------------------------------------
+
+SAID_TO_GIT = ["git show HEAD:{}", "git show HEAD -- {}", "git show HEAD~2:./{}", "git show :{}", "git show :0:{}", "git show stash@{{0}}:{}", "git log -p -- {}", "git log -L1,5:{}", "git log -L 1,5:{}", "git log -L:main:{}", "git cat-file -p HEAD:{}",
+               "git grep x HEAD -- {}", "git grep '' -- '*/{}'", "git diff HEAD:{} HEAD:README.md", "git diff -- {}", "git blame {}", "git blame HEAD -- {}", "git log -p -- ':(glob)**/{}'", "git show ':(icase){}'", "git -C src log -p -- ../{}"]
+
+
+@pytest.mark.parametrize("form", SAID_TO_GIT)
+def test_a_file_of_keys_is_asked_about_in_whatever_way_git_is_told_of_it(memex, form):
+    "What stands in the history is what stood in the file. An ordinary file is not asked about in most of these ways."
+    root = Root(memex)
+    for name in (".env", "src/id_ed25519", "server.pem", "credentials.json"): assert judge_command(form.format(name), [root], HOME).level >= ASK, name
+    root.close()
+
+
+def test_an_ordinary_file_may_be_followed_line_by_line(memex):
+    root = Root(memex)
+    for command in ("git log -L1,5:a.org", "git log -L '/def main/,/^}/:src/main.py'", "git show HEAD:a.org", "git log -L:main:src/main.py"): assert judge_command(command, [root], HOME).level == READ, command
+    root.close()
+
+
+# Names that stand for other programs ------------------------------------------------------------------------------------
+
+def test_a_name_that_stands_for_another_program_is_asked_about(tmp_path, monkeypatch):
+    "The table says what a program does under its options; an administrator's link may put another one there."
+    from passepartout.shell import judge
+    from passepartout.shell.programs import another, pinned
+    real = {"ls": pinned("ls"), "sort": pinned("sort")}
+    for target, asked in (("ls", False), ("ls-9.4", False), ("gls", False), ("coreutils", False), ("x86_64-linux-gnu-ls", False), ("busybox", True), ("toybox", True), ("env", True), ("lsattr", True), ("ls2x", True)):
+        (tmp_path / target).write_text("")
+        (link := tmp_path / f"link-{target}").symlink_to(tmp_path / target)
+        assert (another("ls", str(link)) is not None) == asked, target
+    monkeypatch.setattr(judge, "pinned", lambda name: str(tmp_path / "link-busybox") if name == "ls" else pinned(name))
+    (tmp_path / "memex").mkdir()
+    root = Root(tmp_path / "memex")
+    assert judge.judge_command("ls", [root], "/home/ada").level == judge.ASK and judge.judge_command("date", [root], "/home/ada").level == judge.READ
+    root.close()
+
+
+AWKS = [words for words in (["mawk"], ["gawk"], ["original-awk"], ["busybox", "awk"]) if __import__("shutil").which(words[0])]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not AWKS, reason="no awk")
+def test_what_is_taken_for_harmless_awk_leaves_no_trace_with_any_awk(tmp_path):
+    "Scripts are thrown together from what redirects and starts; those judged to only compute are run by every awk there is."
+    import random, subprocess
+    from passepartout.shell.programs import _awk
+    rng, ran = random.Random(20261122), 0
+    pieces = ["print ", 'print "', "printf ", " > ", ">>", "|", '"f"', '"touch f"', "/", "/;/", "#", "\n", ";", "{", "}", "(", ")", "$1", '"x"', ",", '"\\""', '"a;b"', "||", "&&", '"', "BEGIN", "1", "=", "?", ":", "\\", "if", "!", "~", "-", "in", "+", "@f", "|&"]
+    while ran < 250:
+        script = "{" + "".join(rng.choice(pieces) for _ in range(rng.randint(3, 11))) + "}"
+        if "print" not in script or not re.search("[>|]", script) or _awk(script, None) is not None: continue
+        ran += 1
+        for words in AWKS:
+            try: subprocess.run([*words, script], input=b"a b\nc;d\n", capture_output=True, timeout=5, cwd=tmp_path)
+            except subprocess.TimeoutExpired: pass
+            assert not list(tmp_path.iterdir()), (words, script)

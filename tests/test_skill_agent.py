@@ -1,0 +1,134 @@
+"Skills of pages in an agent that is booted: hot reload, turns under way, self-editing, and what it may never do"
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from passepartout.agent import Agent, run_anywhere
+from passepartout.backends import register_backend
+from passepartout.messages import Rejected
+from passepartout.shell.sandbox import find_bubblewrap
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_bubblewrap().works and "CI" not in os.environ, reason="bubblewrap does not work here")]
+FIND = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof") :EXPLANATION "You asked where the roof is written about."))'
+GATE = "---\npermissions: gate\n{more}---\n```python\ndef gate(a, s): return reject('{text}') if a['kind'] == 'call' else None\n```\n"
+ORG = "#+PROPERTY: skill brief\n#+PROPERTY: permissions prompt\nAnswers are short.\n#+begin_src python\ndef mandate(signal): return \"Answer in one sentence.\"\n\ndef test_brief(): assert \"one\" in mandate({})\n#+end_src\n"
+
+
+@pytest.fixture
+def places(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "config" / "passepartout" / "skills").mkdir(parents=True)
+    return {"memex_dir": tmp_path / "memex", "config_dir": tmp_path / "config", "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache"}
+
+
+def page(places, name: str, text: str, more: str = "") -> Path:
+    file = places["config_dir"] / "passepartout" / "skills" / name
+    file.write_text(GATE.format(text=text, more=more))
+    return file
+
+
+async def until(what, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        await asyncio.sleep(0.01)
+
+
+def test_saving_is_enough_and_a_turn_under_way_keeps_its_version(places):
+    async def story():
+        page(places, "no.md", "first")
+        agent = await Agent.boot(**places, today="2026-11-19")
+        asked, go = asyncio.Event(), asyncio.Event()
+        said = []
+        async def slow(prompt, system_prompt, *, model=None):
+            said.append(prompt)
+            if len(said) == 1:
+                asked.set()
+                await go.wait()
+            return FIND if len(said) % 2 else '(:PAYLOAD (:ACTION :MESSAGE :TEXT "so be it"))'
+        register_backend(agent, "slow", slow)
+        agent.provider_cascade = ("slow",)
+        agent.follow_notes()
+        turn = asyncio.create_task(agent.handle("where is the roof?"))
+        await asked.wait()
+        page(places, "no.md", "second")
+        await until(lambda: agent.book.versions["no"][-1].page.data.count(b"second"))
+        go.set()
+        first = await turn
+        second = await agent.handle("where is the roof now?")
+        verdicts = [[r["body"]["text"] for r in agent.trace(reply.turn)[0]["records"] if r["kind"] == "verdict" and r["body"]["verdict"] == "rejected"][0] for reply in (first, second)]
+        await agent.close()
+        return verdicts
+    assert run_anywhere(story()) == ["first", "second"]
+
+
+def test_a_mandatory_page_that_cannot_be_loaded_stops_effects_and_is_told(places):
+    async def story():
+        page(places, "must.md", "x", "mandatory: yes\n").write_text("---\nmandatory: yes\npermissions: gate\n---\n```python\ndef gate(a, s): return None\ndef test_a(): assert False\n```\n")
+        agent = await Agent.boot(**places)
+        told = [finding.what for finding in agent.diagnostics]
+        verdict = (await agent.check(FIND))[1]
+        reply = await agent.handle("hello")
+        await agent.close()
+        return told, verdict, str(reply)
+    told, verdict, reply = run_anywhere(story())
+    assert any("must.md" in what for what in told) and isinstance(verdict, Rejected) and "not in force" in verdict.text and reply
+
+
+def test_the_agent_writes_a_skill_only_with_approval(places):
+    async def story():
+        agent = await Agent.boot(**places, permissions={"create-skill": "allow", "default": "allow"})
+        asked = []
+        quoted = ORG.replace("\\", "\\\\").replace('"', '\\"')
+        def model(prompt, system_prompt, *, model=None):
+            asked.append(system_prompt)
+            return f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "create-skill" :ARGS (:NAME "brief" :PAGE "{quoted}") :EXPLANATION "So that the answers are short from now on."))' if len(asked) == 1 else '(:PAYLOAD (:ACTION :MESSAGE :TEXT "done"))'
+        register_backend(agent, "model", model)
+        agent.provider_cascade = ("model",)
+        reply = await agent.handle("please teach yourself to be brief")
+        file = places["config_dir"] / "passepartout" / "skills" / "brief.org"
+        before = reply.status, file.exists()
+        pending, = reply.approvals
+        await agent.approve(pending.id, pending.code)
+        after = file.read_text()
+        await agent.handle("hello")
+        marked = dict(agent.book.memory.made)
+        await agent.close()
+        return before, pending.summary + pending.reason + str(getattr(pending, "preview", "")), after, asked[-1], marked
+    before, shown, after, prompt, marked = run_anywhere(story())
+    assert before == ("requires-approval", False) and "+def mandate" in shown and after == ORG
+    assert "Answer in one sentence." in prompt and marked == {"brief": "brief.org"}
+
+
+@pytest.mark.parametrize("name", ["policy", "permissions", "skill-writing", "../rules", "mine"])
+def test_it_cannot_write_what_is_not_its_own(places, name):
+    page(places, "mine.md", "x")
+    async def story():
+        agent = await Agent.boot(**places)
+        verdicts = [(await agent.check({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": tool, "explanation": "So that it does what you want from now on.", "args": {"name": name, "page": ORG.replace("brief", name)}}}))[1] for tool in ("create-skill", "edit-skill")]
+        await agent.close()
+        return verdicts
+    assert all(isinstance(v, Rejected) for v in run_anywhere(story()))
+    assert sorted(p.name for p in (places["config_dir"] / "passepartout" / "skills").iterdir()) == ["mine.md"]
+
+
+def test_a_page_cannot_take_the_name_of_a_gate(places):
+    page(places, "skill-writing.md", "x")
+    page(places, "privacy.org", "x")
+    async def story():
+        agent = await Agent.boot(**places)
+        found = agent.book.problems, agent.skills.get("skill-writing").foreign
+        await agent.close()
+        return found
+    problems, foreign = run_anywhere(story())
+    assert len(problems) == 2 and not foreign
+
+
+def test_an_agent_without_skills_opens_no_book(places):
+    (places["config_dir"] / "passepartout" / "skills").rmdir()
+    agent = run_anywhere(Agent.boot(**places))
+    assert agent.book is None
+    run_anywhere(agent.close())

@@ -1,0 +1,131 @@
+"What tangle must never do: write elsewhere, overwrite what is not its own, run anything, hang, or leave half of it"
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from passepartout.chapter import chapter_cells, notebook_text
+from passepartout.headerargs import TangleError, read_arguments, split_arguments
+from passepartout.noweb import Web
+from passepartout.skillchild import page_tree
+from passepartout.tangle import tangled
+from passepartout.tanglecommand import run_tangle
+from passepartout.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "gatekeeper.org"
+
+
+def block(target: str, code: str = "x = 1") -> str: return f"#+begin_src python :tangle {target}\n{code}\n#+end_src\n"
+
+
+def snapshot(folder: Path) -> dict: return {p.relative_to(folder).as_posix(): p.read_bytes() if p.is_file() else "" for p in sorted(folder.rglob("*")) if not p.is_symlink()}
+
+
+@pytest.mark.parametrize("target", ["../up.py", "/tmp/x.py", "~/x.py", "a/../../up.py", "./../x.py", "link/x.py", "link/deep/x.py", "..", ".", "folder/", "file/x.py", "link", "fifo"])
+def test_nothing_is_written_elsewhere(tmp_path, target):
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    home.mkdir(); outside.mkdir()
+    (home / "link").symlink_to(outside)
+    (home / "file").write_text("")
+    os.mkfifo(home / "fifo")
+    (home / "page.org").write_text(block(f"{target} :mkdirp yes"))
+    before = snapshot(outside), sorted(os.listdir(home)), sorted(os.listdir(tmp_path))
+    with pytest.raises(TangleError): run_tangle([home / "page.org"], None, Ledger(tmp_path / "ledger" / "t.json"))
+    assert (snapshot(outside), sorted(os.listdir(home)), sorted(os.listdir(tmp_path))) == before
+
+
+def test_what_somebody_wrote_or_edited_is_left_alone(tmp_path):
+    page, ledger = tmp_path / "p.org", lambda: Ledger(tmp_path / "l" / "t.json")
+    page.write_text(block("a.py") + block("b.py"))
+    (tmp_path / "b.py").write_text("mine\n")
+    with pytest.raises(TangleError, match="b.py"): run_tangle([page], None, ledger())
+    assert not (tmp_path / "a.py").exists()                                     # all or nothing
+    (tmp_path / "b.py").unlink()
+    assert run_tangle([page], None, ledger()) == 0 == run_tangle([page], None, ledger(), check=True)
+    page.write_text(block("a.py", "x = 2") + block("b.py"))
+    assert run_tangle([page], None, ledger(), check=True) == 1
+    assert run_tangle([page], None, ledger()) == 0 and "x = 2" in (tmp_path / "a.py").read_text()
+    (tmp_path / "a.py").write_text("edited\n")
+    page.write_text(block("a.py", "x = 3") + block("b.py"))
+    with pytest.raises(TangleError, match="a.py"): run_tangle([page], None, ledger())
+    assert run_tangle([page], None, ledger(), force=True) == 0
+
+
+def test_a_forged_or_broken_ledger_is_no_permission(tmp_path):
+    (tmp_path / "t.json").write_text('{"x": [1], "y": 5}')
+    (tmp_path / "p.org").write_text(block("a.py"))
+    (tmp_path / "a.py").write_text("mine\n")
+    for text in ('{"a": 1}', "[]", "\0", ""):
+        (tmp_path / "t.json").write_text(text)
+        with pytest.raises(TangleError): run_tangle([tmp_path / "p.org"], None, Ledger(tmp_path / "t.json"))
+
+
+def test_two_pages_that_write_one_file_are_refused(tmp_path):
+    for name in "ab": (tmp_path / f"{name}.org").write_text(block("x.py", name))
+    with pytest.raises(TangleError, match="both write x.py"): run_tangle([tmp_path / "a.org", tmp_path / "b.org"], tmp_path, Ledger(tmp_path / "t.json"))
+
+
+def test_shebang_makes_a_program_and_no_half_files_stay(tmp_path):
+    (tmp_path / "p.org").write_text(block("bin/run :mkdirp yes :shebang #!/usr/bin/env python3", "print('hi')"))
+    run_tangle([tmp_path / "p.org"], tmp_path, Ledger(tmp_path / "t.json"))
+    assert os.access(tmp_path / "bin" / "run", os.X_OK) and sorted(os.listdir(tmp_path / "bin")) == ["run"]
+    assert subprocess.run([tmp_path / "bin" / "run"], capture_output=True, text=True).stdout == "hi\n"
+
+
+def test_the_example_runs_and_its_notebook_exports_the_same(tmp_path):
+    page = read_page(EXAMPLE)
+    target, = tangled(Web(page.outline, page.sources), page.path.name, name_sources=False)
+    (tmp_path / "gatekeeper.py").write_text(target.text)
+    code = "import gatekeeper as g; print([g.judge(p, [g.explained, g.reversible]).kind for p in (g.Proposal('read', {}, 'asked'), g.Proposal('send', {}, 'asked'), g.Proposal('read'))])"
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True).stdout == "[0, 1, 2]\n"
+    book = page_of(Path("gatekeeper.ipynb"), notebook_text(chapter_cells(page)).encode())
+    again, = tangled(Web(None, book.sources), "gatekeeper.ipynb", name_sources=False)
+    assert again.text == target.text and again.name == target.name == "gatekeeper.py"
+
+
+def test_a_traceback_points_into_the_page():
+    page = page_of(Path("p.org"), b"* A\n#+begin_src python :tangle p.py :noweb yes\ndef f():\n    <<body>>\n#+end_src\ntext\n#+name: body\n#+begin_src python\nx = 1\nraise ValueError(x)\n#+end_src\n")
+    target, = tangled(Web(page.outline, page.sources), "p.org")
+    space: dict = {}
+    exec(compile(page_tree(target.lines, "p.org"), "p.org", "exec"), space)
+    with pytest.raises(ValueError) as raised: space["f"]()
+    last = traceback.extract_tb(raised.value.__traceback__)[-1]
+    assert (last.filename, last.lineno) == ("p.org", 10)
+
+
+@pytest.mark.parametrize("data, why", [(b"#+begin_src python :tangle a.py\nx", "never ends"), (b"* caf\xe9\n", "UTF-8"), (b"\0", "NUL"), (b"\xff\xfe\xff", "damaged"), (block("(shell-command)").encode(), "Lisp"), (block("").encode(), "no file"),
+                                       (block("a.py :noweb yes", "<<a(x=1)>>").encode(), "result|prints"), (block("a.py :var x=(f)").encode(), "worked out")])
+def test_what_cannot_be_exported_is_one_sentence(tmp_path, data, why):
+    (tmp_path / "p.org").write_bytes(data)
+    with pytest.raises(TangleError, match=why) as told: run_tangle([tmp_path / "p.org"], None, Ledger(tmp_path / "t.json"))
+    assert "p.org" in told.value.message and "\n" not in told.value.message
+
+
+def test_long_pages_and_lines_are_no_attack():
+    many = page_of(Path("p.org"), ("#+PROPERTY: header-args :tangle a.py :noweb yes\n" + "".join(f"* H{i}\n#+name: n{i}\n#+begin_src python\n<<n{i + 1}>>x\n#+end_src\n" for i in range(1500))).encode())
+    with pytest.raises(TangleError, match="nested"): tangled(Web(many.outline, many.sources), "p.org")
+    long = page_of(Path("p.org"), (block("a.py", "<<" * 50_000 + "\n" + ">>" * 50_000) + "#+begin_src python :tangle b.py " + ":x (" * 3000 + "\ny\n#+end_src\n").encode())
+    assert [t.name for t in tangled(Web(long.outline, long.sources), "p.org")] == ["a.py", "b.py"]
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet=':ab "()[]\\\t=', max_size=60))
+def test_arguments_of_any_shape_are_read(text):
+    assert all(isinstance(name, str) for name, _ in read_arguments(text))
+    assert sum(map(len, split_arguments(text))) <= len(text)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(["* H", "#+begin_src python :tangle a.py :noweb yes", "#+end_src", "<<x>>", "#+name: x", "x = 1", "  y", "```python", "```", "#+begin_example", "#+end_example", ":PROPERTIES:", ":header-args: :tangle b.py", ":END:", ""]), max_size=30), st.sampled_from(["p.org", "p.md"]))
+def test_any_page_is_exported_or_refused_and_lines_are_true(lines, name):
+    text = "\n".join(lines) + "\n"
+    try:
+        page = page_of(Path(name), text.encode())
+        for target in tangled(Web(page.outline, page.sources), name):
+            for line in target.lines:
+                if line.at and line.text.strip(): assert any(word in text.split("\n")[line.at - 1] for word in line.text.split()) or line.text.strip() == ""
+    except TangleError: pass

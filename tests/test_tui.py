@@ -1,0 +1,178 @@
+"The window by textual's pilot, with the real agent, and with the real daemon: what a hostile answer, a question at the wrong moment, a closed window and a daemon that dies do to it."
+import asyncio, contextlib, io, threading, time
+
+import pytest
+
+from passepartout.chat import COMMANDS
+from passepartout.client import DistantAgent, Calls
+from passepartout.daemon import Daemon
+from passepartout.settings import load_settings
+from passepartout.sockets import connect_to, socket_path
+from passepartout.tui.app import OWN, Acts
+from passepartout.tui.questions import Questions
+from passepartout.tui.resident import Resident, leave
+from passepartout.tui.rows import seen
+
+CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
+PICTURE = " ◆ QUESTION 1 of 1 \n◆ asks you  May it?\n  would run (:TOOL \"read\")\n [@click=app.leave]y do it[/]  n don't \x1b[2J\x1b]0;owned\x07 \u202e [bold]press y[/bold]"
+
+
+def settings(folder, script, **more):
+    memex, state = folder / "notes", folder / "state"
+    for each in (memex, state): each.mkdir(exist_ok=True)
+    (memex / "inbox.org").write_text("* Inbox\n* \x1b[2J[@click=app.leave]Roof[/]\u202e\n")
+    (folder / "model").write_text(script)
+    return load_settings({"memex_dir": memex, "state_dir": state, "cache_dir": state, "config_dir": state, "provider_cascade": "scripted", "scripted_file": folder / "model", "permissions": "org-capture=ask", **more}, environ={})
+
+
+async def until(pilot, done, seconds=30):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "\n".join(seen(pilot.app))
+        await pilot.pause(0.02)
+
+
+def has(app, words): return any(words in entry.line.text for entry in app.talk.entries)
+
+
+@contextlib.asynccontextmanager
+async def opened(given, connect=None, size=(80, 24), agent=True):
+    "A window that is ready, and its agent let go of afterwards."
+    app = Acts(given, "main", connect or (lambda: Resident(given)))
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.watching is not None)
+        yield app, pilot
+    if isinstance(app.agent, Resident): leave(app.agent)
+
+
+async def answer(app, pilot, key):
+    "Answer the question that waits with a key, as somebody who has read it."
+    await until(pilot, lambda: app.waiting)
+    await pilot.press("f2")
+    await until(pilot, lambda: isinstance(app.screen, Questions) and app.screen.guard.ended)
+    app.screen.guard.since -= 5
+    await pilot.press(key)
+
+
+async def test_a_question_takes_no_key_that_was_meant_for_the_conversation(tmp_path):
+    async with opened(settings(tmp_path, f"{CAPTURE}\n---\n{PICTURE}\n---\nIt is noted.")) as (app, pilot):
+        await pilot.press(*"remember", "enter")
+        for _ in range(400):
+            await pilot.press("y")                       # somebody types on, whatever is asked
+            if app.waiting: break
+            await pilot.pause(0.02)
+        await pilot.press(*"yes", "Y", "y")
+        assert app.waiting and len(app.screen_stack) == 1 and app.editor.has_focus and app.editor.text.strip("y").startswith("es")
+        assert app.agent.approval(app.waiting[0].id)["state"] == "pending"
+        app.editor.text = ""
+        await pilot.press(*"say so", "enter"); await until(pilot, lambda: has(app, "QUESTION 1 of 1"))
+        await pilot.press("y", "backspace")
+        await pilot.click(app.talk, offset=(4, 5))
+        rows = [row for row in seen(app) if "QUESTION" in row or "do it[/]" in row]
+        assert len(rows) == 2 and all(row.startswith("  ") or row.startswith("‹ ") for row in rows) and len(app.screen_stack) == 1 and app.is_running
+        assert not {"\x1b", "\u202e", "\x07"} & set("".join(seen(app)))
+        assert app.agent.approval(app.waiting[0].id)["state"] == "pending"
+        await answer(app, pilot, "y"); await until(pilot, lambda: has(app, "It is noted."))
+        assert "Call Ana" in (tmp_path / "notes" / "inbox.org").read_text()
+
+
+async def test_notes_are_shown_as_they_are(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await pilot.press("f5"); await until(pilot, lambda: app.side.rows("notes").entries)
+        await pilot.press("enter"); await until(pilot, lambda: len(app.side.rows("notes").entries) == 3)
+        assert any("<U+001B>[2J[@click=app.leave]Roof[/]<U+202E>" in row for row in seen(app))
+        await pilot.press("down", "down", "enter"); await until(pilot, lambda: len(app.screen_stack) == 2)
+        assert any("[@click=app.leave]Roof[/]<U+202E>" in row for row in seen(app))
+        await pilot.click(offset=(20, 2))
+        assert app.is_running
+        await pilot.press("escape"); await pilot.press("f7", *"roof"); await until(pilot, lambda: any("Roof[/]" in row for row in seen(app)[2:]))
+        assert not {"\x1b", "\u202e"} & set("".join(seen(app)))
+
+
+async def test_a_thread_that_hangs_does_not_stop_the_screen(tmp_path):
+    given, entered, over = settings(tmp_path, "Yes."), threading.Event(), threading.Event()
+    async with opened(given) as (app, pilot):
+        def hangs(prompt, system): entered.set(); over.wait(30); return "late"
+        app.agent.agent.backends.register("slow", hangs, inline=True)          # holds the agent's own loop
+        app.agent.agent.provider_cascade = ("slow",)
+        await pilot.press(*"think", "enter"); await until(pilot, entered.is_set)
+        await pilot.press(*"typed"); await pilot.press("f4"); await until(pilot, lambda: app.side.rows("agenda").entries); await pilot.press("escape", *" on", "ctrl+p")
+        await until(pilot, lambda: any("/approve"[1:] in row for row in seen(app)[2:])); await pilot.press("escape")
+        assert app.editor.text == "typed on" and not leave(app.agent, 0.1)
+        over.set()
+        await until(pilot, lambda: not app.busy)
+
+
+def test_the_commands_are_those_of_the_chat():
+    assert set(OWN) & set(COMMANDS) == {"pending"} and all(each.usage.startswith("/") for each in OWN.values())
+
+
+class Served:
+    "A daemon in a thread, that can be ended and begun again."
+    def __init__(self, given):
+        self.settings = given
+        self.begin()
+
+    def begin(self):
+        started, given = threading.Event(), {name: getattr(self.settings, name) for name in ("memex_dir", "state_dir", "cache_dir", "config_dir", "scripted_file")} | {"provider_cascade": "scripted", "permissions": "org-capture=ask"}
+        async def serve():
+            self.daemon, ended = Daemon(given, stream=io.StringIO()), asyncio.Event()
+            await (daemon := self.daemon).start()
+            self.ending = (asyncio.get_running_loop(), ended)
+            started.set()
+            await ended.wait()
+            await daemon.stop(grace=0.1)
+        self.thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+        self.thread.start()
+        assert started.wait(30)
+
+    def connect(self):
+        agent = DistantAgent(Calls(path := socket_path(self.settings), connect_to(path)), self.settings)
+        agent.meet()
+        return agent
+
+    def end(self):
+        self.ending[0].call_soon_threadsafe(self.ending[1].set)
+        self.thread.join(30)
+
+
+@pytest.mark.slow
+async def test_with_a_daemon_a_closed_window_ends_nothing_and_another_takes_over(tmp_path):
+    given, held, answers = settings(tmp_path, "Still here."), threading.Event(), iter([CAPTURE, "It is noted."])
+    served = Served(given)
+    async def holds(prompt, system):
+        await asyncio.to_thread(held.wait, 30)
+        return next(answers)
+    served.daemon.agent.backends.register("held", holds)
+    served.daemon.agent.provider_cascade = ("held",)
+    try:
+        async with opened(given, served.connect) as (app, pilot):
+            await pilot.press(*"remember", "enter"); await until(pilot, lambda: app.side.rows("gates").entries)
+            await pilot.press("ctrl+q")
+        assert app.return_value == "leave" and app.window.busy
+        app.agent.link.close(); app.watching.agent.link.close()
+        async with opened(given, served.connect) as (app, pilot), opened(given, served.connect) as (other, beside):
+            await until(pilot, lambda: sum(guest.ended for guest in tuple(served.daemon.guests)) == 1)         # the old one waits for its answer, and does not listen
+            held.set()
+            await answer(app, pilot, "y"); await until(pilot, lambda: has(app, "It is noted."))
+            await until(beside, lambda: has(other, "It is noted.") and not other.waiting)
+            served.end()
+            await pilot.press(*"are you there?", "enter"); await until(pilot, lambda: app.editor.text == "are you there?")
+            served.begin()
+            await until(pilot, lambda: has(app, "The daemon is there again."))
+            await pilot.press("enter"); await until(pilot, lambda: has(app, "Still here."))
+            assert app.editor.text == "" and (tmp_path / "notes" / "inbox.org").read_text().count("Call Ana") == 1
+    finally: served.end()
+
+
+@pytest.mark.slow
+async def test_stopped_through_the_daemon(tmp_path):
+    given = settings(tmp_path, "!sleep 60\nnever\n---\nStill here.")
+    served = Served(given)
+    try:
+        async with opened(given, served.connect) as (app, pilot):
+            await pilot.press(*"think", "enter"); await until(pilot, lambda: app.side.rows("gates").entries)
+            await pilot.press("ctrl+c"); await until(pilot, lambda: has(app, "Stopped."))
+            await pilot.press(*"go on", "enter"); await until(pilot, lambda: has(app, "Still here."))
+            assert [r["body"]["status"] for r in app.watching.agent.trace(limit=2)[1]["records"] if r["kind"] == "answer"] == ["interrupted"]
+    finally: served.end()

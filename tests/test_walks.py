@@ -1,0 +1,233 @@
+"Keys that a command comes across: whichever program, option, folder or race leads to them, it does not get to open them unasked"
+import asyncio, os, shutil, socket, subprocess, sys
+
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.messages import Allowed, ApprovalRequired
+from passepartout.reach import may_show_private
+from passepartout.resources import Root
+from passepartout.shell.judge import READ, judge_command
+from passepartout.shell.run import OpenedScript, open_script, run_script
+from passepartout.shell.sandbox import find_bubblewrap, interpreter
+from passepartout.shell.script import Pipeline, Script, Simple
+from passepartout.walks import TooMany, covers, goings, objection_to_walk
+
+WRAP = find_bubblewrap()
+needs_sandbox = pytest.mark.skipif(not WRAP.works, reason=WRAP.problem or "no sandbox")
+KEY = "canary-4711"
+HIDDEN = ("server.pem", "src/deploy/id_ed25519", "credentials.json", ".env", "src/.env.local", ".ssh/config", ".git/config", "site.git/config", ".config/app/token", "src/deep/er/api_keys.yaml", "Secrets.TXT", ".netrc")
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "memex"
+    for name in HIDDEN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"[x]\n\ty = {KEY}\n")
+    for name in ("bees.org", "src/main.py", ".gitignore", "notes/diary.org"): (folder / name).parent.mkdir(exist_ok=True); (folder / name).write_text("plain words\n")
+    os.symlink("server.pem", folder / "link.txt")
+    root = Root(folder)
+    yield folder, root
+    root.close()
+
+
+def judged(command, *roots): return judge_command(command, roots, "/home/ada")
+
+
+async def run(command, root):
+    "What a command prints that is judged to only read; `None` when it would be asked about."
+    found = judged(command, root)
+    if found.level != READ or objection_to_walk(found.script, [root]): return None
+    opened = open_script(found.script, [root], reads=True)
+    outcome = await run_script(found.script, [root], opened.files, wrap=WRAP, covered=covers(goings(found.script, [root])), writable=False)
+    opened.close()
+    return outcome
+
+
+COMMANDS = ["rg -n '' .", "rg -n ''", "rg '' src", "rg -g '*' ''", "rg -g '**' '' .", "rg -g '.*' ''", "rg -g '.env' ''", "rg --iglob '.ENV' ''", "rg --glob '*.pem' ''", "rg --no-ignore ''", "rg -e ''", "rg '' ./", "rg '' src notes",
+            "grep -r '' .", "grep -rn '' src", "grep -r --include='*' '' .", "grep -r --include='.env' '' .", "grep -r --include='*.pem' ''", "egrep -r '' .", "fgrep -r x .", "grep -rh '' . | sort", "rg '' | base64", "cd src && rg ''", "cd src && grep -r '' ..",
+            "cd .ssh && rg ''", "cd .git; rg ''", "timeout 5 rg ''", "nice rg -g '*' ''", "env LC_ALL=C grep -r '' .", "rg '' . && git status", "git log && rg -g '*' ''", "diff src notes", "cat *", "cat src/*", "head -n5 *", "cat link.txt", "cat < server.pem", "find . -type f",
+            "find . -name '*.pem' | xargs cat", "sort *", "strings *", "rg '' -- .", "rg -A 3 '' src/deploy", "rg '' link.txt", "grep '' link.txt", "ls -laR", "wc -c *", "rg --files", "rg -l ''", "rg -c '' ."]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("command", [*COMMANDS[:12], *(pytest.param(c, marks=pytest.mark.slow) for c in COMMANDS[12:])])
+async def test_no_key_is_printed_unasked(place, command):
+    folder, root = place
+    outcome = await run(command, root)
+    if outcome is None: return                                   # a person is asked
+    assert KEY.encode() not in outcome.stdout and not outcome.ended
+    import base64
+    assert KEY[:9].encode() not in base64.b64decode(outcome.stdout, validate=False) if "base64" in command else True
+
+
+@needs_sandbox
+@pytest.mark.parametrize("command, expected", [("rg -n plain", "bees.org"), ("grep -rl plain .", "./bees.org"), ("rg -l plain notes", "diary.org"), ("cat bees.org", "plain words"), ("grep plain bees.org", "plain")])
+async def test_ordinary_searches_run_and_find_the_rest(place, command, expected):
+    outcome = await run(command, place[1])
+    assert outcome is not None and expected in outcome.text
+
+
+@needs_sandbox
+async def test_git_reads_its_own_folder(tmp_path):
+    folder = tmp_path / "memex"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    (folder / "main.py").write_text("one\n"); (folder / ".github").mkdir(); (folder / ".github" / "ci.yml").write_text("x\n"); (folder / "server.pem").write_text(KEY)
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"], cwd=folder, check=True)
+    (folder / "main.py").write_text("two\n")
+    root = Root(folder)
+    try:
+        assert "first" in (await run("git log --oneline", root)).text
+        assert (await run("git status --short", root)).text.strip() == "M main.py"
+        assert "+two" in (await run("git diff", root)).text
+        assert "first" in (await run("git log --oneline && rg -l two", root)).text
+        assert "main.py" in (await run("git grep -n two", root)).text
+        assert KEY not in (await run("git grep -n canary", root)).text
+    finally: root.close()
+
+
+async def tool_says(top, command, meanwhile=None):
+    "The result of the shell tool of a whole agent."
+    agent = await Agent.boot(memex_dir=top / "memex", state_dir=top / "state", config_dir=top / "config", cache_dir=top / "cache", permissions={"default": "allow"})
+    try:
+        if meanwhile is not None:
+            import passepartout.shelltool as shelltool
+            start = shelltool.run_script
+            async def racing(*args, **kwargs):
+                meanwhile()
+                return await start(*args, **kwargs)
+            shelltool.run_script = racing
+            try: return str(await agent.handle(f"$ {command}"))
+            finally: shelltool.run_script = start
+        return str(await agent.handle(f"$ {command}"))
+    finally: await agent.close()
+
+
+@needs_sandbox
+async def test_through_a_whole_agent(tmp_path, place):
+    said = await tool_says(tmp_path, "rg -n ''")
+    assert "plain words" in said and KEY not in said
+
+
+@needs_sandbox
+async def test_a_key_that_appears_between_the_look_and_the_run_is_not_shown(tmp_path, place):
+    late = place[0] / "notes" / "late.pem"
+    said = await tool_says(tmp_path, "rg -n ''", lambda: late.write_text(KEY))
+    assert KEY not in said and "appeared" in said
+
+
+@needs_sandbox
+async def test_a_key_that_disappears_meanwhile_costs_the_run_and_nothing_else(tmp_path, place):
+    said = await tool_says(tmp_path, "rg -n ''", lambda: (place[0] / "server.pem").unlink())
+    assert KEY not in said
+
+
+@needs_sandbox
+async def test_a_folder_that_becomes_a_link_shows_nothing(tmp_path, place):
+    def swap():
+        shutil.move(place[0] / "src" / "deploy", place[0] / "moved")
+        os.symlink("../moved", place[0] / "src" / "deploy")
+    assert KEY not in await tool_says(tmp_path, "rg -n ''", swap)
+
+
+@needs_sandbox
+async def test_what_a_person_approves_as_such_reads_what_it_names(tmp_path, place):
+    assert KEY in await tool_says(tmp_path, "cat .env")
+
+
+def test_too_much_to_look_through_is_asked_about(tmp_path):
+    (tmp_path / "many").mkdir()
+    for n in range(60): (tmp_path / "many" / f"{n}.txt").touch()
+    for n in range(210): (tmp_path / f"{n}.pem").touch()
+    root = Root(tmp_path)
+    script = judged("rg x many", root).script
+    assert objection_to_walk(script, [root]) is None and "more than" in objection_to_walk(script, [root], entries=50)
+    assert "200" in objection_to_walk(judged("rg x", root).script, [root])
+    with pytest.raises(TooMany): covers(goings(judged("rg x", root).script, [root]))
+    root.close()
+
+
+async def test_the_gate_asks_about_what_cannot_be_covered(tmp_path):
+    from passepartout.gates.shell import shell_gate
+    from passepartout.messages import Action, Signal
+    from passepartout.tools import Parameter, Tool, ToolRegistry
+    for n in range(210): (tmp_path / f"{n}.pem").touch()
+    tools, root = ToolRegistry(), Root(tmp_path)
+    tools.register(Tool("shell", "", [Parameter("command", kind="command")], lambda args: ""))
+    gate = shell_gate(tools, [root], "/home/ada")
+    for command, kind in (("rg x", ApprovalRequired), ("ls", Allowed), ("rg x", ApprovalRequired)):
+        verdict = gate(Action.of({"target": "tool", "payload": {"action": "call", "tool": "shell", "args": {"command": command}}}), Signal.of({"payload": {"sensor": "user-input", "text": "x"}}))
+        assert isinstance(verdict, kind) and verdict.resolved["command"].reads is (kind is Allowed)
+        verdict.resolved["command"].close()
+    root.close()
+
+
+# Private notes -----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def notes(tmp_path):
+    for name, text in {"memex/bees.org": "* Bees\n", "memex/private/diary.org": "* Doctor :@personal:\nAt nine.\n", "memex/work/plan.org": "* Plan\n", "code/main.py": "x\n", "code/README.md": "# Code\n"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True); (tmp_path / name).write_text(text)
+    roots = [Root(tmp_path / "memex"), Root(tmp_path / "code")]
+    yield roots
+    for root in roots: root.close()
+
+
+@pytest.mark.parametrize("command, private", [
+    ("rg nine", True), ("rg nine .", True), ("rg nine private", True), ("grep -r nine .", True), ("rg -e nine", True), ("cd private && cat diary.org", True), ("cd private; rg nine", True), ("cd work && rg x ../private", True),
+    ("cd work && cat ../private/diary.org", True), ("rg -g '*.org' nine", True), ("rg -g '!*.py' nine", True), ("rg -g '*' nine", True), ("rg -g '*.py' -g '*.md' -g '*.org' nine", True), ("rg -g '*.{py,org}' nine", True), ("rg -t org nine", True),
+    ("grep -r --include='*.org' nine .", True), ("grep -r --include='*.o*' nine .", True), ("rg nine work private", True), ("git log -p", True), ("rg --iglob '*.py' nine", True), ("cat private/*", True), ("timeout 5 rg nine", True), ("rg -g private nine", True),
+    ("rg -g work nine", True), ("rg x work", False), ("grep -rn x work", False), ("cd work && cat plan.org", False), ("rg -g '*.py' nine", False), ("rg -t py nine", False), ("grep -r --include='*.py' nine .", False), ("cat bees.org", False), ("ls -R", False),
+    ("find . -name '*.org'", False), ("rg x {code}", False), ("cat {code}/main.py", False), ("cd {code} && cat main.py", False), ("wc -l bees.org | sort -n", False)])
+def test_output_is_private_when_a_private_note_can_have_been_read_and_otherwise_not(notes, command, private):
+    found = judged(command.replace("{code}", notes[1].path), *notes)
+    assert found.level == READ, found.reasons
+    assert may_show_private(OpenedScript(found.script, reads=True), notes, ("@personal",)) is private
+
+
+def test_what_is_not_known_to_only_read_reaches_everything(notes):
+    assert may_show_private(OpenedScript(judged("make", *notes).script, reads=False), notes, ("@personal",))
+
+
+# Sockets and calls -------------------------------------------------------------------------------------------------------
+
+CONNECT = "import socket, sys\ntry:\n    s = socket.socket(socket.AF_UNIX, {kind}); s.connect({path!r}); print('connected')\nexcept OSError as error: print('refused', error.errno)\n"
+
+
+@needs_sandbox
+@pytest.mark.parametrize("kind", ["socket.SOCK_STREAM", "socket.SOCK_DGRAM"])
+@pytest.mark.parametrize("writable", [True, False])
+async def test_a_socket_in_the_workspace_cannot_be_connected_to(tmp_path, kind, writable):
+    path, root = str(tmp_path / "s"), Root(tmp_path)
+    with socket.socket(socket.AF_UNIX, eval(kind)) as ear:
+        ear.bind(path)
+        if kind.endswith("STREAM"): ear.listen()
+        program = CONNECT.format(kind=kind, path=path)
+        assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "connected\n"      # it is there
+        script = Script((("", Pipeline((Simple(interpreter()[0], (interpreter()[0], "-I", "-S", "-c", program)),))),))
+        outcome = await run_script(script, [root], wrap=WRAP, writable=writable)
+    root.close()
+    assert outcome.text == "refused 97\n"
+
+
+CALLS = {"ptrace": "ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0)", "mount": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)", "unshare": "libc.unshare(0x10000000)", "keyctl": "libc.syscall(250, 0, -3, 0, 0, 0)", "bpf": "libc.syscall(321, 0, 0, 0)",
+         "userfaultfd": "libc.syscall(323, 0)", "perf": "libc.syscall(298, 0, 0, -1, -1, 0)", "io_uring": "libc.syscall(425, 1, ctypes.create_string_buffer(256))", "sockets": "libc.socket(1, 1, 0)", "vsock": "libc.socket(40, 1, 0)", "alg": "libc.socket(38, 5, 0)",
+         "tiocsti": "libc.ioctl(0, 0x5412, b'x')", "tiocsti with bits above": "libc.ioctl(0, ctypes.c_ulong(0x100005412), b'x')", "x32": "libc.syscall(0x40000000 + 41, 1, 1, 0)"}
+
+
+@needs_sandbox
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers are those of x86_64")
+async def test_calls_that_no_command_needs_are_not_made(tmp_path):
+    root = Root(tmp_path)
+    lines = ["import ctypes, socket", "libc = ctypes.CDLL(None, use_errno=True)"]
+    for name, call in CALLS.items(): lines += [f"ctypes.set_errno(0); r = {call.replace('ctypes.CDLL(None, use_errno=True)', 'libc')}; print({name!r}, r, ctypes.get_errno())"]
+    lines += ["a, b = socket.socketpair(); a.send(b'pair'); print(b.recv(9).decode())", "s = socket.socket(); s.bind(('127.0.0.1', 0)); print('inet')"]
+    outcome = await run_script(Script((("", Pipeline((Simple(interpreter()[0], (interpreter()[0], "-I", "-S", "-c", "\n".join(lines))),))),)), [root], wrap=WRAP)
+    root.close()
+    told = dict(line.rsplit(" ", 2)[0::2] for line in outcome.text.splitlines() if line.count(" ") >= 2)
+    assert outcome.status == 0, outcome.text
+    for name in CALLS: assert int(told[name]) in ({38} if name == "x32" else {97} if name in ("sockets", "vsock", "alg") else {1}), (name, outcome.text)
+    assert outcome.text.endswith("pair\ninet\n")
