@@ -16,13 +16,13 @@ from hypothesis import given, settings, strategies as st
 
 from passepartout.agent import Agent
 from passepartout.finding import IndexedNotes
-from passepartout.index import Index
+from passepartout.index import Index, Refreshed
 from passepartout.notes import NoteCache
 from passepartout.notetools import ReadNotes
 from passepartout.resources import Root, resolve
 from passepartout.upkeep import Upkeep
 from passepartout.views import VIEWS
-from passepartout.watch import can_watch
+from passepartout.watch import can_watch, watch_notes
 
 TODAY = date(2026, 11, 19)
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
@@ -253,6 +253,21 @@ async def test_no_id_breaks_a_look(home, ident):
 
 
 # Following ---------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not can_watch(), reason="the extra `watch` is not installed")
+async def test_a_note_that_changes_right_after_the_first_look_is_noticed(tmp_path):
+    "The kernel has to watch before the first look. Else what changes between the two is in neither, and nobody looks again."
+    loop, stop, looks = asyncio.get_running_loop(), asyncio.Event(), []
+    class Looked:
+        root = Root(tmp_path)
+        def refresh(self, only=None):
+            looks.append(only)
+            if len(looks) == 1: (tmp_path / "late.org").write_text("* Late\n")
+            else: loop.call_soon_threadsafe(stop.set)
+            return Refreshed()
+    await asyncio.wait_for(watch_notes(Looked(), every=0.1, stop=stop), 20)
+    assert len(looks) == 2
+
 
 @pytest.mark.skipif(not can_watch(), reason="the extra `watch` is not installed")
 def test_a_chat_hears_of_changes_and_a_rename_is_no_new_note(home):
