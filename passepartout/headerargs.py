@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/headerargs.html.md"""
 
 # %% auto #0
 __all__ = ['TangleError', 'Lisp', 'split_arguments', 'past', 'closing', 'read_value', 'read_arguments', 'assignments',
-           'Arguments', 'local_values', 'page_values', 'inherited']
+           'Arguments', 'local_values', 'keyword_lines', 'property_values', 'page_values', 'inherited']
 
 # %% ../nbs/08s_headerargs.ipynb #b5f62641
 import re
@@ -129,15 +129,24 @@ def local_values(outline: Outline, node: Node, name: str) -> tuple[str | None, l
     return next((v for more, v in found if not more and v != "nil"), None), [v for more, v in found if more]
 
 # %% ../nbs/08s_headerargs.ipynb #5da2cc29
-_KEYWORD = Regex(r"^[ \t]*#\+property:[ \t]*(\S+)[ \t]+(\S[^\n]*?)[ \t\r]*$", re.I | re.M)
+_KEYWORD = Regex(r"^[ \t]*#\+(property|setupfile):[ \t]*(\S[^\n]*?)[ \t\r]*$", re.I | re.M)
+_PAIR = Regex(r"(\S+)[ \t]+(\S[^\n]*)")
+
+def keyword_lines(text: str, dead: tuple[tuple[int, int], ...]) -> list[tuple[str, str]]:
+    "What the lines that speak for a whole page say: `property` or `setupfile`, and the value. `dead` are the spans of its blocks."
+    return [(m[1].lower(), m[2]) for m in _KEYWORD.finditer(text) if not inside(dead, m.start())]
+
+def property_values(lines: Iterable[str]) -> dict[str, str]:
+    "What `#+PROPERTY:` lines come to, by lower-case name: the last one counts, and `NAME+` adds to those before."
+    found: dict[str, str] = {}
+    for m in filter(None, map(_PAIR.match, lines)):
+        name = m[1].removesuffix("+").lower()
+        found[name] = f"{found[name]} {m[2]}" if m[1].endswith("+") and name in found else m[2]
+    return found
 
 def page_values(outline: Outline) -> dict[str, str]:
-    "The properties that the page sets for all of its headings, by lower-case name."
-    found: dict[str, str] = {}
-    for m in _KEYWORD.finditer(outline.text):
-        name = m[1].removesuffix("+").lower()
-        if not inside(outline.dead, m.start()): found[name] = f"{found[name]} {m[2]}" if m[1].endswith("+") and name in found else m[2]
-    return found
+    "The properties that the page itself sets for all of its headings, by lower-case name."
+    return property_values(value for kind, value in keyword_lines(outline.text, outline.dead) if kind == "property")
 
 # %% ../nbs/08s_headerargs.ipynb #51011853
 def inherited(outline: Outline, node: Node, name: str) -> str | None:

@@ -21,6 +21,7 @@ from .headerargs import TangleError
 from .notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
 from .org import Outline
+from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, tangled
 
@@ -32,6 +33,7 @@ class Page:
     text: str
     outline: Outline | None
     sources: tuple[Source, ...]
+    notes: tuple[str, ...] = ()        # what the person should hear of
 
 ENDINGS = (".org", ".md", ".markdown", ".ipynb")
 
@@ -41,10 +43,10 @@ def read_page(path: Path) -> Page:
     try:
         with open(path, "rb") as file: data = file.read(4 * MOST_BYTES + 1)
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
-    return page_of(path, data)
+    return page_of(path, data, Setup(path))
 
-def page_of(path: Path, data: bytes) -> Page:
-    "The page that consists of `data`."
+def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
+    "The page that consists of `data`, and of what `setup` takes over from other files."
     try: decoded = decode(data)
     except NotText as error: raise TangleError(f"{path.name} cannot be read: {error.message}.") from error
     if len(data) > 4 * MOST_BYTES: raise TangleError(f"{path.name} has more than {4 * MOST_BYTES // 1_000_000} MB; a page is shorter.")
@@ -54,7 +56,9 @@ def page_of(path: Path, data: bytes) -> Page:
         if path.suffix.lower() == ".ipynb": return Page(path, text, None, tuple(notebook_sources(text, path.stem)))
         outline = parse_note(text, path.name)
         if outline.format == "org" and (line := unfinished(outline)): raise TangleError(f"line {line}: the block that begins here never ends; write #+end_src")
-        return Page(path, text, outline, tuple(org_sources(outline) if outline.format == "org" else markdown_sources(outline, path.stem)))
+        if outline.format != "org": return Page(path, text, outline, tuple(markdown_sources(outline, path.stem)))
+        if setup is not None: outline.derived("page_values", setup.values)           # before a block asks
+        return Page(path, text, outline, tuple(org_sources(outline)), tuple(setup.notes) if setup is not None else ())
     except TangleError as error: raise TangleError(f"{path.name}{',' if error.message.startswith('line ') else ':'} {error.message.rstrip('.')}.") from None
 
 # %% ../nbs/08w_tanglefiles.ipynb #471725dd
@@ -125,7 +129,7 @@ def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool =
     for target in targets:
         relative = placed(page.path, folder, target.name)
         planned.append(Planned(page.path, target, relative, state_of(folder, relative, target, ledger)))
-    return planned, [f"{name}, {note}" for note in web.notes]
+    return planned, [f"{name}, {note}" for note in (*page.notes, *web.notes)]
 
 def state_of(folder: Path, relative: str, target: Target, ledger: Ledger) -> str:
     "How the file that is there compares with the target."

@@ -55,6 +55,25 @@ def test_what_somebody_wrote_or_edited_is_left_alone(tmp_path):
     assert run_tangle([page], None, ledger(), force=True) == 0
 
 
+def test_a_setup_file_sends_nothing_elsewhere_and_a_missing_one_is_told(tmp_path, capsys):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "setup.org").write_text("#+PROPERTY: header-args :tangle ../out.py\n")
+    (home / "p.org").write_text("#+SETUPFILE: setup.org\n#+begin_src python\nx = 1\n#+end_src\n")
+    with pytest.raises(TangleError, match="outside"): run_tangle([home / "p.org"], None, Ledger(tmp_path / "t.json"))
+    (home / "setup.org").unlink()
+    (home / "p.org").write_text("#+SETUPFILE: setup.org\n" + block("a.py"))
+    assert run_tangle([home / "p.org"], None, Ledger(tmp_path / "t.json")) == 0
+    assert "names no file" in capsys.readouterr().err and sorted(os.listdir(home)) == ["a.py", "p.org"]
+
+
+def test_no_other_file_speaks_for_a_skill(tmp_path):
+    from passepartout.skillpage import read_skill
+    (tmp_path / "setup.org").write_text("#+PROPERTY: header-args :prologue x=stolen() :var y=1\n")
+    text = "#+SETUPFILE: setup.org\n#+PROPERTY: skill quiet\n#+PROPERTY: permissions gate\n#+begin_src python\ndef gate(action, signal):\n    return action\n#+end_src\n"
+    assert "stolen" not in str(read_skill(tmp_path / "quiet.org", text.encode()).code)
+
+
 def test_a_forged_or_broken_ledger_is_no_permission(tmp_path):
     (tmp_path / "t.json").write_text('{"x": [1], "y": 5}')
     (tmp_path / "p.org").write_text(block("a.py"))

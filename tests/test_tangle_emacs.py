@@ -6,13 +6,14 @@
   blocks in examples  `:comments org` takes prose from the last thing that looks like a block, even within an example; here from the last block
   variables         of other languages than Python are refused, and so is a quote that nothing closes
   values            a block that would have to be run, a nested list, a quotation or a paragraph is refused where a variable names it
-  SETUPFILE         is not read
+  SETUPFILE         only header arguments are taken from it, no TODO words and no tags; what is no UTF-8, no regular file or very long is refused
   lists             keywords above a block count for it even where they are indented otherwise than the block and a list ends between them
 """
 import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from passepartout.headerargs import TangleError
 from passepartout.noweb import Web
+from passepartout.setupfiles import Setup
 from passepartout.tangle import tangled
 from passepartout.tanglefiles import page_of
 
@@ -29,10 +31,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(EMACS is None and "CI" not in
 NAMED = re.compile(r"^# p\.org:\d+( .*)?\n", re.M)
 
 
-def ours(text: str) -> dict[str, str] | str:
+def ours(text: str, setup: Setup | None = None) -> dict[str, str] | str:
     "Name and text of each file, or why there is none."
     try:
-        page = page_of(Path("p.org"), text.encode())
+        page = page_of(Path("p.org"), text.encode(), setup)
         web = Web(page.outline, page.sources)
         plain, named = (tangled(web, "p.org", name_sources=yes) for yes in (False, True))
         for target in plain:
@@ -42,10 +44,11 @@ def ours(text: str) -> dict[str, str] | str:
     return {t.name: t.text for t in plain}
 
 
-def differences(folder: Path, texts: list[str]) -> list[str]:
-    "Where we and Emacs write different files."
+def differences(folder: Path, texts: list[str], others: dict[str, str] = {}) -> list[str]:
+    "Where we and Emacs write different files. `others` are files that lie beside each page."
     for i, text in enumerate(texts):
         (folder / f"{i:04}").mkdir()
+        for name, other in others.items(): (folder / f"{i:04}" / name).write_bytes(other.encode())
         (folder / f"{i:04}" / "p.org").write_bytes(text.encode())
     done = subprocess.run([EMACS or "emacs", "--batch", "-Q", "-l", str(HERE / "data" / "tangler.el"), "--", *map(str, sorted(folder.glob("*/p.org")))], capture_output=True, text=True,
                           timeout=600, env={**os.environ, "HOME": str(folder), "LC_ALL": "C.UTF-8"})
@@ -53,8 +56,8 @@ def differences(folder: Path, texts: list[str]) -> list[str]:
     found = []
     for i, text in enumerate(texts):
         home = folder / f"{i:04}"
-        theirs = {p.relative_to(home).as_posix(): p.read_bytes().decode() for p in home.rglob("*") if p.is_file() and p.name != "p.org"}
-        problem, mine = theirs.pop("p.org.error", None), ours(text)
+        theirs = {name: p.read_bytes().decode() for p in home.rglob("*") if p.is_file() and (name := p.relative_to(home).as_posix()) not in ("p.org", *others)}
+        problem, mine = theirs.pop("p.org.error", None), ours(text, Setup(home / "p.org"))
         if mine != theirs and not (problem and isinstance(mine, str)): found.append(f"{text}\n--- ours\n{mine}\n--- Emacs {problem or ''}\n{theirs}")
     shutil.rmtree(folder)
     folder.mkdir()
@@ -96,6 +99,26 @@ def test_hand_written_pages(tmp_path):
 def test_the_example(tmp_path):
     (tmp_path / "w").mkdir()
     assert differences(tmp_path / "w", [(HERE.parent / "examples" / "gatekeeper.org").read_text()]) == []
+
+
+SETUP = {
+    "house.org": "#+title: ignored\n#+PROPERTY: header-args :tangle house.py :noweb yes\n  #+property: header-args:sh :tangle house.sh\n* A heading\n:PROPERTIES:\n:header-args: :tangle never.py\n:END:\n#+PROPERTY: header-args:python+ :padline no\n",
+    "two words.org": "#+begin_example\n#+PROPERTY: header-args :tangle dead.py\n#+end_example\n#+PROPERTY: header-args :tangle quoted.py\n",
+    "a.org": "#+PROPERTY: header-args :tangle a1.py\n#+SETUPFILE: b.org\n#+PROPERTY: header-args+ :noweb yes\n",
+    "b.org": "#+SETUPFILE: a.org\n#+SETUPFILE: p.org\n#+PROPERTY: header-args :tangle b.py\n",
+    "dos.org": "#+PROPERTY: header-args :tangle dos.py\r\n#+PROPERTY: header-args+ :padline no\r\n",
+}
+BLOCKS = "#+begin_src python\n1 <<q>>\n#+end_src\n* A\n#+begin_src python\n2\n#+end_src\n** B\n:PROPERTIES:\n:header-args+: :padline yes\n:END:\n#+begin_src sh\n3\n#+end_src\n#+begin_src python\n4\n#+end_src\n#+name: q\n#+begin_src python :tangle no\nq\n#+end_src\n"
+TOPS = ["#+SETUPFILE: house.org", "#+setupfile: ./house.org  ", "#+SETUPFILE: \"two words.org\"", "#+SETUPFILE: two words.org", "#+SETUPFILE: a.org", "#+SETUPFILE: dos.org", "#+SETUPFILE: gone.org", "#+SETUPFILE:", "#+SETUPFILE: .",
+        "#+SETUPFILE: ~/0000/house.org", "#+SETUPFILE: ../0001/a.org", "#+SETUPFILE: https://example.org/x.org", "#+SETUPFILE: p.org", "#+PROPERTY: header-args :tangle top.py", "#+PROPERTY: header-args+ :comments link", "#+begin_example\n#+SETUPFILE: house.org\n#+end_example"]
+
+
+def test_setup_files(tmp_path, monkeypatch):
+    (tmp_path / "w").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "w"))
+    pages = ["\n".join(tops) + "\n" + BLOCKS for tops in [(top,) for top in TOPS] + [pair for pair in product(TOPS, repeat=2)][::7]]
+    pages.append(BLOCKS + "#+SETUPFILE: house.org\n")
+    assert differences(tmp_path / "w", pages, SETUP) == []
 
 
 # Generated pages ----------------------------------------------------------------------------------------------------
