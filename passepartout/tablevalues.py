@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/tablevalues.html.md"""
 
 # %% auto #0
 __all__ = ['element_lines', 'cell_value', 'read_rows', 'read_items', 'read_text', 'named_value', 'part_of', 'without_heads',
-           'as_code', 'value_code']
+           'as_code', 'float_code', 'passed_on', 'value_code', 'read_quoted', 'read_atom', 'written_code']
 
 # %% ../nbs/08ua_tablevalues.ipynb #4152dc96
 import re
@@ -103,16 +103,29 @@ def _bounds(text: str, size: int) -> tuple[int, int]:
 def without_heads(rows: list, args: Arguments) -> list:
     "The rows that Org passes on."
     heads, wanted = args.get(":colnames"), lambda name: args.get(name) not in (None, "no", "nil")
-    if heads != "no" and len(rows) > 1 and (wanted(":colnames") or rows[1] is None and None not in rows[2:]): rows = rows[2:] if rows[1] is None else rows[1:]
-    if wanted(":rownames"): rows = [row[1:] if isinstance(row, list) else row for row in rows]
+    if heads != "no" and (wanted(":colnames") or rows[1:2] == [None] and None not in rows[2:]): rows = rows[2:] if rows[1:2] == [None] else rows[1:]
+    if wanted(":rownames"):
+        if not all(isinstance(row, list) or row is None for row in rows): raise TangleError(":rownames takes away the first column, and this value has rows that are no lists.")
+        rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
 def as_code(value: Any) -> str:
     "A value as Python, as Org writes it."
     if isinstance(value, list): return "[" + ", ".join(map(as_code, value)) + "]"
+    if isinstance(value, float): return float_code(value)
     if not isinstance(value, str): return repr(value)
     quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f'""{quoted}""' if "\n" in value else quoted
+
+def float_code(value: float) -> str:
+    "A number with the fewest digits, from fifteen on, that read back as the same; as Emacs prints it."
+    if value - value != 0: raise TangleError("A number of this size cannot be written down.")
+    text = next(text for digits in (15, 16, 17) if float(text := f"{value:.{digits}g}") == value)
+    return text if re.search("[.e]", text) else text + ".0"
+
+def passed_on(value: Any, args: Arguments) -> str:
+    "The code for a value, without the heads that Org leaves out where it is a table."
+    return as_code(without_heads(value, args) if isinstance(value, list) else value)
 
 # %% ../nbs/08ua_tablevalues.ipynb #3f760f71
 _WANTED = re.compile(r"([A-Za-z_][\w-]*)(?:\[([-\d:,* ]+)\])?")
@@ -123,4 +136,35 @@ def value_code(text: str, wanted: str, args: Arguments) -> str | None:
     value = named_value(text, found[1])
     try: value = part_of(value, found[2]) if found[2] else value
     except (ValueError, RecursionError): raise TangleError(f"[{found[2]}] is no part of a table.") from None
-    return as_code(without_heads(value, args) if isinstance(value, list) and any(isinstance(row, list) or row is None for row in value) else value)
+    return passed_on(value, args)
+
+# %% ../nbs/08ua_tablevalues.ipynb #281b759d
+_TOKEN = re.compile(r'''[ \t\n]*(?:([()])|"((?:[^"\\]|\\["\\nt])*)"(?=[ \t\n()]|\Z)|([^ \t\n()"'`,;\[\]]+))[ \t\n]*''')
+_DEEPEST = 50
+
+def read_quoted(text: str) -> Any:
+    "The value of quoted Lisp data: a number, a text, or a list of values. `TangleError` for everything else."
+    stack, at = [[]], 0
+    while at < len(text):
+        if (found := _TOKEN.match(text, at)) is None or len(stack) > _DEEPEST: raise TangleError(f"{text[:40]} is no plain data. Quote numbers, texts in double quotes, and lists of them.")
+        at = found.end()
+        if found[1] == "(": stack.append([])
+        elif found[1] != ")": stack[-1].append(read_atom(found[2], found[3]))
+        elif len(stack) > 1: stack[-2].append(stack.pop())
+        else: break
+    if len(stack) != 1 or len(stack[0]) != 1 or found[1] == ")" and at < len(text): raise TangleError(f"{text[:40]} is not one value: look at its parentheses.")
+    return stack[0][0]
+
+def read_atom(quoted: str | None, word: str | None) -> Any:
+    "A text, given without its quotes, or what a word stands for: a number, or nothing at all."
+    if quoted is not None: return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), quoted)
+    if word == "nil": return []
+    if not _NUMBER.fullmatch(word): raise TangleError(f"{word[:40]} is a name, which means something to Emacs only. Quote numbers, texts in double quotes, and lists of them.")
+    return cell_value(word)
+
+# %% ../nbs/08ua_tablevalues.ipynb #abe487cb
+def written_code(wanted: str, args: Arguments) -> str | None:
+    "The code for a value that is written in the line: a number, a text in double quotes, or quoted data; `None` when it is none of these."
+    if _NUMBER.fullmatch(wanted): return as_code(cell_value(wanted))
+    if wanted[:1] in ("'", "`"): return passed_on(read_quoted(wanted[1:]), args)
+    return as_code(read_quoted(wanted)) if wanted[:1] == wanted[-1:] == '"' and len(wanted) > 1 else None

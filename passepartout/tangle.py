@@ -20,7 +20,7 @@ from .lazy import Regex
 from .noweb import Web
 from .org import Outline
 from .sourceblocks import Line, Source, remove_indentation
-from .tablevalues import value_code
+from .tablevalues import value_code, written_code
 
 # %% ../nbs/08v_tangle.ipynb #0ecae503
 _TANGLED = ("yes", "tangle", "no-export", "strip-export")
@@ -42,10 +42,10 @@ def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "pyt
     return [*(Line(line, at) for text in before for line in text.split("\n")), *lines, *(Line(text, at) for text in after)]
 
 def literal(name: str, value: str, page: str = "", args: Arguments = Arguments()) -> str:
-    "The value of a variable as code: a number, a text in quotes, or what a name stands for on the page."
-    if re.fullmatch(r'-?\d+(?:\.\d+)?|"[^"\\\n]*"', value): return value
+    "The value of a variable as code: what is written there, or what a name stands for on the page."
+    if (written := written_code(value, args)) is not None: return written
     if page and (found := value_code(page, value, args)) is not None: return found
-    raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double quotes, or the name of a table.")
+    raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double quotes, quoted data as in '(1 (2 3)), or the name of a table.")
 
 def _coderef(switches: str) -> re.Pattern:
     shown = re.search(r'-l +"([^"\n]+)"', switches)

@@ -5,6 +5,7 @@
   inner links       `:comments noweb` puts links around what a reference stands for; only those around the block are written here
   blocks in examples  `:comments org` takes prose from the last thing that looks like a block, even within an example; here from the last block
   variables         of other languages than Python are refused, and so is a quote that nothing closes
+  quoted data       with names, pairs, vectors or calls in it is refused: only numbers, texts and lists of them are read
   values            a block that would have to be run, a nested list, a quotation or a paragraph is refused where a variable names it
   SETUPFILE         only header arguments are taken from it, no TODO words and no tags; what is no UTF-8, no regular file or very long is refused
   lists             keywords above a block count for it even where they are indented otherwise than the block and a list ends between them
@@ -68,6 +69,7 @@ CASES = {
     "a table in a variable": "#+name: t\n| a | 1 |\n| b c | 2.5 |\n|---+---|\n| \"q\" | |\n| 007 | -3 |\n| 1e3 | $x$ |\n| é | a\\b |\n#+begin_src python :tangle a.py :var d=t\nx\n#+end_src\n#+begin_src python :tangle b.py :hlines yes :var d=t e=5\nx\n#+end_src\n#+begin_src python :tangle c.py :rownames yes :var d=t\nx\n#+end_src\n",
     "a table with a heading": "#+begin_src python :tangle a.py :var d=t\nx\n#+end_src\n#+begin_src python :tangle b.py :colnames no :var d=t\nx\n#+end_src\n#+begin_src python :tangle c.py :hlines yes :colnames no :var d=t\nx\n#+end_src\n#+name: t\n#+caption: Costs\n| n | v |\n|---+---|\n| a | 1 |\n| b | 2 |\n",
     "a part of a table": "#+name: t\n| n | v |\n| a | 1 |\n#+TBLFM: $2=1\n#+begin_src python :tangle a.py :var d=t[1,1] e=t[0] f=t[,1] g=t[0:1,0] h=t[-1,0]\nx\n#+end_src\n#+begin_src python :tangle b.py :colnames yes :var d=t\nx\n#+end_src\n",
+    "heads of what is no table": "#+name: t\n| n | v |\n| a | 1 |\n#+begin_src python :tangle a.py :colnames yes :var d=t[0] e=t[,1] f=t[0,0]\nx\n#+end_src\n#+name: l\n- one\n- two\n\n#+begin_src python :tangle b.py :colnames yes :var d=l\nx\n#+end_src\n#+begin_src python :tangle c.py :rownames yes :var d=l\nx\n#+end_src\n#+name: o\n| 1 |\n#+begin_src python :tangle d.py :colnames yes :var d=o\nx\n#+end_src\n",
     "lists and texts in variables": "#+name: l\n1. one\n2. 22\n\n#+name: e\n#+begin_example\nline \"1\"\n  ,* 2\n#+end_example\n#+name: f\n: one\n: two\n#+begin_src python :tangle a.py :var l=l e=e f=f\nx\n#+end_src\n",
     "the page's default, languages, headings": "#+PROPERTY: header-args:python :tangle a.py\n* A\n#+begin_src python\nx\n#+end_src\n#+begin_src sh\ny\n#+end_src\n* B\n:PROPERTIES:\n:header-args:sh: :tangle b.sh\n:END:\n#+begin_src sh\nz\n#+end_src\n",
     "appending": "#+property: header-args :tangle a.py\n#+property: header-args+ :noweb yes\n* A\n:PROPERTIES:\n:header-args+: :padline no\n:END:\n#+begin_src python\n<<q>>\n#+end_src\n** B\n:PROPERTIES:\n:HEADER-ARGS: :tangle b.py\n:header-args+: :padline no\n:END:\n#+begin_src python\n<<q>>\n#+end_src\n#+name: q\n#+begin_src python\nq\n#+end_src\n",
@@ -94,6 +96,19 @@ CASES = {
 def test_hand_written_pages(tmp_path):
     (tmp_path / "w").mkdir()
     assert differences(tmp_path / "w", list(CASES.values())) == []
+
+
+NUMBERS = ["1", "-3", "+3", "007", "1e3", ".5", "1.", "-.5", "2.50", "1e15", "123456789012345678", "1.0e-7", "0.1", "-0.0"]
+WRITTEN = ["'(1 2 3)", "'(1 (2 \"a\") nil)", "'((1 2) (3 4))", "'()", "`(1 (2))", "'\"s t\"", "'5", "'((\"a b\" 1) (\"c)\" 2))", "'((\"n\" \"v\") (\"x\" 1) (\"y\" 2))", "'(1  2 )", '\'("é☃" "a\\"b\\\\c" "t\\tt" "n\\nn")',
+           '"a b"', '"a\\"b"', '"a\\\\b"', '"a\\nb"', '""', "'(((1)))", "'(1 . 2)", "'nil", "'(nil (nil))"] + [f"'({n} (x{n}))".replace("x", "") for n in NUMBERS]
+
+
+def test_values_in_the_line(tmp_path):
+    (tmp_path / "w").mkdir()
+    page = lambda value, more: f"#+begin_src python :tangle a.py {more} :var d={value} e=1\nx\n#+end_src\n"
+    texts = [page(value, "") for value in NUMBERS + WRITTEN] + [page(value, more) for value in [*WRITTEN[:9], "'(7)"] for more in (":colnames yes", ":rownames yes", ":hlines yes")]
+    assert [each for each in differences(tmp_path / "w", texts)] == []
+    assert all(isinstance(ours(page(value, "")), dict) for value in NUMBERS + WRITTEN if " . " not in value)
 
 
 def test_the_example(tmp_path):
