@@ -180,10 +180,31 @@ async def test_a_model_in_a_file_leaves_the_loop_free_and_can_be_stopped(model):
 @inside
 async def test_nothing_of_a_model_in_a_file_can_be_asked_by_others(model):
     from passepartout.providers.gguf import load
-    server = load(model)
+    server, tokenizer = load(model)
     with open("/proc/net/tcp") as tcp: listening = {line.split()[9] for line in tcp if line.split()[3] == "0A"}
     mine = {os.readlink(f"/proc/self/fd/{fd}")[8:-1] for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}") and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:[")}
     assert not listening & mine and server.listening_address.startswith("unix://") and not Path(server.listening_address[7:]).exists()
+
+
+@inside
+async def test_a_model_in_a_file_counts_in_its_own_tokens(model, tmp_path):
+    "The first question already: English has a token a byte for this model, and what it cannot spell in one sign has three."
+    from passepartout.measure import Composed, Measures
+    from passepartout.providers.gguf import Gguf, load
+    _, tokenizer = load(model)
+    assert tokenizer("Slate costs more.") == 17 and tokenizer("屋根") == 6
+    tokenizer.line.sock.shutdown(socket.SHUT_RDWR)
+    assert tokenizer("Slate") is None and tokenizer("Slate") is None and tokenizer.line.sock is None           # and no other connection is made
+    for rates, counted in (([1.0, 0.56], 2), ([0.56], 0)):                    # the next process knows it
+        p, seen, counts = Gguf(model, tools(), 400, measures=Measures(tmp_path / "measures.json")), [], []
+        def compose(measure, beside):
+            seen.append(measure.rate.per_byte)
+            return Composed("IDENTITY " + "a" * 3000, context="a" * 3000, tight=True)
+        compose.sent = lambda composed: None
+        p.count = lambda text, count=p.count: (counts.append(text), count(text) // 2)[1]           # as if its words were twice as long
+        try: await p("?", "", compose=compose)
+        except BackendFailure as failure: assert str(failure)
+        assert (seen, len(counts)) == (rates, counted)
 
 
 @inside
@@ -212,7 +233,7 @@ def proposals(path, agent, count):
         schema = {key: bounded(value, key) for key, value in schema.items()}
         if schema.get("type") == "string" and "enum" not in schema: schema |= {"enum": known[name]} if name in known else {"maxLength": 6}
         return schema | ({"maxItems": 2} if schema.get("type") == "array" else {})
-    server, grammars, rng, whole = load(path), [], random.Random(7), bounded(proposal_schema(agent.tools))
+    (server, _), grammars, rng, whole = load(path), [], random.Random(7), bounded(proposal_schema(agent.tools))
     for choice in whole["properties"]["proposal"]["anyOf"]:
         fixed = {name: part["enum"][0] for name, part in choice["properties"].items() if len(part.get("enum", ())) == 1}       # what is the same in all of them need not be spoken, a token a letter
         open_ = {name: part for name, part in choice["properties"].items() if name not in fixed}
