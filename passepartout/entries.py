@@ -7,8 +7,9 @@ Docs: https://example.org/passepartout/entries.html.md"""
 # %% auto #0
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
            'ONCE', 'OPEN', 'DONE', 'COMMENTED', 'ARCHIVED', 'TASK', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
-           'property_facet', 'plain_tag', 'facets', 'link_name', 'title_name', 'link_names', 'read_links', 'date_row',
-           'read_stamp', 'Row', 'FileEntry', 'state_of', 'file_entry']
+           'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'title_name', 'link_names',
+           'read_links', 'date_row', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'handed_down', 'body_of',
+           'words_key', 'file_entry']
 
 # %% ../nbs/08g_entries.ipynb #74519f12
 import re
@@ -59,13 +60,19 @@ def plain_tag(tag: str) -> str:
     "A tag as it is compared: without `@` or `#`."
     return tag.lstrip("@#")
 
+@lru_cache(4096)
+def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str:
+    "The facts that many headings share: tags with inherited ones, and state."
+    found = [facet(TAG_MARK, plain_tag(part)) for tag in tags for part in dict.fromkeys((tag, tag.split("/")[0]))]
+    if keyword: found += [facet(STATE_MARK, keyword), STATE_MARK + ("done" if done else "open")]
+    return " ".join(dict.fromkeys(found))
+
 def facets(node: Node, tags: Sequence[str]) -> str:
     "The facts of a node: its tags with inherited ones, state and properties."
-    found = [facet(TAG_MARK, plain_tag(part)) for tag in tags for part in {tag, tag.split("/")[0]}]
-    if node.keyword: found += [facet(STATE_MARK, node.keyword), STATE_MARK + ("done" if node.done else "open")]
-    for name, value in node.properties.items() if node.properties else ():
-        found += [property_facet(name, each) for each in ([value] if isinstance(value, str) else value)]
-    return " ".join(dict.fromkeys(found))
+    found = common_facets(tuple(tags), node.keyword, node.done)
+    if not node.properties: return found
+    own = [property_facet(name, each) for name, value in node.properties.items() for each in ([value] if isinstance(value, str) else value)]
+    return " ".join(dict.fromkeys([*found.split(), *own]))
 
 # %% ../nbs/08g_entries.ipynb #c146bab2
 LINK = Regex(r"\[\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\])?\]")
@@ -93,8 +100,8 @@ def link_names(title: str, ident: str, file: str | None = None) -> list[str]:
 def read_links(outline: Outline) -> list[tuple[int, str]]:
     "(place of the node, name of the target) for every link of a file."
     starts, found = [n.start for n in outline.nodes], []
-    for pattern, markdown in ((LINK, outline.format == "markdown"), (TO_FILE, True)):
-        for m in pattern.finditer(outline.text):
+    for pattern, sign, markdown in ((LINK, "[[", outline.format == "markdown"), (TO_FILE, "](", True)):
+        for m in pattern.finditer(outline.text) if sign in outline.text else ():
             if name := link_name(m[1], outline.file, markdown): found.append((bisect_right(starts, m.start()) - 1, name))
     return found
 
@@ -157,21 +164,35 @@ def state_of(node: Node) -> int:
     hidden = 0 if not node.hidden else COMMENTED if node.hidden == "commented" else ARCHIVED
     return (OPEN if node.open else 0) | (DONE if node.done else 0) | hidden | (TASK if node.kind == "task" else 0)
 
+def handed_down(above: str, title: str, tags: str) -> str:
+    "The words above the headings below one, from the words above it, of its title and of its tags."
+    return f"{above} {title} {tags}"[-400:]
+
+def body_of(outline: Outline, node: Node) -> tuple[str, str]:
+    "(own text below the heading, planning line and drawer, its spans counted from the heading)."
+    text, start, begin = outline.text, node.start, node.body_start
+    if node.after == node.index + 1: return text[begin:node.end], f"{begin - start}-{node.end - start}" if node.end > begin else ""
+    pieces = list(outline.pieces(node, begin))
+    return "".join([text[a:b] for a, b in pieces]), " ".join([f"{a - start}-{b - start}" for a, b in pieces])
+
+def words_key(own: bytes, title: str, tags: str, *rest: str) -> int:
+    "The digest of a heading's words, its body by its own hash."
+    text = "\0".join((title, tags, *rest)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(own + text, digest_size=6).digest(), "big", signed=True)
+
 def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)
     tree, name = tree_hashes(outline, own), index_text(f"{outline.nodes[0].title} {outline.file}")
-    rows, words, handed, above = [], [], [], []
+    rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
-        up = node.parent
+        at, up, tags, shown = node.index, node.parent, " ".join(node.tags), plain_text(node.title)
         handed.append((handed[up] if not node.tags else tuple(dict.fromkeys((*handed[up], *node.tags)))[:MOST_TAGS]) if up >= 0 else node.tags[:MOST_TAGS])
-        title, mine = index_text(plain_text(node.title)) if up >= 0 else name, index_text(" ".join(node.tags))
-        above.append(f"{above[up]} {words[up][0] if up else ''} {words[up][1]}"[-400:] if up >= 0 else "")
-        body = index_text(outline.body(node))
-        words.append((title, mine, body, above[-1], name, facets(node, handed[-1])))
-        spans = " ".join([f"{a - node.start}-{b - node.start}" for a, b in outline.pieces(node, node.body_start)])
-        key = blake2b("\0".join(words[-1]).encode("utf-8", "surrogatepass"), digest_size=6).digest()
-        rows.append(Row(node.index, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title,
-                        " ".join(node.tags), own[node.index], tree[node.index], int.from_bytes(key, "big", signed=True), None if node.title.isascii() else " ".join(index_words(plain_text(node.title)))))
+        title, mine, above, facts = index_text(shown) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
+        if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
+        body, spans = body_of(outline, node)
+        words.append((title, mine, index_text(body), above, name, facts))
+        rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
+                        words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_expressions(outline)]
     return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken)

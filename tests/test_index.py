@@ -575,3 +575,22 @@ def test_threads_share_an_index(place):
     for thread in threads: thread.start()
     for thread in threads: thread.join()
     assert failures == []
+
+
+def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatch):
+    import gc
+    monkeypatch.setattr("passepartout.index.BATCH_BYTES", 1_000)
+    for n in range(4): (tmp_path / f"{n}.org").write_text(f"* heading {n}\n" + "words of it\n" * 50)
+    index = Index(Root(tmp_path), tmp_path / ".index.sqlite")
+    merging = lambda: index.db.execute("SELECT v FROM words_config WHERE k = 'automerge'").fetchone()[0]
+    seen = []
+    index.refresh(progress=lambda *_: seen.append((gc.isenabled(), merging())))
+    assert set(seen) == {(False, 0)} and gc.isenabled() and merging() == 4
+    def fail(*_): raise RuntimeError
+    (tmp_path / "5.org").write_text("* five\n" + "more of it\n" * 200)
+    with pytest.raises(RuntimeError): index.refresh(progress=fail)
+    assert gc.isenabled() and merging() == 0                       # as after a kill; the next sweep looks after it
+    monkeypatch.setattr("passepartout.index.BATCH_BYTES", 4_000_000)
+    index.refresh()
+    assert merging() == 4
+    index.close()
