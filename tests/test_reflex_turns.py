@@ -149,6 +149,61 @@ def test_what_is_not_clear_changes_nothing(tmp_path):
     asyncio.run(run())
 
 
+SEVERAL = [      # sentence, what is answered, what stands in house.org and its archive afterwards, how many effects
+    ("capture milk and then mark dentist done", ("Added the note “milk”", "Dentist"), ("* DONE Dentist",), 2),
+    ("Please mark the dentist as done, then mark the roofer as waiting; and then note: a and then b", ("“a and then b”",), ("* DONE Dentist", "* WAITING Call the roofer"), 3),
+    ("check off milk and done dentist", ("milk", "Dentist"), ("- [X] milk", "* DONE Dentist"), 2),
+    ("rename offers to Tiles, then move dentist to shopping", ("Tiles", "Dentist"), ("* Tiles", "** TODO Dentist"), 2),
+    ("find three and add it to the shopping list", ("Added the item “Offers (house.org)”",), ("- [ ] Offers (house.org)",), 1),
+    ("find roof and add them to shopping", ("Call the roofer", "about the roof"), ("- [ ] Call the roofer (house.org)", "- [ ] Call Ana about the roof (house.org)"), 2),
+    ("find three and add it to dentist", ("Changed the text",), ("Offers (house.org)\n* TODO Call the roofer",), 1),
+    ("find submarine and add it to the shopping list", ("Nothing in your notes matches “submarine”",), (), 0)]
+@pytest.mark.parametrize("text, said, stands, effects", SEVERAL)
+def test_several_requests_are_one_plan(tmp_path, text, said, stands, effects):
+    async def run():
+        async with agent_on(tmp_path, {"house.org": HOUSE}) as (agent, memex):
+            reply = await agent.handle(text)
+            after = files_of(memex)
+            assert reply.status == "answered" and len(reply.effects) == effects and all(words in reply for words in said), str(reply)
+            assert all(line in after["house.org"] for line in stands) and (effects or after == {"house.org": HOUSE})
+            assert not agent.unfinished_plans() and [r["body"]["how"] for r in agent.journal.records(kinds=["plan-end"])] == ["done"]
+            for _ in range(effects): await agent.undo()
+            assert files_of(memex).get("house.org") == HOUSE
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["done dentist, then done call", "done dentist, then archive everything", "done dentist and then fly", "done dentist, then archive it, then done submarine", "done dentist and call ana", "done dentist and then what is due today", "find roof and add it to call",
+                                  "done dentist, then done everything, then done call"])
+def test_one_unclear_part_leaves_everything_as_it_was(tmp_path, text):
+    (reply,), notes = play(tmp_path, {"house.org": HOUSE}, text)
+    assert notes == {"house.org": HOUSE} and not reply.effects and not reply.approvals and reply
+
+
+def test_a_step_that_asks_is_asked_about_and_the_plan_goes_on(tmp_path):
+    async def run():
+        async with agent_on(tmp_path, {"house.org": HOUSE}) as (agent, memex):
+            asked = await agent.handle("done dentist, then archive it, then done roofer")
+            assert len(asked.approvals) == 1 and "* DONE Dentist" in (memex / "house.org").read_text() and "* TODO Call the roofer" in (memex / "house.org").read_text()
+            reply = await agent.approve(asked.approvals[0].id, asked.approvals[0].code)
+            assert "* DONE Call the roofer" in (memex / "house.org").read_text() and "Dentist" in (memex / "house.org_archive").read_text() and "Archived" in reply
+    asyncio.run(run())
+
+
+def test_a_sentence_of_several_requests_answers_for_no_single_call(tmp_path):
+    "Another proposer that makes one call out of it, or a capture of the whole sentence, is asked about."
+    async def run(proposal):
+        folder = tmp_path / str(len(proposal))
+        folder.mkdir()
+        async with agent_on(folder, {"house.org": HOUSE}, permissions={"org-set-todo": "ask", "org-capture": "ask"}) as (agent, memex):
+            register_backend(agent, "model", lambda prompt, system: proposal, inline=True)
+            agent.provider_cascade = ("model",)
+            return await agent.handle("capture milk and then mark dentist done")
+    call = lambda tool, **args: write_plist({"type": "REQUEST", "target": "TOOL", "payload": {"action": "CALL", "tool": tool, "args": args, "explanation": "The person wants the dentist task marked as done."}})
+    for proposal in (call("org-set-todo", path="house.org", heading="line 2: Dentist", state="done"), call("org-capture", title="milk and then mark dentist done", file="inbox.org", kind="note"), call("org-capture", title="milk", file="inbox.org", kind="note")):
+        reply = asyncio.run(run(proposal))
+        assert reply.approvals and not reply.effects
+
+
 def test_private_titles_stay_out_of_answers(tmp_path):
     replies, notes = play(tmp_path, {"house.org": HOUSE, "b.org": "* TODO Ask Bo\n"}, "done ask", "done ask about the loan")
     assert "loan" not in replies[0] and "the heading in line" in replies[0] and "loan" not in replies[1]
@@ -191,14 +246,15 @@ sentences = st.lists(st.sampled_from(LEXICON), max_size=9).map(" ".join)
 @settings(max_examples=300)
 def test_random_words_edit_nothing(text):
     if text.split()[0] in VERBS: return
-    assert understand(text, TODAY, AROUND)["payload"].get("tool", "org-find") not in WRITERS
+    payload = understand(text, TODAY, AROUND)["payload"]
+    assert payload["action"] != "PLAN" and payload.get("tool", "org-find") not in WRITERS
 
 
 @given(st.sampled_from(VERBS), sentences)
 @settings(max_examples=400, deadline=None)
 def test_what_is_proposed_is_exact_and_reads_back(verb, rest):
     proposal = understand(f"{verb} {rest}", TODAY, AROUND)
-    assert read_plist(write_plist(proposal))["payload"]["action"] in ("CALL", "MESSAGE")
+    assert read_plist(write_plist(proposal))["payload"]["action"] in ("CALL", "MESSAGE", "PLAN")
     tool = proposal["payload"].get("tool")
     assert exact_form(f"{verb} {rest}", TODAY, AROUND) == (proposal if tool and tool not in READERS else None)
     if tool in WRITERS - {"org-capture"}:

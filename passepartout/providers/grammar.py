@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'cannot', 'unfit', 'shell_line', 'inbox', 'first_fit', 'answer', 'exact_form', 'suggestion', 'misspelt',
-           'understand', 'not_understood']
+           'cannot', 'unfit', 'shell_line', 'inbox', 'first_fit', 'answer', 'exact_call', 'in_sequence', 'exact_form',
+           'suggestion', 'misspelt', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -22,6 +22,7 @@ from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, say_day
 from .commands import read_command
 from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_words, edit, look, number_in
 from .questions import AROUND, SHOW, STOP, agenda, filtered, find, journal, query_of, read, tasks
+from .sequences import found_and_added, several
 
 # %% ../../nbs/providers/grammar.ipynb #5ca7ed10
 _SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
@@ -40,6 +41,7 @@ HELP = """I work without a language model and understand these requests:
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
   tag dentist with urgent     also: untag …, set property NAME of … to …, add to …: a line
   check off milk              also: add milk to the shopping list, show …
+  done dentist, then archive it     several at once; also: find lisbon and add it to the shopping list
   $ ls -la                    a command in the folder of the notes, exactly as it stands; also: run: ls -la
 A few words of a title are enough; when several fit I ask which. What I write passes the gates first, and /undo takes it back. For free conversation, summaries and translations a language model
 is needed: """ + _SETTING + "."
@@ -137,13 +139,22 @@ def answer(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #14b9dd02
 READERS = frozenset(("org-find", "org-agenda", "read-file"))
 
-def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
-    "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
-    if unfit(text): return None
+def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
+    "The call that `text`, taken as one request, names exactly."
     request = Request.of(text, today)
     try: proposal = answer(request, around)
     except NoSuchDate: return None
     return proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request) else None
+
+def in_sequence(request: Request, around: Surroundings) -> dict | None:
+    "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
+    exact = lambda text: exact_call(text, request.today, around)
+    return found_and_added(request, exact) or several(request, exact)
+
+def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
+    "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
+    if unfit(text) or in_sequence(Request.of(text, today), around) is not None: return None
+    return exact_call(text, today, around)
 
 # %% ../../nbs/providers/grammar.ipynb #9228a35a
 _VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen".split())
@@ -185,10 +196,10 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
-    "The proposal that `text` asks for: a tool call, or a message that answers, asks back or says what is not possible. Never raises for text."
+    "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return say(problem)
     request = Request.of(text, today)
-    try: return answer(request, around) or misspelt(request, around) or say(not_understood(request))
+    try: return in_sequence(request, around) or answer(request, around) or misspelt(request, around) or say(not_understood(request))
     except NoSuchDate as problem: return say(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
