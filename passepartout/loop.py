@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/loop.html.md"""
 
 # %% auto #0
 __all__ = ['REPORTS', 'process_signal', 'one_pass', 'Failed', 'guarded_pass', 'after_restart', 'after_failure', 'deliberate',
-           'say_plainly', 'loop_process', 'run_loop', 'as_signal', 'stimulus_inject', 'heartbeat_start', 'heartbeat',
-           'auto_save', 'diagnostics_startup_run']
+           'say_plainly', 'loop_process', 'too_deep', 'run_loop', 'as_signal', 'stimulus_inject', 'heartbeat_start',
+           'heartbeat', 'auto_save', 'diagnostics_startup_run']
 
 # %% ../nbs/18_loop.ipynb #81c5672c
 import asyncio
@@ -96,12 +96,20 @@ async def loop_process(agent, signal: Any) -> Signal | None:
 
 process_signal = loop_process
 
+# %% ../nbs/18_loop.ipynb #6b0e400a
+async def too_deep(agent, current: Signal, last: Signal | None) -> None:
+    "Drop `current`, and tell the person that what led to it, up to `last`, stands."
+    agent.log(f"LOOP: a signal of depth {current.depth} was dropped; {agent.settings.max_depth} is the most.")
+    if last is None or (turn := agent.turn_of(last)) is None or turn.beat is not None: return
+    turn.status = "dropped"
+    await say_plainly(agent, last, f"I stopped after {agent.settings.max_depth} rounds and came to no answer. What was done until then stands: the trace shows it, and undo takes back what can be taken back.")
+
 # %% ../nbs/18_loop.ipynb #8978326a
 async def run_loop(agent, current: Signal | None) -> Signal | None:
     "The loop itself, within an open turn."
     last = None
     while current is not None:
-        if current.depth > agent.settings.max_depth: return agent.log(f"LOOP: a signal of depth {current.depth} was dropped; {agent.settings.max_depth} is the most.")
+        if current.depth > agent.settings.max_depth: return await too_deep(agent, current, last)
         if agent.interrupted: return agent.log("LOOP: interrupted; the turn ends here.")
         last, outcome = current, await guarded_pass(agent, current)
         if isinstance(outcome, Failed): current = await after_failure(agent, current, outcome.error)

@@ -357,8 +357,9 @@ async def test_depth_has_an_end_in_both_directions():
     agent = bare()
     agent.tools.register(Tool("t", "", {}, lambda: "x", inline=True, effects="read-only"))
     agent.backends.register("model", lambda p, s: asked.append(1) or call("t"), inline=True)
-    await agent.handle("go")
+    told = await agent.handle("go")
     assert len(asked) <= 11 and any("was dropped" in line for line in agent.log.lines())
+    assert "I stopped after 10 rounds" in told and told.status == "dropped"                # what was done before is not kept from the person
     assert await loop_process(agent, {"depth": 11, "payload": {"sensor": "user-input", "text": "x"}}) is None
 
 
