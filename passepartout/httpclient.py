@@ -248,15 +248,17 @@ async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str
     except TimeoutError: raise HttpFailed(f"nothing came within {times.first:g} s") from None
     except httpx.ConnectTimeout: raise HttpFailed(f"it could not be reached within {times.connect:g} s") from None
     except httpx.TimeoutException: raise HttpFailed(f"nothing more came for {times.idle:g} s", begun=begun) from None
-    except httpx.ConnectError as error: raise HttpFailed(f"it could not be reached ({_why(error)})") from None
+    except httpx.ConnectError as error: raise HttpFailed(f"it could not be reached ({_why(error, url)})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error: raise HttpFailed(f"the connection broke {'in the middle of the answer' if begun else 'before an answer came'} ({_why(error)})", begun=begun) from None
 
 # %% ../nbs/11ca_httpclient.ipynb #b146727a
-def _why(error: BaseException) -> str:
-    "A short reason from an error of the library, in our words where it is one of the usual two."
+def _why(error: BaseException, url: str = "") -> str:
+    "A short reason from an error of the library, in our words where it is one of the usual ones; `url`: what could not be reached."
     said = str(error) or type(error).__name__
     if re.search(r"name or service|name resolution|nodename|getaddrinfo", said, re.I): return "its name leads nowhere. Is this machine online?"
-    return "nothing answers there" if re.search(r"refused|all connection attempts failed", said, re.I) else said[:120]
+    if re.search(r"refused|all connection attempts failed", said, re.I): return "nothing answers there"
+    if re.search(r"certificate", said, re.I): return "this machine does not trust its certificate"
+    return "what answers there does not speak https. Should the address begin with http://?" if url.startswith("https:") else said[:120]
 
 async def _answer(response: Any, taken: Callable[[Any], bool], times: Times) -> bool:
     "Read an answer by what it says it is; whether it came in pieces."
@@ -268,6 +270,7 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times) -> 
         return True
     if not (kind.endswith("json")): raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
     try: data = read_json(await _whole(response, times.most))
+    except UnicodeDecodeError: raise HttpFailed("the answer is not in UTF-8, in which JSON has to be. Is the address right?", 200) from None
     except ValueError as error: raise HttpFailed(f"the answer is broken JSON ({_why(error)})", 200) from None
     taken(data)
     return False

@@ -220,6 +220,22 @@ async def test_slow_silent_dripping_and_endless_servers_are_given_up():
     with pytest.raises(BackendFailure, match="nothing answers at"): await asked(f"http://127.0.0.1:{port}")
 
 
+async def test_an_account_without_quota_is_not_said_to_have_too_many_questions():
+    failure = await failing(reply({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, "429 Too Many Requests"))
+    assert failure.why == "its account has no credit left" and failure.wait == 900
+
+
+@pytest.mark.parametrize("says", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+async def test_https_where_nobody_speaks_it_is_a_sentence(says):
+    async def handle(reader, writer):
+        await reader.read(1)
+        writer.write(says)
+        writer.close()
+    plain = await asyncio.start_server(handle, "127.0.0.1", 0)
+    with pytest.raises(BackendFailure, match="does not speak https. Should the address begin with http://"): await asked(f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}")
+    plain.close()
+
+
 async def test_a_server_that_does_not_know_the_form_is_asked_for_the_next_one_and_remembered():
     def picky(head, body):
         if "response_format" in body: return reply({"error": {"message": "response_format json_schema is not supported"}}, "400 Bad Request")

@@ -364,7 +364,7 @@ def failure_of(error: HttpFailed, provider: Provider, model: str | None, hint: s
     words = said_by(error.body)
     if words and provider.vault is not None: words = provider.vault.scanner.redact(words)
     told = f"{why}{'.' * bool(hint)}{hint}" + (f" ({provider.name} says: {words})" if words and error.status else "")
-    return BackendFailure(told, why=_SHORT.get(error.status, "it was in trouble") if error.status else "it could not be reached or broke off", wait=wait, counts=counts)
+    return BackendFailure(told, why=_SHORT[402] if "credit" in why else _SHORT.get(error.status, "it was in trouble") if error.status else "it could not be reached or broke off", wait=wait, counts=counts)
 
 _SHORT = {429: "it had too many questions", 529: "it had too many questions", 402: "its account has no credit left"}
 
@@ -373,7 +373,7 @@ def reason_for(error: HttpFailed, p: Provider, model: str | None) -> tuple[str, 
     "(a sentence, is it the provider's fault?, seconds to wait) for an answer that is none."
     status, body = error.status, error.body
     wait = error.wait if error.wait is not None else float(delay[1]) if (delay := _DELAY.search(body)) else None
-    if not status and p.endpoint.local and "could not be reached" in str(error): return f"nothing answers at {p.endpoint.url}. Is its server running?", True, wait
+    if not status and p.endpoint.local and re.search(r"could not be reached (within|\(nothing)", str(error)): return f"nothing answers at {p.endpoint.url}. Is its server running?", True, wait
     if not status or error.begun or status == 200: return str(error), True, wait
     if is_too_long(error): return f"what it was to read is too long for {model}. Lower context_budget, or name a model that reads more", False, None
     if status in (400, 402, 403, 429) and _NO_CREDIT.search(body) or status == 402: return "its account has no credit or quota left", True, wait or 900.0
