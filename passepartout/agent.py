@@ -359,12 +359,14 @@ def open_vault(agent: Agent, environ: Mapping[str, str] = os.environ) -> None:
     "Collect the secrets that this agent knows, and have everything that is recorded or shown to a model looked through for them."
     from passepartout.secrets import Secret, Vault, secrets_in
     open_keyring(agent, environ)
-    found, journal, bound = secrets_in(environ) + secrets_in(agent.settings.secrets, ours=True), agent.journal, list(agent.settings.bound_secrets)
-    if journal.path is not None and (key := read_key(journal.path.with_suffix(".key"))): found.append(Secret("journal-key", key))
+    journal, keys = agent.journal, []
     if wants_models(agent.settings):
         from passepartout.providers.catalogue import key_bindings
-        bound += key_bindings(agent.settings, environ)
-    agent.vault = Vault(found, bound)
+        keys = key_bindings(agent.settings, environ)
+    meant = {name: environ[name] for name, _, _ in (key.partition("@") for key in keys) if name in environ}              # it is a secret, whatever it looks like
+    found = secrets_in(meant, ours=True) + secrets_in({name: value for name, value in environ.items() if name not in meant}) + secrets_in(agent.settings.secrets, ours=True)
+    if journal.path is not None and (key := read_key(journal.path.with_suffix(".key"))): found.append(Secret("journal-key", key))
+    agent.vault = Vault(found, [*agent.settings.bound_secrets, *keys])
     agent.log.redact, journal.scanner = agent.vault.scanner.redact, agent.vault.scanner
 
 # %% ../nbs/19_agent.ipynb #61ad9f2c

@@ -111,7 +111,7 @@ async def test_any_language_comes_through_in_pieces(name, escaped):
         async with serving(stream(raw, cuts)) as server: assert ANSWERS[name] in await asked(server.url)
 
 
-@pytest.mark.parametrize("body, more, sentence", [(json.dumps({"choices": [{"message": {"content": "Grüße"}, "finish_reason": "stop"}]}, ensure_ascii=False).encode("latin-1"), "", "broken JSON"), ("{}".encode("utf-16"), "", "broken JSON"),
+@pytest.mark.parametrize("body, more, sentence", [(json.dumps({"choices": [{"message": {"content": "Grüße"}, "finish_reason": "stop"}]}, ensure_ascii=False).encode("latin-1"), "", "not in UTF-8"), ("{}".encode("utf-16"), "", "not in UTF-8"),
                                                   (b"\x1f\x8b" + bytes(100), "content-encoding: gzip\r\n", "packed"), (b"", "", "broken JSON"), (b"[" * 100_000, "", "broken JSON")], ids=["latin-1", "utf-16", "gzip", "nothing", "deep"])
 async def test_an_answer_in_another_encoding_is_a_sentence(body, more, sentence): assert sentence in str(await failing(reply(body, more=more)))
 
@@ -129,6 +129,15 @@ async def test_an_address_that_is_none_is_a_sentence_and_costs_only_that_provide
         told = [f for f in agent.diagnostics if "near" in str(f)]
         assert (told and all("Traceback" not in str(f) for f in told)) or "near" not in agent.backends
         assert (await agent.handle("what is due today?")).status == "answered"
+
+
+@pytest.mark.parametrize("key", ["correcthorsebattery", "Hunter.Two"])
+async def test_a_key_of_ones_own_server_may_be_a_plain_word(tmp_path, monkeypatch, key):
+    monkeypatch.setenv("NEAR_API_KEY", key)
+    async with serving(pieces("Yes, indeed.")) as server, agent_on(tmp_path, provider_cascade="near", provider_urls=f"near={server.url}/v1", provider_models="near=m") as agent:
+        assert await agent.handle(f"is {key} the word?") == "Yes, indeed."
+        head, body = server.asked[-1]
+        assert f"authorization: bearer {key}".lower() in head.lower() and key not in json.dumps(body)
 
 
 # Keys in a keyring --------------------------------------------------------------------------------------------------------
