@@ -144,7 +144,7 @@ def allocated():
     return found.uordblks + found.hblkhd
 
 
-def bytes_in_memory(objects=20_000):
+def bytes_in_memory(objects=100_000):
     "(bytes that an object of memory takes, of which its attributes take) beside the strings that it is made of."
     from passepartout.memory import Memory
     outline = {"properties": {"ID": "o"}, "contents": [{"properties": {"ID": f"o{n}"}, "contents": [{"properties": {"ID": f"o{n}.{m}", "TITLE": f"title {n} {m}"}} for m in range(19)]} for n in range(objects // 20)]}
@@ -229,7 +229,7 @@ def measure(place, scratch, size, headings):
     for what, *times, goal in through_agent(place, scratch, path): say(what, times[0], goal, times[1])
     for what, *times, goal in one_object(): say(what, times[0], goal, times[1])
     print(f"\n{path.stat().st_size / count:.0f} bytes of index an object, of which {titles / count:.0f} are its title and tags (goal: 600 beyond its content); the notes have {size / count:.0f} bytes an object.")
-    if held := bytes_in_memory(): print(f"{held[0]} bytes of memory an object of a session, of which {held[1]} hold its attributes (goal: 600 beyond its content).")
+    if held := bytes_in_memory(): print(f"{held[0]} bytes of memory an object of a session with 100,000, of which {held[1]} hold its attributes (goal: 600 beyond its content; each attribute has an index of some size, so few objects have more each).")
     print()
     print("| beside it | wall | processor | |\n|---|---|---|---|")
     if importlib.util.find_spec("orgparse"):

@@ -193,7 +193,7 @@ def next_state(change: Change) -> State:
     return State(objects, next_index(change))
 
 # %% ../nbs/06e_changes.ipynb #e09f37f2
-BUCKETS = 1 << 13          # for the values of one attribute
+BUCKETS = 1 << 12          # for the values of one attribute
 FEW = 64                   # ids of one bucket are a tuple up to here, and a persistent set beyond
 NOTHING: dict = {}
 
@@ -204,8 +204,12 @@ def bucket(value: Any) -> int:
 
 def places(these: Mapping, those: Mapping) -> set[tuple[str, int]]:
     "(name, bucket) for the values of those attributes that are other ones in `those`."
-    own = {name: value for name, value in these.items() if (other := pick(those, name, places)) is not value and other != value}
-    return {(name, bucket(value)) for name, value in index_keys(own)} if own else set()
+    found = set()
+    for name, value in these.items():
+        if name == "id" or (other := pick(those, name, places)) is value or other == value: continue
+        if type(value) is str: found.add((name, bucket(value)))
+        else: found.update([(name, bucket(each)) for name, each in index_keys({name: value})])
+    return found
 
 # %% ../nbs/06e_changes.ipynb #7e64533e
 def next_index(change: Change) -> HashTrieMap:

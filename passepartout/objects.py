@@ -21,11 +21,11 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from .conditions import PipelineError
-from .messages import FrozenDict, Label
+from .messages import FrozenDict, Label, pick
 from .plist import Keyword, key_name
 
 # %% ../nbs/06d_objects.ipynb #cb7478c0
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class MemoryObject:
     "One thing in memory. `children` are ids in order; `digest` is the Merkle hash, and `hash` the same in hexadecimal; `label` says where the text comes from."
     id: str
@@ -38,8 +38,14 @@ class MemoryObject:
     label: Label
     hashed: bytes = field(default=b"", compare=False, repr=False)
 
+    def __init__(self, id: str, type: Keyword, attributes: FrozenDict, content: str, parent_id: str | None, children: tuple[str, ...], digest: bytes, label: Label, hashed: bytes = b""):
+        _id(self, id); _type(self, type); _attributes(self, attributes); _content(self, content); _parent_id(self, parent_id)
+        _children(self, children); _digest(self, digest); _label(self, label); _hashed(self, hashed)
+
     @property
     def hash(self) -> str: return self.digest.hex()
+
+_id, _type, _attributes, _content, _parent_id, _children, _digest, _label, _hashed = [getattr(MemoryObject, each).__set__ for each in MemoryObject.__slots__]
 
 # %% ../nbs/06d_objects.ipynb #8fd34c12
 def canonical(value: Any) -> str:
@@ -118,38 +124,37 @@ class Node(NamedTuple):
 # %% ../nbs/06d_objects.ipynb #181a2192
 def read_outline(outline: Mapping, parent_id: str | None = None) -> list[Node]:
     "The nodes of an outline, parents before children. An object without an ID gets a fresh one. PipelineError for another shape."
-    parts = outline_parts(outline)
-    waiting, nodes = [(parts, parts["id"], parent_id)], []
+    waiting, nodes = [(outline_parts(outline), parent_id)], []
     while waiting:
-        parts, ident, parent = waiting.pop()
-        below = [outline_parts(item) for item in parts["contents"] or () if not isinstance(item, str)]
-        children = None if parts["contents"] is None else tuple([child["id"] for child in below])
-        nodes.append(Node(ident, parts["type"], parts["attributes"], parts["content"], parent, children))
-        waiting += [(child, child["id"], ident) for child in reversed(below)]
-    if len(nodes) != len({node.id for node in nodes}):
+        (ident, kind, attributes, content, contents), parent = waiting.pop()
+        below = [outline_parts(item) for item in contents if not isinstance(item, str)] if contents else ()
+        children = None if contents is None else tuple([child[0] for child in below])
+        nodes.append(Node(ident, kind, attributes, content, parent, children))
+        if below: waiting += [(child, ident) for child in reversed(below)]
+    if len(nodes) > 1 and len(nodes) != len({node.id for node in nodes}):
         raise PipelineError(f"Two headings have the ID {twice([node.id for node in nodes])!r}. Give one of them another.")
     return nodes
 
 # %% ../nbs/06d_objects.ipynb #411401b8
-def outline_parts(outline: Any) -> dict[str, Any]:
-    "The fields of one level of an outline, under their one spelling and with an id."
-    if not isinstance(outline, Mapping):
+def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
+    "(id, type, attributes, content, contents) of one level of an outline."
+    if type(outline) is not dict and not isinstance(outline, Mapping):
         raise PipelineError(f"An outline is made of {{type, properties, contents}}; this part is a {type(outline).__name__}.")
     fields = {field_name(key): value for key, value in outline.items()}
     properties, contents = fields.get("properties") or {}, fields.get("contents")
-    if not isinstance(properties, Mapping) or not isinstance(contents, list | tuple | None):
+    if type(properties) is not dict and not isinstance(properties, Mapping) or contents is not None and not isinstance(contents, (list, tuple)):
         raise PipelineError("The properties of an outline are named, and its contents are a list; this one has them differently.")
     attributes = plain_fields(properties)
-    ident = str(attributes.get("id") or os.urandom(16).hex())
+    given = pick(attributes, "id")
+    ident = str(given or os.urandom(16).hex())
     if not ident.isprintable():
         raise PipelineError(f"{ident[:40]!r} cannot be an ID: it holds invisible characters. Give it another.")
     text = fields.get("content", fields.get("raw_content"))
     if text is None:
-        text = "\n".join([item for item in contents or () if isinstance(item, str)])
-    if attributes.get("id") is not ident:
+        text = "\n".join([item for item in contents if isinstance(item, str)]) if contents else ""
+    if given is not ident:
         attributes = FrozenDict(attributes, id=ident)
-    return {"id": ident, "type": type_name(str(fields.get("type") or "node")), "attributes": attributes,
-            "content": str(text), "contents": contents}
+    return ident, type_name(str(fields.get("type") or "node")), attributes, str(text), contents
 
 
 def twice(ids: list[str]) -> str:

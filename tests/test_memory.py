@@ -556,3 +556,13 @@ def test_many_objects_with_one_value_are_found_and_lost_again():
     assert len(memory.with_attribute("TODO", "DONE")) == many - 2 and memory.with_attribute("pages", 7 * BUCKETS) == []
     memory.remove("top")
     assert not len(memory.state.index) and not len(memory)
+
+
+def test_an_object_of_memory_cannot_be_changed():
+    import dataclasses
+    memory = Memory()
+    memory.ingest({"properties": {"ID": "a", "TITLE": "A"}})
+    found = memory.lookup("a")
+    for name in (*(each.name for each in dataclasses.fields(found)), "new"):
+        with pytest.raises((AttributeError, TypeError)): setattr(found, name, getattr(found, name, 1))
+    assert memory.lookup("a") == found == dataclasses.replace(found, hashed=b"anything")
