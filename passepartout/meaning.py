@@ -19,7 +19,7 @@ from .embeddings import Vectors, VectorsFailed, packaged_embedder, semantic_stat
 from .entries import ARCHIVED, COMMENTED
 from .finding import IndexedNotes, find_indexed, make_found
 from .index import Index
-from .lent import lent_embedder
+from .lent import UNUSED, lent_embedder
 from .query import Leaf, QueryError, ask, read_tokens
 from .ranking import Best, Candidate, best_sections
 from .search import Found
@@ -90,7 +90,9 @@ class Meaning:
         try:
             self.vectors = vectors
             self.ready(likeness(vectors, self.least))
-            while not ended.wait(self.step(vectors)): lent.rest()
+            while not ended.wait(self.step(vectors)):
+                lent.rest()
+                vectors.let_go(UNUSED)
         finally:
             self.vectors = None
             lent.close()

@@ -1,7 +1,10 @@
 "Search by meaning with the model that its package carries: no network, no leak, and nothing lost without it"
 import asyncio
+import json
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,3 +122,38 @@ def test_best_rows_are_those_of_a_plain_loop(width, count, most, source):
 def test_the_model_leaves_logging_alone():
     code = "import logging; from passepartout.embeddings import packaged_embedder; packaged_embedder(); print(logging.root.handlers, logging.root.level)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[] 30\n"
+
+
+HOLDER = """
+import asyncio, json, sys
+from passepartout.agent import Agent
+async def main():
+    agent = await Agent.boot(memex_dir=sys.argv[1], state_dir=sys.argv[2], cache_dir=sys.argv[2], today="2026-11-19")
+    agent.upkeep.refresh(); agent.follow_notes()
+    while agent.meaning.vectors is None or not agent.meaning.vectors.done: await asyncio.sleep(0.02)
+    found = await agent.handle("find ceiling leaks")
+    print(json.dumps(["Roof" in found, sorted({"wordllama", "tokenizers", "safetensors"} & set(sys.modules)), agent.meaning.vectors.embedder.embed.__self__.process.pid]), flush=True)
+    sys.stdin.readline()
+asyncio.run(main())
+"""
+
+def test_the_model_is_in_a_process_that_ends_with_the_agent_however_that_ends(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "house.org").write_text("* Roof\nWater drips through the ceiling into the attic.\n")
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path / "memex", tmp_path / "state"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        found, held, pid = json.loads(process.stdout.readline())
+        assert (found, held) == (True, [])
+        assert Path(f"/proc/{pid}/cmdline").read_bytes()
+    finally:
+        process.kill(); process.communicate()
+    for _ in range(3_000):
+        if not running(pid): return
+        time.sleep(0.02)
+    raise AssertionError("it stayed")
+
+
+def running(pid):
+    "Whether there is such a process that has not ended."
+    try: return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError: return False
