@@ -34,6 +34,7 @@ def ask(text: Annotated[list[str], typer.Argument(help="What you want, in plain 
         with reading_shown(agent.upkeep), nullcontext() if json_ else draft_shown(agent, session): reply = agent.run(agent.handle(words, source="cli", session=session))
         code = code_of(reply, agent)
         finish(reply, json_, memex)
+        if agent.hint and "a language model is needed" in reply and not json_: tell(agent.hint, stream=sys.stderr)
     raise typer.Exit(code)
 
 # %% ../nbs/20c_commands.ipynb #c35465c4

@@ -287,6 +287,7 @@ def check_models(patient: Patient) -> Iterator[Any]:
     if patient.agent is None: return
     cascade = patient.agent.provider_cascade
     yield f"Asked in this order: {', '.join(cascade)}." if not callable(cascade) else "A function chooses who is asked."
+    if patient.agent.hint: yield patient.agent.hint
     yield from run_anywhere(ask_providers(patient.agent))
 
 # %% ../nbs/19c_doctor.ipynb #995382fb

@@ -1,6 +1,7 @@
 """Providers over HTTP against a server on this machine that speaks each dialect, badly on purpose, and whole turns of an agent through them."""
 import asyncio
 import json
+import os
 import re
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -441,6 +442,20 @@ async def test_a_key_in_the_environment_is_mentioned_and_one_in_env_is_used(tmp_
     async with agent_on(tmp_path) as agent:
         assert agent.provider_cascade == ("anthropic", "reflex") and agent.hint is None and not agent.backends.get("anthropic").local
         assert agent.vault.refusal("{{secret:ANTHROPIC_API_KEY}}", "evil.example") and not agent.vault.refusal("{{secret:ANTHROPIC_API_KEY}}", "api.anthropic.com")
+
+
+def test_who_asks_without_a_model_reads_how_to_use_the_key_that_is_set(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+    from passepartout.program import build_app
+    for name in [name for name in os.environ if name.endswith("_API_KEY") or name.startswith(("PASSEPARTOUT_", "PROVIDER_"))]: monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"): monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / "notes").mkdir()
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    run = lambda *words: CliRunner().invoke(build_app(), [*words, "--memex", str(tmp_path / "notes")])
+    told = run("ask", "write me a sonnet about gutters")
+    assert "a language model is needed" in told.stdout and "PROVIDER_CASCADE=groq,reflex" in told.stderr and KEY not in told.output
+    assert "PROVIDER_CASCADE=groq,reflex" in run("doctor").output
+    assert "GROQ" not in run("ask", "what is due today?").output                        # who needs no model is not told of one
 
 
 async def test_nothing_is_opened_or_imported_at_boot(tmp_path):
