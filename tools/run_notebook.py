@@ -6,7 +6,7 @@ The first notebook is written to FOLDER/0.ipynb, or what its failing cell said t
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
 imported once and forked, the program itself never: no notebook sees modules that another one has changed.
 """
-import os, sys, traceback
+import gc, os, sys, traceback
 from pathlib import Path
 
 
@@ -46,8 +46,19 @@ def child(path: Path, folder: Path, number: int):
         os._exit(status)            # a notebook's own threads must not keep the process alive
 
 
+def warm_up():
+    "Do once what every notebook would do first: import what all of them need, and have a first model and a first cell, which import and compile the rest. No thread may be left, since a fork does not take it along."
+    import asyncio, concurrent.futures, hmac, secrets, sqlite3, zoneinfo                           # noqa: F401
+    import execnb.shell, fastcore.nbio, fastcore.test, nbdev.config, nbdev.test                    # noqa: F401
+    from IPython.core.interactiveshell import InteractiveShell
+    from pydantic import BaseModel
+    class Model(BaseModel): number: int = 0
+    InteractiveShell().transform_cell("a, b = 'text', {1: [2]}")
+
+
 def main(folder, workers, *paths):
-    import execnb.shell, fastcore.nbio, nbdev.config, nbdev.test, pydantic      # noqa: F401, once for all
+    warm_up()
+    gc.freeze()                     # what is there by now stays, so a child need not look at it again
     folder, running = Path(folder).resolve(), {}
 
     def wait_for_one():
