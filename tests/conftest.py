@@ -1,7 +1,8 @@
 """What holds for all tests.
 
-Hypothesis looks for counterexamples in new places with every run, which is what one wants at home. In CI a run must mean the
-same twice: there the examples are derived from the tests themselves, so that a change fails for what it did and for nothing else.
+Hypothesis looks for counterexamples in new places with every run, which is what one wants at home, where it takes a fifth of the
+examples each time (`CI=true pytest` takes them all). In CI a run must mean the same twice: there the examples are derived from the
+tests themselves, so that a change fails for what it did and for nothing else.
 
 An agent keeps an index of its notes in the cache directory. Nothing that runs here, in this process or in one that it starts, may
 write into the cache of the person who runs the tests.
@@ -22,8 +23,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+
+def examples(n):
+    "How many examples a law is tried with: `n` in CI, a fifth of it at home, where each run looks in other places and there are many runs."
+    return n if os.environ.get("CI") else max(20, n // 5)
+
+
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-settings.register_profile("home", deadline=None)
+settings.register_profile("home", deadline=None, max_examples=examples(100))
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 CACHE = tempfile.mkdtemp(prefix="passepartout-cache-")

@@ -4,6 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
 from passepartout.conditions import PassepartoutError
@@ -182,7 +183,7 @@ async def test_only_the_person_brings_an_approval_back():
 # What the person sees -------------------------------------------------------------------------------------------------------
 
 @given(st.text())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_what_is_shown_can_all_be_seen(text):
     shown = visible(text)
     assert all(c.isprintable() or c == "\n" for c in shown)

@@ -4,6 +4,7 @@ from datetime import date, datetime
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.capture import CaptureError, append_headline
 from passepartout.conditions import PassepartoutError
 from passepartout.notes import decode, parse_note
@@ -22,7 +23,7 @@ def written(text, encoding):
     return (bom + text).encode(encoding, "replace")
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(texts, encodings, titles, files, st.sampled_from(["task", "note"]), days, days, texts)
 def test_a_capture_only_adds(text, encoding, title, file, kind, scheduled, deadline, body):
     data = written(text, encoding)
@@ -45,7 +46,7 @@ def test_a_capture_only_adds(text, encoding, title, file, kind, scheduled, deadl
     assert print_outline(new) == now.text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.text(st.characters(whitelist_categories=("L", "N")), min_size=1, max_size=10), st.sampled_from(["task", "note"]), texts), max_size=6), files)
 def test_captures_pile_up(entries, file):
     data, count = b"", 1
@@ -57,7 +58,7 @@ def test_captures_pile_up(entries, file):
         count = len(outline.nodes)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_decoded_exactly_or_refused(data):
     try: seen = decode(data)

@@ -4,6 +4,7 @@ import asyncio
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.budget import utf8_bound
@@ -203,7 +204,7 @@ async def test_a_client_looks_and_does_not_decide_where_others_look(tmp_path):
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).map(lambda t: " ".join(t.split()) or "x")
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), words, st.lists(words, max_size=3)), min_size=1, max_size=15), st.integers(0, 3000), st.booleans())
 def test_no_budget_is_exceeded_and_the_heading_is_not_lost(page, most, local):
     text = "* Focus\n:PROPERTIES:\n:ID: here\n:END:\n" + "".join(f"{'*' * level} {title}\n" + "".join(f"- {line}\n" for line in body) for level, title, body in page)

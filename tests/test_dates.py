@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.providers.dates import (MONTHS, WEEKDAYS, NoSuchDate, read_day, read_span, say_day, say_span, split_when)
 
 days = st.dates(date(1990, 1, 1), date(2090, 12, 31))
@@ -69,7 +70,7 @@ def test_a_title_survives_the_date_behind_it(title, day, word):
 
 
 @given(st.text(max_size=200), days)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_text_gives_a_date_nothing_or_a_sentence(text, today):
     for read in (read_day, read_span, split_when):
         try: read(text, today)
@@ -77,7 +78,7 @@ def test_any_text_gives_a_date_nothing_or_a_sentence(text, today):
 
 
 @given(st.lists(st.sampled_from("in the next last this of end on by 3 31 99 november feb friday week month year 24.11. 2026 9:30 at to from and 0 am until".split()), max_size=14).map(" ".join), days)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_date_words_in_any_order_raise_nothing_else(text, today):
     for read in (read_day, read_span, split_when):
         try: read(text, today)

@@ -4,6 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.elements import blocks, footnotes, hidden_subtrees, inline_tags, section_end
 from passepartout.lists import checkboxes, cookies, list_items, progress, tables
 from passepartout.markdown import parse_markdown
@@ -17,7 +18,7 @@ parsers = st.sampled_from([parse_org, parse_markdown])
 LOOKS = (list_items, tables, blocks, footnotes, inline_tags, cookies)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(texts, parsers)
 def test_spans_lie_in_their_node_and_lines_count(text, parse):
     outline = parse(text, "a.org")
@@ -33,7 +34,7 @@ def test_spans_lie_in_their_node_and_lines_count(text, parse):
         assert 0 <= progress(outline, node)[0] <= progress(outline, node)[1]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(texts, parsers)
 def test_spans_reproduce_the_text(text, parse):
     outline = parse(text, "a.org")
@@ -65,7 +66,7 @@ def test_spans_reproduce_the_text(text, parse):
         for c in cookies(outline, node): assert text[c.start] == "[" and text[c.end - 1] == "]"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, parsers)
 def test_what_is_hidden_is_found_once(text, parse):
     outline = parse(text, "a.org")
@@ -73,7 +74,7 @@ def test_what_is_hidden_is_found_once(text, parse):
     assert below == [n.index for n in outline.nodes if n.hidden]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([None, " ", "X"]), st.text("abc", min_size=1, max_size=5)), max_size=12))
 def test_a_list_is_read_as_it_was_written(items):
     text = "".join(f"{'  ' * depth}- {f'[{box}] ' if box else ''}{word}\n" for depth, box, word in items)

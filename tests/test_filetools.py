@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.filesearch import SearchError, compiled, search_files, worth_opening
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
@@ -37,7 +38,7 @@ def found(root, pattern, folder=".", **more):
 
 
 @RG
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.lists(st.tuples(st.sampled_from(["a", "b/c", "b/d.org", "é", "x y", "-n", "b/.h", "z.pem", "b/x.git/y"]), st.text("aAkKsSſKéÉ ß\n\r\t-x\x0c", max_size=30), st.sampled_from(ENCODINGS)), max_size=6),
        pattern=st.text("aAkKsSſKéÉ ß-x", min_size=1, max_size=4), case=st.booleans(), most=st.integers(1, 4))
 def test_ripgrep_changes_no_answer(tree, files, pattern, case, most):

@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.diary import diary_of
 from passepartout.gateway import MOST_PIECES, Links, Porter, pieces, units
@@ -257,7 +258,7 @@ async def test_news_of_jobs_go_out_once_and_private_ones_without_their_words(tmp
         diary.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400), st.integers(90, 200))
 def test_pieces_fit_and_lose_no_word(text, most):
     found = pieces(text, most)
@@ -265,7 +266,7 @@ def test_pieces_fit_and_lose_no_word(text, most):
     if not any("(cut:" in piece for piece in found): assert "".join("".join(found).split()) == "".join(text.split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["update_id", "message", "from", "chat", "id", "is_bot", "text", "type", "first_name"]), inner, max_size=5), max_leaves=20))
 def test_no_update_breaks_the_reader(update):
     incoming(update)

@@ -4,6 +4,7 @@ import asyncio, json, signal, subprocess, sys, textwrap
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
@@ -282,7 +283,7 @@ def test_what_goes_out_is_covered_only_as_it_was_asked(asked, other):
 
 
 @given(edits, edits)
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=examples(200))
 def test_an_edit_is_covered_only_in_its_folder(asked, other):
     try: grant = offer(EDIT, asked, PLACES, "main", 1.0)
     except GrantRefused: return

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agenda import agenda
 from passepartout.finding import agenda_indexed, find_indexed, make_hits
 from passepartout.identity import headings, match_headings, own_hashes, tree_hashes
@@ -68,7 +69,7 @@ names = st.sampled_from(["a.org", "b.org", "deep/c.org", "deep/d.md", "e.md"])
 changes = st.lists(st.tuples(st.sampled_from(["write", "write", "write", "remove", "rename", "append"]), names, names, texts), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data(), changes)
 def test_step_by_step_is_the_same_as_fresh(tmp_path_factory, data, changes):
     place = tmp_path_factory.mktemp("notes")
@@ -95,14 +96,14 @@ def test_step_by_step_is_the_same_as_fresh(tmp_path_factory, data, changes):
     index.close(); fresh.close(); root.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts, texts, st.sampled_from(["a.org", "a.md"]))
 def test_hashes_change_exactly_when_content_does(one, two, name):
     a, b = parse_note(one, name), parse_note(two, name)
     assert (tree_hashes(a, own_hashes(a))[0] == tree_hashes(b, own_hashes(b))[0]) == (one == two)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts, texts)
 def test_no_identity_is_given_twice(one, two):
     old, new = (headings(o := parse_org(text), own_hashes(o)) for text in (one, two))
@@ -142,7 +143,7 @@ plans = st.lists(st.tuples(st.sampled_from(["", "TODO ", "DONE ", "COMMENT "]), 
                            st.sampled_from(["", " +1d", " ++1w", " .+2w", " +1m", " +36h", " -3d", " --2d", " +1w --2d", " 10:00-11:00", ">--<2026-11-30 Mon"])), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(plans, st.integers(-40, 40), st.integers(0, 30), st.booleans())
 def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, habit):
     style = ":PROPERTIES:\n:STYLE: habit\n:END:\n" if habit else ""
@@ -158,7 +159,7 @@ def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, hab
     index.close(); root.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
 def test_no_query_breaks_it(sample, query):
     found = find_indexed(sample[0], query, today=TODAY)
@@ -187,7 +188,7 @@ said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "sa
 drafts = st.lists(st.tuples(said, said), min_size=1, max_size=3).map(lambda found: "".join(f"** {title}\n{body}\n" for title, body in found))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
 @example("** \nboat\n", "** \n\n", "** \n\n", "-boat", 3)
 def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory, public, one, other, query, limit):
@@ -258,7 +259,7 @@ def write_sections(place, files):
         os.utime(file, (1.7e9 + n * 10**6,) * 2)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(files, st.sampled_from(["roof offer", "roof offer", "roof", "offer", "roof -boat", "roof OR offer", "roof OR tag:offer", "title:roof offer", "todo:open", "roo"]), st.integers(1, 3), st.integers(1, 5))
 def test_a_limit_is_said_or_changes_nothing(tmp_path_factory, files, query, limit, most):
     place = tmp_path_factory.mktemp("notes")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.finding import IndexedNotes
 from passepartout.index import Index, Refreshed
@@ -79,7 +80,7 @@ headings = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["", "TODO ", "
                               st.sampled_from(["", " :x:", " :project:x:", " :ARCHIVE:", " :@personal:waiting:"]), st.booleans(), st.lists(stamps, max_size=3)), max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(headings, headings, st.integers(-45, 45), st.integers(0, 40), st.integers(-10, 10))
 def test_every_range_and_view_of_any_notes_is_the_same(tmp_path_factory, one, other, first, length, now):
     memex = tmp_path_factory.mktemp("notes")

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now
@@ -114,7 +115,7 @@ def test_every_night_of_a_year_once_also_when_the_clocks_change(zone, text):
     assert len(days) == len(set(days)) == 365
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reader_of_triggers(text):
     try: trigger = read_trigger(text)

@@ -3,6 +3,7 @@ import asyncio, json, os, sqlite3, subprocess, sys, threading
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from conftest import examples
 from passepartout import store as store_room
 from passepartout.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
@@ -28,7 +29,7 @@ values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allo
                       lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(texts, values, max_size=5))
 def test_any_body_is_read_as_it_was_written(body):
     journal = Journal.open(":memory:", key=b"k" * 32)
@@ -38,7 +39,7 @@ def test_any_body_is_read_as_it_was_written(body):
     journal.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(texts, st.floats(allow_nan=False)), min_size=1, max_size=6), texts.filter(lambda t: t.isascii()), st.data())
 def test_a_chain_accepts_its_own_rows_and_no_others(records, name, data):
     mac = keyed(b"k")

@@ -4,6 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.links import LinkTargets, all_links, attachment_path, backlinks, links, read_address, read_target, resolve_link, trim
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org
@@ -14,7 +15,7 @@ texts = st.one_of(st.text(max_size=150), st.lists(st.one_of(st.sampled_from(PIEC
 parsers = st.sampled_from([(parse_org, "d/a.org"), (parse_markdown, "d/b.md")])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(texts, parsers)
 def test_spans_lie_in_their_node_and_say_what_they_are(text, parser):
     outline = parser[0](text, parser[1])
@@ -29,7 +30,7 @@ def test_spans_lie_in_their_node_and_say_what_they_are(text, parser):
             end = link.end
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(st.tuples(texts, parsers), min_size=1, max_size=3))
 def test_following_a_link_never_fails(files):
     outlines = [parse(text, f"{i}/{name}") for i, (text, (parse, name)) in enumerate(files)]

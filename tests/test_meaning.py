@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.context import awareness
@@ -98,7 +99,7 @@ def test_a_model_that_breaks_off_goes_on_where_it_was(tmp_path):
     assert vectors.keep_up(index) == 10 and len(vectors.similar(index.db.execute("SELECT ident FROM node WHERE place = 1").fetchone()[0])) > 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=4))
 def test_fusion_keeps_all_and_prefers_what_all_prefer(lists):
     found = fuse(*lists)

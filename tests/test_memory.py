@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings as budget, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from conftest import examples
 from passepartout.changes import BUCKETS, Change, EMPTY, FEW, bucket, carry_over, ingest, next_state
 from passepartout.conditions import PassepartoutError, PipelineError
 from passepartout.journal import Journal
@@ -184,12 +185,12 @@ TestWrites.settings = budget(deadline=None, max_examples=12, stateful_step_count
 
 
 class TestManyWrites(Writes.TestCase):
-    settings = budget(deadline=None, max_examples=400, stateful_step_count=30, suppress_health_check=list(HealthCheck))
+    settings = budget(deadline=None, max_examples=examples(400), stateful_step_count=30, suppress_health_check=list(HealthCheck))
     pytestmark = pytest.mark.slow
 
 
 @given(shuffled, shuffled, shuffled, st.sampled_from(IDS))
-@budget(deadline=None, max_examples=60)
+@budget(deadline=None, max_examples=examples(60))
 def test_writes_that_do_not_conflict_commute(base, one, two, parent):
     start = Change(EMPTY)
     ingest(start, read_outline(base))

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
+from conftest import examples
 from passepartout.conditions import PassepartoutError, ProtocolError
 from passepartout.messages import (KEYWORD_FIELDS, PERSON, Action, Allowed, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze)
 from passepartout.plist import Keyword, read_plist, write_plist
 
-calm = settings(deadline=None, max_examples=40)
+calm = settings(deadline=None, max_examples=examples(40))
 text = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=12)
 key = st.from_regex(r"[a-z][a-z0-9]{0,5}(_[a-z0-9]{1,3})?", fullmatch=True)
 word = st.from_regex(r"[a-z][a-z0-9]{0,6}(-[a-z0-9]{1,3})?", fullmatch=True)

@@ -4,6 +4,7 @@ import asyncio, contextlib, gzip, ipaddress, ssl, subprocess, shutil, zlib
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.addresses import AddressRefused, WebAddress, is_public, read_address
 from passepartout.agent import Agent
 from passepartout.secrets import Secret, Vault
@@ -29,7 +30,7 @@ def spellings(ip: ipaddress.IPv4Address) -> list[str]:
             f"[64:ff9b::{ip}]", f"[2002:{n >> 16:x}:{n & 0xFFFF:x}::]", f"[::ffff:0:{ip}]", f"[fe80::5efe:{ip}]", str(ip).translate({48 + i: 0xFF10 + i for i in range(10)}), str(ip).replace(".", "。"), str(ip).replace(".", "%2e"), f"user@{ip}", f"example.org@{ip}", f"{ip}%00.example.org"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(private(), st.sampled_from(["http", "https", "HTTP"]), st.sampled_from(["", ":80", ":8080"]), st.data())
 def test_no_private_address_is_read_in_any_spelling(ip, scheme, port, data):
     for spelling in spellings(ip):
@@ -37,7 +38,7 @@ def test_no_private_address_is_read_in_any_spelling(ip, scheme, port, data):
     assert not is_public(ip)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(PRIVATE6), st.integers(0, 2**128))
 def test_no_private_six_is_public(net, n):
     net = ipaddress.IPv6Network(net)
@@ -47,7 +48,7 @@ def test_no_private_six_is_public(net, n):
     with pytest.raises(AddressRefused): read_address(f"http://[{ip.exploded.upper()}]/")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.one_of(st.text(max_size=80), st.text(st.sampled_from("htp:/@.%[]0x7f1aé。\\?#-_ \t\n"), max_size=40).map(lambda t: "http://" + t), st.from_regex(r"https?://[a-z0-9.\-]{1,30}(:\d{1,6})?(/\S*)?", fullmatch=True)))
 def test_whatever_is_read_has_one_reading(text):
     try: address = read_address(text)
@@ -210,7 +211,7 @@ async def test_the_tool_takes_nothing_but_what_the_gate_read():
         with pytest.raises(ToolError): await tool.body("https://example.org/", context=ToolContext(resources))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text())
 def test_any_page_gives_text(html): assert isinstance(page_text(html), str)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.index import Index
 from passepartout.notes import parse_note
 from passepartout.resources import Root
@@ -285,7 +286,7 @@ def test_completion_in_a_real_shell(notes):
 TITLES = st.lists(st.text(st.sampled_from("ab cé東屋-/:›[]%_*'\"()12\u0301🎉"), min_size=1, max_size=12).map(str.strip).filter(lambda t: t and not t.startswith(("*", "#", ":"))), min_size=1, max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(TITLES, st.integers(0, 5), st.text(st.sampled_from("ab cé東屋-/:›%_*'\"()\x00🎉"), max_size=12))
 def test_both_sources_mean_the_same(tmp_path_factory, titles, which, words):
     place = tmp_path_factory.mktemp("notes")

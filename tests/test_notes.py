@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agenda import agenda, render_agenda
 from passepartout.messages import freeze
 from passepartout.notes import NoteCache, parse_note, read_notes
@@ -30,7 +31,7 @@ def delay(plan, repeat): return timedelta({" -3d": 3, " +2w -1m": 30}.get(repeat
 def org(tasks): return "".join(f"* {word}t{i}\n{plan}<{day} Xyz{repeat}>\n" for i, (word, plan, day, repeat) in enumerate(tasks))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tasks, near, st.integers(0, 60))
 def test_agenda_says_everything_once(tasks, start, length):
     end = start + timedelta(length)
@@ -53,7 +54,7 @@ def test_agenda_says_everything_once(tasks, start, length):
     assert render_agenda(items, start, end, TODAY).count("a.org:") == len(items) or len(items) > 200
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(tasks, near, st.integers(1, 30), st.integers(1, 30))
 def test_future_ranges_add_up(tasks, start, first, second):
     start = max(start, TODAY + timedelta(1))
@@ -65,7 +66,7 @@ def test_future_ranges_add_up(tasks, start, first, second):
     assert key(whole) == key(parts)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts, st.text(max_size=40))
 def test_search_never_raises_and_explains_itself(text, query):
     found = find([parse_org(text, "a.org")], query)
@@ -74,7 +75,7 @@ def test_search_never_raises_and_explains_itself(text, query):
         assert text.count("\n") + 1 >= hit.at >= hit.line and len(hit.snippet) <= 162
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(st.characters(whitelist_categories=("Lu", "Ll", "Lo", "Nd")), min_size=1, max_size=12))
 def test_a_word_is_found_in_any_case(word):
     if not fold(word).strip(): return
@@ -83,7 +84,7 @@ def test_a_word_is_found_in_any_case(word):
         if fold(form) == fold(word): assert find([outline], form).hits, form
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=60))
 def test_folding_twice_is_folding_once(text):
     assert fold(fold(text)) == fold(text)

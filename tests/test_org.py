@@ -4,6 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org, print_outline
 from passepartout.timestamps import broken_stamps, occurrences, stamps
@@ -17,13 +18,13 @@ texts = st.one_of(st.text(max_size=200), st.lists(st.one_of(st.sampled_from(PIEC
 parsers = st.sampled_from([parse_org, parse_markdown])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts, parsers)
 def test_printing_what_was_parsed_is_the_text(text, parse):
     assert print_outline(parse(text, "a.org")) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts, parsers)
 def test_spans_nest_and_lines_count(text, parse):
     outline = parse(text, "a.org")
@@ -43,7 +44,7 @@ def test_spans_nest_and_lines_count(text, parse):
     assert len({n.start for n in outline.nodes[1:]}) == len(outline.nodes) - 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts, parsers)
 def test_dates_stand_where_they_say(text, parse):
     outline = parse(text, "a.org")
@@ -58,7 +59,7 @@ def test_dates_stand_where_they_say(text, parse):
     for line, date_text in broken_stamps(outline): assert date_text in text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.dates(date(1900, 1, 1), date(2200, 1, 1)), st.sampled_from("hdwmy"), st.integers(1, 400), st.dates(date(1900, 1, 1), date(2200, 1, 1)), st.integers(0, 800))
 def test_occurrences_do_not_depend_on_where_one_begins_to_look(day, unit, count, first, length):
     stamp = stamps(parse_org(f"<{day.isoformat()} Mon 10:00 +{count}{unit}>"))[0]
@@ -69,7 +70,7 @@ def test_occurrences_do_not_depend_on_where_one_begins_to_look(day, unit, count,
     if whole is not None: assert part == [d for d in whole if d >= first]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 9), st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=("Cs",)), max_size=12)), max_size=12))
 def test_headings_are_found_whatever_their_levels(heads):
     text = "".join(f"{'*' * level} x{title}\nbody\n" for level, title in heads)

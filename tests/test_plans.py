@@ -4,6 +4,7 @@ import asyncio, json, os, random, signal as signals, subprocess, sys
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
@@ -15,7 +16,7 @@ from passepartout.planturns import execute_plan
 from passepartout.plantext import plan_text
 from passepartout.tools import Parameter, Tool, ToolRegistry, ToolResult
 
-QUIET = settings(derandomize=True, max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(derandomize=True, max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 MAIL = {"id": "attested", "from": "sender", "amount": "attested", "text": "text"}
 
 
@@ -139,7 +140,7 @@ def effects_with(plan, text):
     return world.effects, True
 
 
-@settings(QUIET, max_examples=40)
+@settings(QUIET, max_examples=examples(40))
 @given(st.integers(0, 2**32), st.sampled_from(["lunch?", "m1", "", "5"]), st.sampled_from(["lunch?", "m1", "pay eve", "7"]))
 def test_two_runs_that_differ_in_free_text_do_the_same_wherever_nothing_that_was_read_decides(seed, one, other):
     "Any plan: what ran with trusted targets, under no decision of a stranger's words, is the same in both runs; where one of them had to stop, the beginning of it."

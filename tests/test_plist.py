@@ -3,6 +3,7 @@ import copy, json, os, pickle, random, shutil, subprocess, time, types, unicoded
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.conditions import PassepartoutError, ProtocolError
 from passepartout.plist import (KEYWORD_FIELDS, Keyword, Plist, PlistError, SingleFloat, Symbol, VOCABULARY, key_name, read_plist, write_plist)
 
@@ -106,8 +107,8 @@ worded = lambda pairs: Plist([(k, Keyword("word") if type(v) is str and k in KEY
 values = st.recursive(atoms, lambda inner: st.one_of(
     st.lists(inner, max_size=5).filter(plain_list),
     st.lists(st.tuples(keywords, inner), max_size=5, unique_by=lambda pair: key_name(pair[0])).map(worded)), max_leaves=15)
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-thorough = settings(max_examples=6000, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=examples(6000), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def us_sbcl_us(sbcl, value):
@@ -284,7 +285,7 @@ def test_what_is_no_text_is_refused(value):
 
 
 @given(text=st.text(st.sampled_from(list("()(): \"\\|aA1.#'\n;_-é")), max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_any_text_is_read_or_refused_inside_it(text):
     try: value = read_plist(text)
     except PlistError as error: assert 0 <= error.position <= len(text)

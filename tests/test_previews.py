@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
@@ -269,7 +270,7 @@ async def test_nothing_hides_in_a_difference(tmp_path, text, told):
     await agent.close()
 
 
-@hypothesis_settings(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from("abcde"), max_size=40), st.lists(st.sampled_from("abcde"), max_size=40), st.integers(0, 4))
 def test_a_difference_leads_from_one_text_to_the_other(old, new, around):
     def carried_out(lines):

@@ -10,6 +10,7 @@ import tracemalloc
 import pytest
 from hypothesis import example, given, settings as budget, strategies as st
 
+from conftest import examples
 from passepartout.conditions import ProtocolError
 from passepartout.messages import Action, Signal
 from passepartout.plist import Plist, read_plist, write_plist
@@ -66,7 +67,7 @@ def test_what_cannot_be_framed_is_a_protocol_error(message):
 
 
 @given(st.lists(messages, min_size=1, max_size=3), st.lists(st.sampled_from([b"", b"\n", b" \r\n\t"]), min_size=3, max_size=3))
-@budget(deadline=None, max_examples=50)
+@budget(deadline=None, max_examples=examples(50))
 def test_frames_in_a_row_are_read_one_by_one(several, blanks):
     data = b"".join(frame_message(m) + b for m, b in zip(several, blanks))
     file = io.BytesIO(data)
@@ -75,7 +76,7 @@ def test_frames_in_a_row_are_read_one_by_one(several, blanks):
 
 
 @given(messages, st.data())
-@budget(deadline=None, max_examples=50)
+@budget(deadline=None, max_examples=examples(50))
 def test_any_cut_gives_the_same_message(message, data):
     frame = frame_message(message)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(frame)), max_size=8)))
@@ -152,19 +153,19 @@ def test_control_characters_and_bad_lists_leave_the_stream_in_step(text):
 
 @given(st.binary(max_size=80))
 @example(b"000001" + b"\xf0\x9f\xa5\xa3")
-@budget(deadline=None, max_examples=150)
+@budget(deadline=None, max_examples=examples(150))
 def test_garbage_gives_a_message_an_end_or_a_protocol_error(data):
     assert drive(data)[1] <= len(data)
 
 
 @given(st.binary(max_size=12), st.integers(0, len(GOOD)), st.integers(0, len(GOOD)))
-@budget(deadline=None, max_examples=100)
+@budget(deadline=None, max_examples=examples(100))
 def test_damaged_frames(noise, start, end):
     drive(GOOD[:start] + noise + GOOD[end:])
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=6))
-@budget(deadline=None, max_examples=60)
+@budget(deadline=None, max_examples=examples(60))
 def test_both_drivers_agree(data, cuts):
     async def other():
         try:

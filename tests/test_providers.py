@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
 from passepartout.httpclient import Endpoint, Events, Http, HttpFailed, Lines, Times, read_json
@@ -314,7 +315,7 @@ async def test_a_cancelled_question_leaves_nothing_behind():
 names = st.from_regex(r"\A[a-z][a-z0-9_-]{0,12}\Z")
 values = st.recursive(st.none() | st.booleans() | st.integers(-2**60, 2**60) | st.text(max_size=20), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=8)
 
-@hypothesis_settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@hypothesis_settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(names, st.dictionaries(names, values, max_size=4), st.text(max_size=30), st.dictionaries(st.text(max_size=8), values, max_size=3))
 def test_json_becomes_exactly_one_call_whatever_stands_in_it(tool, args, explanation, more):
     said = json.dumps({"proposal": {**more, "action": "call", "tool": tool, "args": args, "explanation": explanation}})

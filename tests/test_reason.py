@@ -4,6 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import Vote
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
@@ -30,7 +31,7 @@ def agent_with(*answers, gates=(), **overrides):
 
 
 @given(st.text(max_size=200) | st.text(alphabet="()[]`:\"\\;#|', \nabTN1.", max_size=60))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_answer_is_an_action_or_a_syntax_error(text):
     found = parse_proposal(text)
     assert isinstance(found, Action) or found.sensor == "syntax-error"
@@ -82,7 +83,7 @@ async def test_the_usual_ways_to_write_a_proposal_are_read(shown):
 
 
 @given(st.lists(st.sampled_from(["```", "`", "lisp", "\n", " ", "\t", "(", ")", ":A", '"x"', "text"]), max_size=30).map("".join))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_stripping_fences_is_idempotent_on_what_is_a_list(text):
     stripped = markdown_strip(text)
     if stripped.startswith("(") and "```" not in stripped: assert markdown_strip(stripped) == stripped

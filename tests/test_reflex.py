@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.plist import read_plist
 from passepartout.providers.captures import Request, capture
 from passepartout.providers.grammar import HELP, MOST_TEXT, exact_form, understand
@@ -152,7 +153,7 @@ def test_every_form_in_the_help_is_understood():
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_text_gets_one_readable_proposal(text):
     proposal = read_plist(reflex(text, ""))
     assert proposal["type"] == "REQUEST" and (proposal["payload"].get("text") or proposal["payload"]["explanation"])
@@ -160,7 +161,7 @@ def test_any_text_gets_one_readable_proposal(text):
 
 WORDS = "note todo remind me to in on by what is due find read show lines line from inbox.org friday 31 november next week : \" “ please the every 3 days about who 9:30 99 - , . ? \n".split(" ")
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), days)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_grammar_words_in_any_order(text, today):
     proposal, exact = understand(text, today), exact_form(text, today)
     assert exact is None or exact == proposal and proposal["payload"]["tool"] == "org-capture"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.edittools import edit_tools
@@ -243,7 +244,7 @@ sentences = st.lists(st.sampled_from(LEXICON), max_size=9).map(" ".join)
 
 
 @given(st.lists(st.sampled_from(LEXICON + ["done", "move", "was", "?"]), min_size=1, max_size=9).map(" ".join))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_random_words_edit_nothing(text):
     if text.split()[0] in VERBS: return
     payload = understand(text, TODAY, AROUND)["payload"]
@@ -251,7 +252,7 @@ def test_random_words_edit_nothing(text):
 
 
 @given(st.sampled_from(VERBS), sentences)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_what_is_proposed_is_exact_and_reads_back(verb, rest):
     proposal = understand(f"{verb} {rest}", TODAY, AROUND)
     assert read_plist(write_plist(proposal))["payload"]["action"] in ("CALL", "MESSAGE", "PLAN")

@@ -8,6 +8,7 @@ from datetime import date, datetime
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent, run_anywhere
 from passepartout.messages import ApprovalRequired, Rejected, pick
 from passepartout.replay import Thought, replay, thoughts
@@ -183,7 +184,7 @@ def test_what_cannot_be_compared_is_counted():
 
 
 @given(st.lists(st.sampled_from(["p1", "p2", "p3", "erased", "v", "log"]), max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_proposal_is_in_one_thought(kinds):
     records = [{"kind": "proposal", "body": {"attempt": int(k[1])}} if k[0] == "p" else {"kind": "proposal", "body": None} if k == "erased" else {"kind": "verdict" if k == "v" else "log", "body": {"verdict": "allowed"}} for k in kinds]
     found = thoughts({"records": records})

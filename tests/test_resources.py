@@ -3,6 +3,7 @@ import errno, json, os, resource as limits, socket, stat, subprocess, sys, tempf
 from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from conftest import examples
 import passepartout.resources as resources
 from passepartout.resources import OpenedPath, PathRefused, Root, resolve, shown
 
@@ -279,7 +280,7 @@ def test_shown():
 # Both ways agree, and nothing escapes
 
 PART = st.sampled_from(["a", "b", "f", "..", ".", "", "l", "m", "n", "x", ".git"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(links=st.dictionaries(st.tuples(st.sampled_from(["", "a", "a/b"]), st.sampled_from(["l", "m", "n"])), st.lists(PART, min_size=1, max_size=4), max_size=5),
        absolute=st.booleans(), text=st.lists(PART, min_size=1, max_size=6), access=st.sampled_from(["read", "write", "tree"]))
 def test_both_ways_agree_and_stay_inside(fast, links, absolute, text, access):

@@ -5,6 +5,7 @@ from datetime import date, datetime
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.checkboxes import add_item, check, list_items
@@ -56,7 +57,7 @@ def own_span(outline, node):
     return node.start, outline.nodes[node.index + 1].start if node.index + 1 < len(outline.nodes) else len(outline.text)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, names, st.integers(0, 30), LOCAL)
 def test_an_edit_touches_only_its_own_lines(text, file, which, edit):
     outline = parse_note(text, file)
@@ -75,7 +76,7 @@ def test_an_edit_touches_only_its_own_lines(text, file, which, edit):
     if not more: assert others(new, {node.index}) == others(outline, {node.index})
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, names, st.integers(0, 30), ELSEWHERE)
 def test_moving_and_inserting_lose_no_node_and_change_none(text, file, which, edit):
     outline = parse_note(text, file)
@@ -93,7 +94,7 @@ def test_moving_and_inserting_lose_no_node_and_change_none(text, file, which, ed
     if len(now) >= len(old) and file == "a.org": assert len(count(after)) >= len(count(text))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(drafts, names, st.integers(0, 30), st.integers(0, 30), LOCAL, LOCAL)
 def test_edits_of_different_headings_commute(text, file, one, other, first, second):
     outline = parse_note(text, file)
@@ -111,7 +112,7 @@ def test_edits_of_different_headings_commute(text, file, one, other, first, seco
     if there is not None and back is not None: assert there == back
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @example("* 0\u2028", "a.org", 1)
 @given(texts, names, st.integers(0, 30))
 def test_what_is_so_already_changes_nothing(text, file, which):
@@ -141,7 +142,7 @@ def test_what_only_python_calls_white_space_stays(file, sign):
         assert title in set_state(outline, node, None, now=NOW)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts, names, texts, st.integers(0, 30))
 def test_a_subtree_arrives_whole_in_another_file(text, file, other, which):
     here, there = parse_note(text, file), parse_note(other, "b" + file[1:])
@@ -154,7 +155,7 @@ def test_a_subtree_arrives_whole_in_another_file(text, file, other, which):
     assert titles(grown) == sorted(titles(there) + [n.title for n in here.nodes[node.index:node.after]])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.dates(date(1990, 1, 1), date(2080, 1, 1)), st.sampled_from(["+", "++", ".+"]), st.integers(1, 400), st.sampled_from("dwmy"), st.sampled_from(["", " 08:00", " 09:00-10:00"]))
 def test_a_repeated_date_moves_on(day, mark, count, unit, hours):
     old = f"<{day} {day:%a}{hours} {mark}{count}{unit}>"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
@@ -65,7 +66,7 @@ def test_whatever_stands_in_the_file_is_a_book(text):
 
 
 @given(st.binary(max_size=120))
-@hypothesis_settings(max_examples=60)
+@hypothesis_settings(max_examples=examples(60))
 def test_a_file_that_does_not_load_allows_nothing(data):
     tools = ToolRegistry()
     tools.register(TOOL)

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.assignments import find_assignments
 from passepartout.messages import Action, Signal
@@ -29,14 +30,14 @@ around = st.text(st.characters(codec="utf-8"), max_size=60)
 values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, max_size=40).filter(lambda v: len(skeleton(v.encode())) >= 8 and len(set(v)) > 4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(values, around, around, st.sampled_from(WRITINGS[:10] + WRITINGS[11:]), st.integers(0, 5))
 def test_a_known_value_is_found_wherever_and_however_it_is_written(value, before, after, written, shift):
     found = Scanner([Secret("K", value.encode())]).find(f"{before} {written(value, shift)} {after}", shaped=False)
     assert any(f.known and f.name == "K" for f in found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(around, around, st.sampled_from(WRITINGS[:9]), st.integers(0, 2), st.lists(st.integers(1, 30), min_size=1, max_size=8))
 def test_pieces_do_not_hide_it(before, after, written, shift, sizes):
     text, out, at, turn = f"{before * 4} {written(VALUE, shift)} {after * 4}", [], 0, 0
@@ -49,21 +50,21 @@ def test_pieces_do_not_hide_it(before, after, written, shift, sizes):
     assert not SCANNER.find(shown, shaped=False) and "[secret:T]" in shown
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.one_of(around, st.sampled_from([VALUE, quote(VALUE), f"password={VALUE}", "db_password: hunter2x", "ghp_" + "aB3" * 12, "postgres://a:s3cret9@h/x", "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"])), max_size=8))
 def test_redacting_again_changes_nothing_and_leaves_no_known_value(parts):
     once = SCANNER.redact(" ".join(parts))
     assert SCANNER.redact(once) == once and not SCANNER.find(once, shaped=False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text())
 def test_what_holds_no_secret_is_the_same_object(text):
     assume(not SCANNER.find(text))
     assert SCANNER.redact(text) is text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.one_of(st.text(), st.binary().map(lambda b: b.decode("utf-8", "surrogateescape"))))
 def test_no_text_makes_it_fail(text):
     assert isinstance(SCANNER.redact(text), str)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings as budget, strategies as st
 
+from conftest import examples
 from passepartout.conditions import PassepartoutError
 from passepartout.inifile import file_lines, read_number
 from passepartout.settings import KINDS, load_settings, variable_name
@@ -175,7 +176,7 @@ def test_a_deleted_working_directory(place, monkeypatch):
 
 
 @given(st.text(max_size=300))
-@budget(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@budget(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_settings_file_breaks_the_start(place, text):
     some = load(place, text.encode("utf-8", "replace"))
     assert some.permission("nothing-of-that-name") in ("ask", "deny") or "default" in text.lower()
@@ -183,7 +184,7 @@ def test_no_settings_file_breaks_the_start(place, text):
 
 
 @given(st.dictionaries(st.sampled_from([variable_name(n) for n in KINDS]), st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=30)))
-@budget(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@budget(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_variable_breaks_the_start(place, environ):
     some = load(place, environ=environ)
     assert all(isinstance(getattr(some, n), float) and getattr(some, n) > 0 for n in KINDS if KINDS[n] is float)

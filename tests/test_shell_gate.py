@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.gates.shell import IRREVERSIBLE, shell_gate
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.resources import Root
@@ -58,7 +59,7 @@ def bash_words(raws):
     return [part.decode("utf-8", "replace").split("\0")[:-1] for part in done.stdout.split(b"\1")[:-1]]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.lists(PIECES, min_size=1, max_size=6).map("".join), min_size=8, max_size=16))
 def test_a_word_is_what_bash_makes_of_it_or_it_is_refused(raws):
     ours = []
@@ -95,7 +96,7 @@ COMMAND = st.tuples(st.sampled_from(["show ", "V=1; show ", "show 2>/dev/null ",
 SCRIPTS = st.lists(st.tuples(COMMAND, st.sampled_from(["; ", " && ", "\n", " || ", " ;\\\n ", " # note\n"])), min_size=1, max_size=5).map(lambda items: "".join(a + b for a, b in items[:-1]) + items[-1][0])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCRIPTS)
 def test_a_script_runs_the_argument_vectors_that_bash_would_run(tmp_path, text):
     try: script = read_script(text, Places([]), {})
@@ -119,7 +120,7 @@ def _carried_out(script):
     return ran
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text(st.sampled_from("ab '\"\\$`|&;<>(){}[]*?~#=!\n\t-/.") | st.characters(codec="utf-8"), max_size=60))
 def test_any_text_gets_a_verdict(tmp_path_factory, text):
     root = Root(tmp_path_factory.getbasetemp())

@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.limits import TimeLimitExceeded, time_limit
 from passepartout.messages import Signal
@@ -92,7 +93,7 @@ def test_a_mandate_is_bounded_in_time_and_length():
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("abcdefgh")), max_size=12), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_the_order_is_that_of_priorities_then_names_however_they_came(described, random):
     skills = list({name: Skill(name, priority, deterministic=lambda a, s: a) for priority, name in described}.values())
     registry, other = SkillRegistry(), SkillRegistry()

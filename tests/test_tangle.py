@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.chapter import chapter_cells, notebook_text
 from passepartout.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.noweb import Web
@@ -131,14 +132,14 @@ def test_long_pages_and_lines_are_no_attack():
     assert [t.name for t in tangled(Web(long.outline, long.sources), "p.org")] == ["a.py", "b.py"]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet=':ab "()[]\\\t=', max_size=60))
 def test_arguments_of_any_shape_are_read(text):
     assert all(isinstance(name, str) for name, _ in read_arguments(text))
     assert sum(map(len, split_arguments(text))) <= len(text)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.sampled_from(["* H", "#+begin_src python :tangle a.py :noweb yes", "#+end_src", "<<x>>", "#+name: x", "x = 1", "  y", "```python", "```", "#+begin_example", "#+end_example", ":PROPERTIES:", ":header-args: :tangle b.py", ":END:", ""]), max_size=30), st.sampled_from(["p.org", "p.md"]))
 def test_any_page_is_exported_or_refused_and_lines_are_true(lines, name):
     text = "\n".join(lines) + "\n"

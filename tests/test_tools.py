@@ -6,6 +6,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agent import Agent
 from passepartout.conditions import GateError, PassepartoutError
 from passepartout.messages import Action, FrozenDict, Label, Signal, freeze
@@ -13,7 +14,7 @@ from passepartout.plist import write_plist
 from passepartout.tools import TYPES, Effects, Parameter, Tool, ToolError, ToolRegistry, ToolResult, parameters_of, tool_belt_prompt
 from passepartout.verify import normalise
 
-calm = settings(deadline=None, max_examples=80)
+calm = settings(deadline=None, max_examples=examples(80))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "path", "n"]), inner, max_size=3), max_leaves=6)
 types = st.sampled_from(sorted(TYPES))

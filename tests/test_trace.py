@@ -8,6 +8,7 @@ from datetime import date, datetime
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from conftest import examples
 from passepartout.auditcommands import past_moment
 from passepartout.conditions import PassepartoutError
 from passepartout.agenda import agenda as our_agenda
@@ -54,7 +55,7 @@ def only_ours(text, turns):
 
 @given(texts)
 @example("\n".join(HOSTILE))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_text_becomes_structure(text):
     turns = [hostile_turn(text), hostile_turn(text, turn="x" + text)]
     lines = [line for turn in turns for line in turn_lines(turn)]

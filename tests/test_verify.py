@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.conditions import GateError, PassepartoutError
 from passepartout.messages import Action, Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, severity
 from passepartout.plist import Keyword, read_plist
@@ -61,7 +62,7 @@ def result(verdict):
 
 
 @given(gates, st.tuples(st.sampled_from(KINDS), st.integers(0, 6), st.integers(0, 3)))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_another_gate_never_loosens(described, more):
     before = judge(agent_with(*skills_of(described)), call(), SIGNAL).verdict
     after = judge(agent_with(*skills_of([*described, more])), call(), SIGNAL).verdict
@@ -69,7 +70,7 @@ def test_another_gate_never_loosens(described, more):
 
 
 @given(gates, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_the_order_of_equal_priorities_does_not_matter(described, random):
     names = [f"g{i}" for i in range(len(described))]
     random.shuffle(names)
@@ -78,7 +79,7 @@ def test_the_order_of_equal_priorities_does_not_matter(described, random):
 
 
 @given(gates, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_the_order_of_registration_does_not_matter(described, random):
     skills = skills_of(described)
     shuffled = random.sample(skills, len(skills))
@@ -87,7 +88,7 @@ def test_the_order_of_registration_does_not_matter(described, random):
 
 
 @given(gates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_deny_beats_ask_beats_modify_beats_allow(described):
     verdict, kinds = judge(agent_with(*skills_of(described)), call(), SIGNAL).verdict, {kind for kind, _, _ in described}
     highest = max([level for kind, level, _ in described if kind == "raise to"], default=0)
@@ -97,7 +98,7 @@ def test_deny_beats_ask_beats_modify_beats_allow(described):
 
 
 @given(gates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_nothing_is_asked_after_a_denial(described):
     seen = []
     judgement = judge(agent_with(*skills_of(described, seen)), call(), SIGNAL)
@@ -107,7 +108,7 @@ def test_nothing_is_asked_after_a_denial(described):
 
 
 @given(mild)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_every_gate_has_judged_what_would_run(described):
     seen = []
     verdict = judge(agent_with(*skills_of(described, seen)), call(), SIGNAL).verdict
@@ -117,7 +118,7 @@ def test_every_gate_has_judged_what_would_run(described):
 
 
 @given(gates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_judging_again_what_came_out_changes_nothing(described):
     agent = agent_with(*skills_of(described))
     once = judge(agent, call(), SIGNAL).verdict
@@ -127,7 +128,7 @@ def test_judging_again_what_came_out_changes_nothing(described):
 
 
 @given(mild)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_an_ask_names_the_final_action_and_gives_every_reason(described):
     verdict = judge(agent_with(*skills_of(described)), call(), SIGNAL).verdict
     if not isinstance(verdict, ApprovalRequired): return
@@ -137,7 +138,7 @@ def test_an_ask_names_the_final_action_and_gives_every_reason(described):
 
 
 @given(gates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_foreign_gate_only_rejects_or_asks(described):
     agent = agent_with(*skills_of(described, foreign=True))
     verdict = judge(agent, call(), SIGNAL).verdict
@@ -179,7 +180,7 @@ def opening(made, name="n"):
 
 
 @given(mild)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_everything_opened_is_closed_but_what_the_verdict_carries(described):
     made = []
     judgement = judge(agent_with(Skill("opens", priority=99, deterministic=opening(made)), *skills_of(described)), call(), SIGNAL)
@@ -223,7 +224,7 @@ junk = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dict
 
 
 @given(junk)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_proposal_gets_a_verdict_and_no_exception(proposal):
     verdict = judge(agent_with(), proposal, SIGNAL).verdict
     assert isinstance(verdict, (Allowed, Rejected))
@@ -233,14 +234,14 @@ def test_any_proposal_gets_a_verdict_and_no_exception(proposal):
 
 
 @given(junk)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_whatever_a_gate_returns_passes_only_as_an_action_or_verdict(returned):
     verdict = judge(agent_with(Skill("odd", deterministic=lambda a, s: returned)), call(), SIGNAL).verdict
     if isinstance(verdict, Allowed): assert isinstance(returned, dict)      # a whole :REQUEST, which is a modification
 
 
 @given(st.sampled_from(["call", "message", "tool", "request", "event", "heartbeat", "approval-required"]), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_known_word_is_one_object_in_every_spelling(word, data):
     "The stages compare known words with `is`: then no spelling may be equal and yet another object."
     spelled = "".join(data.draw(st.sampled_from([c, c.upper()])) if c != "-" else data.draw(st.sampled_from("-_")) for c in word)

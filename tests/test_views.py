@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import examples
 from passepartout.agenda import agenda, diary_expressions, render_agenda
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org
@@ -19,7 +20,7 @@ days = st.dates(date(1975, 1, 1), date(2037, 12, 31))
 hours = st.times().map(lambda t: t.replace(microsecond=0))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(texts, st.sampled_from([(parse_org, "org"), (parse_markdown, "md")])), max_size=3))
 def test_every_view_of_any_text(files):
     outlines = [parse(text, f"{i}.{end}") for i, (text, (parse, end)) in enumerate(files)]
@@ -33,7 +34,7 @@ def test_every_view_of_any_text(files):
     for o in outlines: assert all(f"%%(" in text for _, text in diary_expressions(o))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(days, hours, st.sampled_from(ZONES))
 def test_a_time_on_the_wall_is_a_moment(day, at, name):
     zone = ZoneInfo(name)
