@@ -233,7 +233,7 @@ class CallReader(PlanReader):
         self.declared[tool.name] = declaration(tool)
         if args: parts["args"] = FrozenDict({name: node for name, (node, _) in args.items()})
         if given.get("as") is not None: parts["as"] = self.word("name", given["as"], scope)
-        self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping) else "any", tool.returns), scope)
+        self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping) else "text" if tool.edits else "any", tool.returns), scope)
         return Node("call", parts)
 
     def check_arguments(self, tool: Tool, args: Mapping[str, tuple[Node, Known]]) -> None:

@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/tools.html.md"""
 # %% auto #0
 __all__ = ['TYPES', 'ALIASES', 'ABSENT', 'KINDS', 'ACCESS', 'IN_DISPATCH', 'HOW_TO_CALL', 'Effects', 'ToolError', 'Parameter',
            'article', 'shown', 'check_date', 'parameters_of', 'one_parameter', 'ToolContext', 'ToolResult', 'pure',
-           'Tool', 'tool_name', 'call_style', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'tool_line']
+           'Tool', 'tool_name', 'call_style', 'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'fields_shown',
+           'tool_line']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -277,7 +278,12 @@ HOW_TO_CALL = """To call one: (:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :C
 To answer the person: (:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "<your answer>"))
 To do several steps, propose all of them before anything is read: (:TYPE :PLAN :EXPLANATION "<why>" :STEPS ((:CALL "<name>" :ARGS (:NAME "value") :AS "found") (:CALL "<name>" :ARGS (:NAME (:FIELD "<field>" :OF (:FIRST (:REF "found"))))) (:ANSWER (:TEXT ("<words> " (:REF "found"))))))"""
 
+def fields_shown(shape: Any) -> str:
+    "The fields of a result as they are declared, for the line of a tool: ` -> list of (file, line)`. Nothing for a result that has none, which is a text."
+    if isinstance(shape, tuple): return f" -> list{' of' + inner[3:] if (inner := fields_shown(shape[0])) else ''}"
+    return f" -> ({', '.join([name.replace('_', '-') + fields_shown(inner) for name, inner in shape.items()])})" if isinstance(shape, Mapping) else ""
+
 def tool_line(tool: Tool) -> str:
-    "One tool in one line: name, arguments with types and defaults, effects, description."
+    "One tool in one line: name, arguments with types and defaults, fields of the result, effects, description."
     args = ", ".join(f"{p.name.replace('_', '-')}: {'|'.join(p.choices) or p.type}" + ("" if p.required else f" = {p.default}" if p.default is not None else ", optional") for p in tool.parameters)
-    return f"- {tool.name}({args}){' [read-only]' if tool.effects.read_only else ''}: {' '.join(tool.description.split())}"
+    return f"- {tool.name}({args}){fields_shown(tool.returns)}{' [read-only]' if tool.effects.read_only else ''}: {' '.join(tool.description.split())}"
