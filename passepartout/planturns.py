@@ -314,6 +314,11 @@ class Judging(Asks):
         case = self.cases.get(str(pick(signal.meta, "turn")))
         return case if case is not None and signal.sensor is STEP and case.action is action else None
 
+    def follows(self, action: Action, signal: Signal, name: str) -> bool:
+        "Is this a step that fetches, with nothing added, a link which somebody known sent?"
+        from passepartout.flow import follows_link
+        return (case := self.case_of(action, signal)) is not None and follows_link(self.tools.get(action.payload["tool"]), case, name)
+
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
         "As in `Asks`; a plan is told in sentences as well."
         await super().file_flight_plan(signal, verdict, foreseen)

@@ -34,8 +34,8 @@ def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:
     return found
 
 # %% ../../nbs/gates/network.ipynb #61b28324
-def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False) -> Callable[[Action, Signal], Action | Allowed | ApprovalRequired | Rejected]:
-    "A gate for the addresses in calls of `tools`: refused ones reject, `hosts` pass, all others ask. `resolved` holds them as read. A tool that is not there is rejected."
+def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False, follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Callable[[Action, Signal], Action | Allowed | ApprovalRequired | Rejected]:
+    "A gate for the addresses in calls of `tools`: refused ones reject, `hosts` pass, so does a link that a plan `follows`, all others ask. `resolved` holds them as read. A tool that is not there is rejected."
     def network(action: Action, signal: Signal):
         if action.target is not TOOL: return action
         tool, args = tools.get(str(action.payload.get("tool") or "?")), action.payload.get("args") or NOTHING
@@ -43,12 +43,12 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
         try: found = _addresses(tool, args)
         except AddressRefused as refusal: return Rejected(refusal.message, "network")
         if not found: return action
-        strange = [a for a in found.values() if not (is_allowed(a, hosts) and a.usual_port)]
+        strange = [a for name, a in found.items() if not (a.usual_port and (is_allowed(a, hosts) or follows(action, signal, name)))]
         if strange and not named(action): return ApprovalRequired(action, " ".join(map(what_leaves, strange)), "network", found)
         return Allowed(action, found)
     return network
 
 # %% ../../nbs/gates/network.ipynb #7287e7d4
-def network_skill(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False) -> Skill:
+def network_skill(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False, follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Skill:
     "The mandatory skill `network`."
-    return Skill("network", priority=780, deterministic=network_gate(tools, hosts, named))
+    return Skill("network", priority=780, deterministic=network_gate(tools, hosts, named, follows))
