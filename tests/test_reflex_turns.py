@@ -158,6 +158,7 @@ SEVERAL = [      # sentence, what is answered, what stands in house.org and its 
     ("find three and add it to the shopping list", ("Added the item “Offers (house.org)”",), ("- [ ] Offers (house.org)",), 1),
     ("find roof and add them to shopping", ("Call the roofer", "about the roof"), ("- [ ] Call the roofer (house.org)", "- [ ] Call Ana about the roof (house.org)"), 2),
     ("find three and add it to dentist", ("Changed the text",), ("Offers (house.org)\n* TODO Call the roofer",), 1),
+    ("find roof and add it to shopping", ("Added the item",), ("- [ ] Call",), 1),
     ("find submarine and add it to the shopping list", ("Nothing in your notes matches “submarine”",), (), 0)]
 @pytest.mark.parametrize("text, said, stands, effects", SEVERAL)
 def test_several_requests_are_one_plan(tmp_path, text, said, stands, effects):
@@ -178,6 +179,12 @@ def test_several_requests_are_one_plan(tmp_path, text, said, stands, effects):
 def test_one_unclear_part_leaves_everything_as_it_was(tmp_path, text):
     (reply,), notes = play(tmp_path, {"house.org": HOUSE}, text)
     assert notes == {"house.org": HOUSE} and not reply.effects and not reply.approvals and reply
+
+
+@pytest.mark.parametrize("text, tool", [("done roofer and archive offers", "org-set-todo"), ('rename offers to "Tiles, then done dentist"', "org-retitle"), ("note: milk, then done dentist", "org-capture"), ("todo rest and done dentist", "org-capture"), ("tag dentist with health and done offers", "org-set-tags")])
+def test_what_can_be_one_request_is_one(text, tool):
+    around = Surroundings(lambda: [parse_org(HOUSE + "* TODO Roofer and archive offers\n", "house.org")])
+    assert understand(text, TODAY, around)["payload"].get("tool") == tool and understand(text, TODAY, around)["payload"]["action"] != "PLAN"
 
 
 def test_a_step_that_asks_is_asked_about_and_the_plan_goes_on(tmp_path):

@@ -63,15 +63,13 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
     return found if found is not None and (found["payload"]["args"].get("path"), found["payload"]["args"].get("heading")) == (args.get("path"), args["heading"]) else None
 
 # %% ../../nbs/providers/sequences.ipynb #e36606ee
-_ENDS_BY_ITSELF = frozenset(("org-set-todo", "org-schedule", "org-archive", "org-refile", "org-check"))      # nothing that was said freely stands at the end
-
 def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS or exact(request.text) is not None: return None
     calls = read_parts(parts, exact)
-    return in_one_plan(calls) if len(calls) == len(parts) and all(each["payload"]["tool"] in _ENDS_BY_ITSELF for each in calls[:-1]) else None
+    return in_one_plan(calls) if len(calls) == len(parts) else None
 
 def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[dict]:
     "What the parts ask for, up to the first that is not clear."
