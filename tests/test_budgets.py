@@ -265,7 +265,7 @@ async def test_where_bytes_are_too_many_the_provider_counts_for_nothing(counted,
     said = {"type": "message", "content": [{"type": "tool_use", "name": "propose", "input": {"action": "message", "text": "hi"}}], "stop_reason": "tool_use", "usage": {"input_tokens": 650, "cache_creation_input_tokens": 40, "output_tokens": 12}}
     async with serving(lambda head, body: reply(counted if "count_tokens" in head else said)) as server:
         http, purse = Http(), Reckoning(limits={("turn", "tokens"): 4000})
-        p = Provider("anthropic", Anthropic(), Endpoint.of(server.url), http, ToolRegistry(), model="m", times=Times(1, 1, 1), tokens=1000)
+        p = Provider("anthropic", Anthropic(), Endpoint.of(server.url), http, ToolRegistry(), model="m", times=Times(60, 60, 60), tokens=1000)
         meter = Meter(purse, Prices(["anthropic=3/15"]), Call("anthropic", "", "n", "main", "t"), log=lambda text: None)
         try:
             if asks: assert "hi" in await p("x" * 20_000, "", meter=meter)
@@ -285,7 +285,7 @@ async def test_a_budget_without_room_for_an_answer_sends_nothing_not_even_to_be_
     from passepartout.tools import ToolRegistry
     async with serving(reply({"totalTokens": 1})) as server:
         http = Http()
-        p = Provider("gemini", Gemini(), Endpoint.of(server.url), http, ToolRegistry(), model="m", times=Times(1, 1, 1), tokens=1000)
+        p = Provider("gemini", Gemini(), Endpoint.of(server.url), http, ToolRegistry(), model="m", times=Times(60, 60, 60), tokens=1000)
         with pytest.raises(BudgetError): await p("x", "", meter=Meter(Reckoning(limits=limits), Prices(["gemini=3/15"]), Call("gemini", ""), log=lambda text: None))
         await http.close()
     assert server.asked == []
