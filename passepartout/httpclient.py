@@ -229,27 +229,36 @@ class Http:
 
 # %% ../nbs/11ca_httpclient.ipynb #6456a40a
 async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times) -> bool:
-    httpx, client = library(), http.client()
-    begun = False
+    httpx, client, loop = library(), http.client(), asyncio.get_running_loop()
+    begun, last, watch = False, 0.0, None
     def taken(data: Any) -> bool:
         nonlocal begun
         if (said := take(data)) and not begun:
             begun = True
             first.reschedule(None)
+            alive(); look()
         return said is None
+    def alive() -> None:
+        nonlocal last
+        last = loop.time()
+    def look() -> None:
+        nonlocal watch
+        if (left := last + times.idle - loop.time()) <= 0: first.reschedule(0.0)
+        else: watch = loop.call_later(left, look)
     try:
         async with asyncio.timeout(times.first) as first:
             content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-            request = client.build_request(method, url, content=content, headers={"content-type": "application/json", **headers} if content else dict(headers), timeout=httpx.Timeout(times.idle, connect=times.connect))
+            request = client.build_request(method, url, content=content, headers={"content-type": "application/json", **headers} if content else dict(headers), timeout=httpx.Timeout(None, connect=times.connect))
             response = await http.send(request)
             client.cookies.clear()
-            try: return await _answer(response, taken, times)
+            try: return await _answer(response, taken, times, alive)
             finally: await response.aclose()
-    except TimeoutError: raise HttpFailed(f"nothing came within {times.first:g} s") from None
-    except httpx.ConnectTimeout: raise HttpFailed(f"it could not be reached within {times.connect:g} s") from None
-    except httpx.TimeoutException: raise HttpFailed(f"nothing more came for {times.idle:g} s", begun=begun) from None
+    except TimeoutError: raise HttpFailed(f"nothing more came for {times.idle:g} s" if begun else f"nothing came within {times.first:g} s", begun=begun) from None
+    except httpx.TimeoutException: raise HttpFailed(f"it could not be reached within {times.connect:g} s") from None
     except httpx.ConnectError as error: raise HttpFailed(f"it could not be reached ({_why(error, url)})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error: raise HttpFailed(f"the connection broke {'in the middle of the answer' if begun else 'before an answer came'} ({_why(error)})", begun=begun) from None
+    finally:
+        if watch is not None: watch.cancel()
 
 # %% ../nbs/11ca_httpclient.ipynb #b146727a
 def _why(error: BaseException, url: str = "") -> str:
@@ -260,13 +269,13 @@ def _why(error: BaseException, url: str = "") -> str:
     if re.search(r"certificate", said, re.I): return "this machine does not trust its certificate"
     return "what answers there does not speak https. Should the address begin with http://?" if url.startswith("https:") else said[:120]
 
-async def _answer(response: Any, taken: Callable[[Any], bool], times: Times) -> bool:
+async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> bool:
     "Read an answer by what it says it is; whether it came in pieces."
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"): raise HttpFailed("the answer is packed, although that was not asked for")
     if response.status_code != 200: await _refused(response, times)
     if kind in ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl"):
-        await _pieces(response, kind == "text/event-stream", taken, times)
+        await _pieces(response, kind == "text/event-stream", taken, times, alive)
         return True
     if not (kind.endswith("json")): raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
     try: data = read_json(await _whole(response, times.most))
@@ -276,7 +285,7 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times) -> 
     return False
 
 # %% ../nbs/11ca_httpclient.ipynb #5b83f318
-async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times: Times) -> None:
+async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> None:
     "Give each event of a stream to `taken`, until the stream ends or says that it is done."
     lines, events, received = Lines(times.line), Events(sse), 0
     def one(data: str | None, ended: bool = False) -> bool:
@@ -289,6 +298,7 @@ async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times:
         return taken(value)
     pieces = response.aiter_raw()
     async for piece in pieces:
+        alive()
         if not received: piece = piece.removeprefix(b"\xef\xbb\xbf")             # a mark of the encoding, which some put in front
         if (received := received + len(piece)) > times.most: raise HttpFailed("the answer does not end", begun=True)
         for line in lines.feed(piece):

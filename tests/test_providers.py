@@ -221,6 +221,19 @@ async def test_slow_silent_dripping_and_endless_servers_are_given_up():
     with pytest.raises(BackendFailure, match="nothing answers at"): await asked(f"http://127.0.0.1:{port}")
 
 
+async def test_before_the_first_word_there_may_be_a_longer_pause_than_after_it():
+    "A model that is loaded first: neither headers nor bytes for longer than a pause in the answer may take."
+    async def late(): await asyncio.sleep(0.5)
+    said = openai_pieces(json.dumps(SAID))
+    async with serving(stream(said), before=late) as server: assert await asked(server.url, times=Times(60, 60, 0.2)) == PLIST
+    async with serving(stream(said)[:1] + [b": loading\n\n", said], pause=0.5) as server: assert await asked(server.url, times=Times(60, 60, 0.2)) == PLIST
+
+
+async def test_an_answer_that_comes_whole_has_the_time_of_a_whole_answer(tmp_path):
+    for stream_answers, first in (("yes", 7), ("no", 50)):
+        async with agent_on(tmp_path, provider_cascade="far", provider_urls="far=https://far.invalid/v1", stream_answers=stream_answers, backend_timeout_s=50, first_word_timeout_s=7) as agent: assert agent.backends.get("far").fn.times == Times(5, first, 7)
+
+
 async def test_an_account_without_quota_is_not_said_to_have_too_many_questions():
     failure = await failing(reply({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, "429 Too Many Requests"))
     assert failure.why == "its account has no credit left" and failure.wait == 900
