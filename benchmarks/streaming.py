@@ -42,7 +42,7 @@ async def ours(dialect, sse, pieces, hear):
     heard = Heard()
     take, times = listening(dialect, heard, hear), Times(most=10**9)
     begun = time.process_time()
-    await _pieces(Connection(pieces), sse, lambda data: take(data) is None, times)
+    await _pieces(Connection(pieces), sse, lambda data: take(data) is None, times, lambda: time.monotonic())
     return time.process_time() - begun
 
 
