@@ -127,3 +127,28 @@ def test_the_markdown_edition_stands_beside_the_pages(site, tmp_path):
     site.markdown(str(tmp_path / "docs"))
     assert (tmp_path / "docs" / "demo.html.md").read_text() == "[x](gates/paths.html#a) [y](https://example.com/a.ipynb)"
     assert (tmp_path / "docs" / "gates" / "paths.html.md").exists()
+
+
+@pytest.fixture
+def renderer():
+    "tools/render.py of this project."
+    spec = importlib.util.spec_from_file_location("render_under_test", ROOT / "tools" / "render.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+def test_a_name_in_code_leads_to_its_entry_and_a_constant_to_its_page(renderer):
+    code = '<pre><span class="kn">from</span> passepartout.messages import PERSON, Signal\n<span class="n">PERSON</span> <span class="n">Signal</span></pre>'
+    linked = renderer.link_names(code, "gates/x.html")
+    assert '<a href="../messages.html">PERSON</a>' in linked and '<a href="../messages.html#signal">Signal</a>' in linked
+
+
+def test_dead_links_of_the_finished_site_are_found(renderer, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text('<h2 id="a">A</h2><a href="#a">x</a><a href="sub/b.html#b">x</a><a href=".">x</a><a href="https://example.org/#x">x</a><img src="sub/i.svg">')
+    (tmp_path / "sub" / "b.html").write_text('<h2 id="b">B</h2><a href="../index.html#a">x</a><a href="..#a">x</a>')
+    (tmp_path / "sub" / "i.svg").write_text("")
+    assert renderer.dead_links(tmp_path) == []
+    (tmp_path / "sub" / "b.html").write_text('<a href="../index.html#b">x</a><a href="gone.html">x</a><img src="j.svg">')
+    assert len(renderer.dead_links(tmp_path)) == 4
