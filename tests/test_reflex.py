@@ -244,3 +244,29 @@ def test_more_sentences_instead_of_guesses(text, hint): assert hint in said(text
 def test_more_questions_that_people_type(text, tool, args):
     name, given = call(text)
     assert name == tool and args.items() <= given.items()
+
+
+@pytest.mark.parametrize("text, tool, args", [
+    ("tasks without deadline", "org-find", {"query": "todo:open -due:.."}), ("which tasks have no due date?", "org-find", {"query": "todo:open -due:.."}), ("tasks without a date", "org-agenda", {"view": "unscheduled"}),
+    ("waiting for Pohl", "org-find", {"query": "(todo:waiting OR todo:wait OR todo:hold) Pohl"}), ("what am I waiting for?", "org-agenda", {"view": "waiting"}), ("what tags do I have", "org-agenda", {"view": "tags"}),
+    ("phone number of Ana", "org-find", {"query": "Ana phone number"}), ("what does the roof note say about tiles?", "org-find", {"query": "roof tiles"}), ("what do you know about the boat", "org-find", {"query": "boat"}),
+    ("show all my notes about lisbon", "org-find", {"query": "lisbon"}), ("my week", "org-agenda", {"start": "2026-11-16", "end": "2026-11-22"}), ("when is my next appointment?", "org-agenda", {"start": "2026-11-19", "end": "2026-12-03"})])
+def test_questions_as_ordinary_people_ask_them(text, tool, args):
+    name, given = call(text)
+    assert name == tool and args.items() <= given.items() and exact_form(text, TODAY) is None
+
+
+@pytest.mark.parametrize("text, hint", [
+    ("bins are out", "“done bins”"), ("I've paid the rent", "“done rent”"), ("milk is bought", "“check off milk”"), ("lisbon is waiting", "“mark lisbon as waiting”"), ("the roof is urgent", "“make roof priority A”"),
+    ("dentist moved to monday", "“postpone dentist to monday”"), ("in 3 weeks renew the passport", "“todo renew the passport in 3 weeks”"), ("water the fig every 3 days", "“todo water the fig every 3 days”"),
+    ("every friday take out the bins", "“todo take out the bins every friday”"), ("call ana tomorow at 10", "“call ana tomorrow at 10”"), ("remind me in 2 hours to take the bread out", "at 16:30 to take the bread out"),
+    ("remind me to take the bread out in half an hour", "at 16:30 to take the bread out"), ("wake me at 7", "can't ring"), ("archive everything that is done", "one heading at a time"), ("postpone everything due today to tomorrow", "one heading at a time"),
+    ("take that back", "/undo"), ("oops", "/undo"), ("notes I changed today", "by the day they were changed"), ("throw away the lisbon notes", "delete nothing"), ("put milk on the shopping list", "no list called “shopping list”")])
+def test_what_people_report_or_cannot_have_is_answered_and_nothing_is_done(text, hint):
+    assert hint in said(text) and exact_form(text, TODAY) is None
+
+
+@pytest.mark.parametrize("text", ["the rent is not paid", "half the rent is paid", "the fig should be watered", "when the rent is paid", "it is out", "what is out", "is the rent paid?", "the sky is blue", "everything is fine"])
+def test_what_is_no_report_of_something_done_suggests_nothing(text):
+    found = understand(text, TODAY)["payload"]
+    assert found.get("tool") in (None, "org-find") and "Did you mean" not in found.get("text", "")

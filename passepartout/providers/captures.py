@@ -216,6 +216,9 @@ def capture_words(kind: str, title: str, file: str, when: When | None, repeat: s
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
     return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
 
+# %% ../../nbs/providers/captures.ipynb #63a57347
+_SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
+
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
@@ -238,6 +241,9 @@ def remind(request: Request) -> dict | None:
     if not bare.strip(): return say("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_when: bare, when = take_file(title)[0], early_when
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
+    if not when and _SOON.search(text):
+        what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
+        return say(f"I know the day and not the hour, so I can't count from now. Name the time, for example: remind me at 16:30 to {what[:60] or 'call Ana'}")
     if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or len(bare) > 60 else f"tomorrow to {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)

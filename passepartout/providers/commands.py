@@ -82,6 +82,7 @@ _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "delay", "defer", "snooze", "push", "push back", "shift"))
+_CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/providers/commands.ipynb #fafdbfd0
@@ -89,7 +90,7 @@ def cut_date(text: str, today: date) -> tuple[str, When] | None:
     "The words before the date at the end of `text`, and that date."
     for left, right in cuts(text, _JOINTS):
         joint = text[len(left):].split()[0].lower()
-        if len(right) < 60 and (when := read_when(("by" if joint == "by" else "on",) + words_of(right), today)): return left, when
+        if len(right) < 60 and (when := read_when(("by" if joint == "by" else "on",) + words_of(_CLOCK_FIRST.sub(r"\2 \1", right)), today)): return left, when
     left, when = split_when(text, today)
     return (left, when) if when else None
 
@@ -200,7 +201,7 @@ def place_command(text: str) -> list[Command] | None:
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an)\s+)?(item\s+)?(.+)", re.I)
-_CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?", re.I)
+_CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
 _LIST = Regex(r"(?:(?:the|my|our)\s+)?(?:check)?list\s+(?:in|of|under|below|for)\s+(.+)|(.+?)\s+(?:check)?list", re.I)
 
@@ -233,6 +234,7 @@ def list_command(text: str) -> list[Command] | None:
     return [Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named}, weak=not found[2]) for item, where, named in readings] or None
 
 # %% ../../nbs/providers/commands.ipynb #1944101b
+_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
 MOST_COMMAND = 600                          # characters
 _TAIL = Regex(r"[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
@@ -252,6 +254,7 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if "\n" in text or not 0 < len(text) <= MOST_COMMAND or (text.endswith("?") and not request.favour): return None
     text = _TAIL.sub("", text.replace("’", "'").rstrip("?").rstrip()) if text[-1:] not in "\"”»" else text.replace("’", "'")
     plain = text.rstrip("!.") if not text.endswith("..") else text
+    if _SEVERAL.match(plain): return say("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command, list_command):
         if (found := form(plain)) is not None: return found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None) or tuple(c for c in found if usable(c)) or None
     if plain.lower() in BARE: return say(BARE[plain.lower()])

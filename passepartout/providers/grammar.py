@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'cannot', 'unfit', 'shell_line', 'inbox', 'first_fit', 'answer', 'exact_call', 'in_sequence', 'exact_form',
-           'suggestion', 'misspelt', 'understand', 'not_understood']
+           'stated', 'dated_first', 'suggestion', 'misspelt', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -17,9 +17,9 @@ from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
-from .captures import MOST_TEXT, Request, appointment, capture, remind, say, tool_call
-from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, say_day
-from .commands import read_command
+from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
+from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
+from .commands import STATE_WORDS, read_command
 from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_words, edit, look, number_in
 from .questions import AROUND, SHOW, STOP, agenda, filtered, find, journal, query_of, read, tasks
 from .sequences import found_and_added, several
@@ -34,7 +34,7 @@ HELP = """I work without a language model and understand these requests:
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   read projects/roof.org from line 20
-  what am I waiting for       also: unscheduled tasks, tasks by project, tasks tagged garden, what is left for the roof
+  what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting
   postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
@@ -65,6 +65,9 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("how are you", "who are you", "what are you", "are you there"): return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
 
 # %% ../../nbs/providers/grammar.ipynb #0cfb955e
+_TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong", "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it"))
+_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
+_TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:my|the|our)\s+([\w ]{1,30}?\s?list)", re.I)
 _COMMANDS = "A command is given exactly as it is, behind a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
 _WEB = "I can't reach the web: nothing of mine leaves this machine. What you saved in your notes I can find: find …"
 _SENDING = "I can't send anything to anybody. I can note it for you: todo … by friday"
@@ -72,7 +75,7 @@ _EDITING = "I delete nothing, and change headings by their titles: done …, ren
 _THINKING = "For that a language model is needed: " + _SETTING + ". Without one I can find the notes it would work from: find …"
 REASONS = {_COMMANDS: "run execute exec sudo bash sh git ls cd rm grep python pip make curl wget ssh install compile $".split(), _WEB: "browse google download weather news surf".split(),
            _SENDING: "send mail email e-mail whatsapp sms text post tweet forward reply phone".split(),
-           _EDITING: "delete remove rename move edit change replace archive complete finish mark tick reschedule postpone cancel close erase tag untag schedule set check uncheck append refile".split(),
+           _EDITING: "delete remove throw trash discard purge rename move edit change replace archive complete finish mark tick reschedule postpone cancel close erase tag untag schedule set check uncheck append refile".split(),
            _THINKING: "summarise summarize summary translate rewrite explain draft compose brainstorm why compare analyse analyze suggest recommend imagine chat discuss write".split()}
 BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
@@ -81,7 +84,9 @@ def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
     first = request.words[:1]
     if "://" in request.text[:300] or "www." in request.text[:300].lower() or {"internet", "online", "website", "weather"} & set(request.words[:12]): return say(_WEB)
-    if first == ("undo",): return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
+    if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
+    if request.words[:2] == ("wake", "me"): return say("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
+    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return say("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
     if first == ("check",) and request.after(1): return say(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
     if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
     if request.text[:1] == "/": return say("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
@@ -90,6 +95,7 @@ def cannot(request: Request) -> dict | None:
     if first and first[0] in ("add", "put", "buy"):
         what = re.sub(r"\s+(?:to|on|in|onto)\s+(?:my|the|our)\s+[\w ]{0,30}list$", "", request.text[:80].rstrip(".?!"), flags=re.I)
         what = what if first[0] == "buy" else what.partition(" ")[2]
+        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return say(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {found[1][:80]}” or “note: {found[1][:80]}”.")
         return say(f"Shall it be a task or a note? Say “todo {what or '…'}” or “note: {what or '…'}”.")
     return say(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
@@ -156,6 +162,41 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     if unfit(text) or in_sequence(Request.of(text, today), around) is not None: return None
     return exact_call(text, today, around)
 
+# %% ../../nbs/providers/grammar.ipynb #bad4a43d
+_DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
+_STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
+_PAST = frozenset("out paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang written read bought packed delivered picked sorted".split())
+_BOUGHT = frozenset("bought packed".split())
+_PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)\s+(.{2,40})", re.I)
+_QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
+
+# %% ../../nbs/providers/grammar.ipynb #acc7ee33
+def stated(request: Request) -> str | None:
+    "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
+    line = request.text.strip().rstrip("!. ").replace("’", "'")
+    if len(line) > 160 or "?" in request.text: return None
+    if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
+    if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
+    verb = (found["was"] or found["did"]).lower()
+    thing = re.sub(r"^(?:the|my|our)\s+", "", found["thing"] or found["what"], flags=re.I)
+    if verb in _BOUGHT and found["thing"]: return f"check off {thing}"
+    if verb in _PAST: return f"done {thing}"
+    if found["did"]: return None
+    if verb in ("urgent", "important"): return f"make {thing} priority A"
+    return f"mark {thing} as {verb}" if verb in STATE_WORDS else None
+
+# %% ../../nbs/providers/grammar.ipynb #02c69377
+def dated_first(request: Request) -> str | None:
+    "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”."
+    words = request.text.strip().rstrip("!.").split()
+    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower() in _QUESTIONS: return None
+    for size in range(min(5, len(words) - 2), 0, -1):
+        head = " ".join(words[:size]).rstrip(",")
+        said = words_of(head)
+        if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)): return f"todo {' '.join(words[size:])} {head}"
+    title, _, when, repeat = repeated_parts(" ".join(words), request.today)
+    return f"todo {' '.join(words)}" if title and (when or repeat) and not doubt("" if repeat else title, when, request.today) else None
+
 # %% ../../nbs/providers/grammar.ipynb #9228a35a
 _VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen".split())
                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
@@ -164,12 +205,13 @@ _NOWHERE, _READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry
 
 def _corrected(word: str) -> str:
     "The key word that `word` seems to be a misspelling of, or `word`."
+    if word in _SHORT: return _SHORT[word]
     if not 3 <= len(word) <= 14 or word in _VOCABULARY: return word
     swapped = [k for k in _VOCABULARY if len(k) == len(word) and k[0] == word[0] and sorted(k) == sorted(word)]
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.74) or [word])[0]
 
 
-_DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
+_SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week", "appt": "appointment"}
 _AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished|completed)[.!]*", re.I)
 
 def suggestion(request: Request) -> str | None:
@@ -180,10 +222,12 @@ def suggestion(request: Request) -> str | None:
     fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w
     for words in ([fix(raw[0])] + raw[1:], [fix(w) for w in raw]):
         if words == raw or [w.lower() for w in words] == [w.lower() for w in raw]: continue
-        try: proposal = first_fit(_READS, Request.of(" ".join(words), request.today), _NOWHERE) or read_command(Request.of(" ".join(words), request.today))
+        again = Request.of(" ".join(words), request.today)
+        try: proposal = first_fit(_READS, again, _NOWHERE) or read_command(again) or appointment(again)
         except NoSuchDate: continue
         if proposal: return " ".join(words)
-    return None
+    try: return stated(request) or dated_first(request)
+    except NoSuchDate: return None
 
 # %% ../../nbs/providers/grammar.ipynb #5aa20ff9
 def misspelt(request: Request, around: Surroundings) -> dict | None:

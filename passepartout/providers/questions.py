@@ -78,6 +78,8 @@ def take_folder(text: str) -> tuple[str, str | None]:
 
 _NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what shall i do now", "what shall i do")}
 
+_COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"), ("my", "next", "meeting"))
+
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
     words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND else w for w in words)
@@ -92,9 +94,10 @@ def agenda(request: Request) -> dict | None:
     words = plain_words(text) if folder else request.words
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
-    asked = any(w in ASKS for w in words) or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
+    asked = any(w in ASKS for w in words) or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i")) or words[0] == "my"
     if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",)): return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""), view="overdue", folder=folder)
     if words in _NOW: inner = ("today",)
+    if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     if not (asked or len(inner) == len(words)) or not (span := read_span(inner, request.today)): return None
     return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(), end=span.end.isoformat(), folder=folder)
@@ -105,17 +108,19 @@ LISTS = {name: view for view, names in {
     "unscheduled": ("unscheduled", "unscheduled tasks", "unplanned tasks", "undated tasks", "tasks without a date", "tasks without date", "tasks with no date", "what has no date", "what tasks have no date", "which tasks have no date", "tasks that have no date", "what is unscheduled", "what is not scheduled", "what isn't scheduled"),
     "open": ("open tasks", "all tasks", "all open tasks", "my tasks", "all my tasks", "all todos", "open todos", "what is open", "what's open", "everything open", "how many tasks are open", "how many open tasks", "how many tasks do i have", "how many open tasks do i have", "what do i have to do", "what is there to do", "list tasks", "list my tasks", "list all tasks", "todo list", "my todo list", "to-do list", "my to-do list", "what are my tasks", "what's on my todo list", "what is on my todo list", "what do i still have to do", "what is left to do"),
     "projects": ("projects", "my projects", "tasks by project", "todos by project", "by project", "open projects", "what are my projects", "list projects", "what projects do i have", "which projects do i have", "what projects are open"),
-    "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
+    "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
 _FINISHED = Regex(r"what\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
+_UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
+_WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks|todos|things|items)|(?:tasks|todos|things|items)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks|todos|things|items))?|(?:urgent|important)\s+(?:tasks|todos|things|items)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
 
 def filtered(request: Request) -> dict | None:
-    "what did I finish this week, priority A tasks, what is most important, notes tagged trip"
+    "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
         span = read_span(words_of(found[1] or found[2] or "this week"), request.today)
@@ -123,6 +128,8 @@ def filtered(request: Request) -> dict | None:
     if found := _IMPORTANT.fullmatch(line):
         letter = (found["letter"] or found["other"] or "").upper() or letter_for(found["word"] or "high")
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
+    if _UNDUE.fullmatch(line): return tool_call("org-find", "You asked for the open tasks without a deadline", query="todo:open -due:..", limit=50)
+    if found := _WAITING_FOR.fullmatch(line): return tool_call("org-find", f"You asked what waits for {found[1]}", query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
     if found := _NOTES_TAGGED.fullmatch(line): return tool_call("org-find", f"You asked for what is tagged {found[1]}", query=f"tag:{found[1]}")
     return None
 
@@ -148,9 +155,12 @@ def tasks(request: Request) -> dict | None:
 FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?due\s+date\s+(?:of|for)
     |(?:do\s+i\s+have\s+|have\s+i\s+got\s+|is\s+there\s+|show\s+(?:me\s+)?|list\s+)?(?:anything|something|everything|all|any\s+notes|my\s+notes|notes?)\s+(?:about|on)
     |(?:where|what|when)\s+(?:did|do|have|had)\s+(?:i|we)\s+\w{2,12}\s+(?:down\s+)?(?:about|on|regarding|for|to|with)
+    |what\s+do\s+(?:you|we|i)\s+(?:know|have)\s+(?:about|on)|(?:show|give|list)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\s+(?:about|on)
     |what\s+(?:was|is)\s+(?:decided|written|said|the\s+decision|our\s+decision|my\s+decision)\s+(?:about|on|regarding|for)
     |(?:where|when)\s+(?:did|do|have|will|am)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
     |what(?:['’]?s|\s+is|\s+was|\s+are|\s+were)(?=\s.*\b(?:password|number|address|phone|code|pin|price|rent|birthday|size|iban|recipe|e-?mail|name)\b)|what\s+do\s+my\s+notes\s+say\s+(?:about|on))(?=\s|:|$)[\s:]*(?:me\s+)?""", re.I | re.X)
+_FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
+_SAYS = Regex(r"what\s+do(?:es)?\s+(.{1,80}?)\s+say(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
 _PLAIN_FIND = Regex(r"(?:find|locate|search|look)\b", re.I)
 _DECIDED = Regex(r"(?:what|where|when)\s+\w{2,4}\s+(?:i|we)\s+decided?\b", re.I)
 _QUOTES = ('"', "“", "„", "«")
@@ -166,6 +176,10 @@ def query_of(text: str) -> str:
 # %% ../../nbs/providers/questions.ipynb #c3a155aa
 def find(request: Request) -> dict | None:
     "find X, search for X, where is X, who is X, what did I write about X [in FOLDER/]"
+    line = request.text[:200].strip().rstrip("?.! ")
+    if found := _FACT.fullmatch(line) or _SAYS.fullmatch(line):
+        query = query_of(f"{found[2]} {found[1]}" if found.re.pattern == _FACT.pattern else f"{found[1]} {found[2] or ''}")
+        return tool_call("org-find", f"You asked to find “{query}” in your notes", query=query, quote=3)
     if not (found := FIND.match(request.text[:200])): return None
     text, folder = take_folder(request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
