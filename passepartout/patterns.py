@@ -93,7 +93,7 @@ intra42-key          s-s4t2(?:ud|af)-                         [0-9a-f]{64}
 linear-key           lin_(?:api|oauth)_                       [A-Za-z0-9]{40}
 mapbox-token         [ps]k\.eyJ                               [\w-]{40,300}\.[\w-]{20}
 mapbox-token         pk\.                                     [a-z0-9]{60}\.[a-z0-9]{22}
-newrelic-key         NR(?:AK|II|JS|AL|RA|IQ)-                 [A-Za-z0-9-]{19}
+newrelic-key         NR(?:AK|II|JS|AL|RA|IQ)-                 [\w-]{19}
 notion-token         ntn_                                     [A-Za-z0-9]{40}
 notion-token         secret_                                  [A-Za-z0-9]{43}
 openshift-token      sha256~                                  [\w-]{43}
@@ -114,7 +114,7 @@ typeform-token       tfp_                                     [\w.=-]{40}
 yandex-token         t1\.                                     [\w-]+={0,2}\.[\w-]{86}
 yandex-token         AQVN                                     [\w-]{35}
 yandex-token         YC                                       [\w-]{38}
-onepassword-token    ops_eyJ                                  [A-Za-z0-9+/=]{100}
+onepassword-token    ops_eyJ                                  [\w+/=-]{100}
 onepassword-key      A3-                                      [A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9]{5}-[A-Z0-9]{5}
 adobe-secret         p8e-                                     [A-Za-z0-9]{32}
 age-key              AGE-SECRET-KEY-1                         [A-Z0-9]{40}
@@ -221,7 +221,7 @@ google-refresh-token 1//0                                     [\w-]{40}
 nats-seed            S[ACNOUX][A-Z2-7]                        [A-Z2-7]{55}\b
 amazon-mws-token     amzn\.mws\.                              [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 kolide-key           k2sk_v[0-9]_                             [A-Za-z0-9]{20}
-onfido-token         api_(?:live|sandbox)(?:_[a-z]{2})?\.     [\w-]{10}\.[\w-]{20}
+onfido-token         api_(?:live|sandbox)(?:_[a-z]{2})?\.     [\w-]{10,14}\.[\w-]{20}
 langfuse-key         [sp]k-lf-                                [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 launchdarkly-key     (?:api|sdk|mob)-[0-9a-z]{8}-             [0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{12}
 mailgun-key          [0-9a-f]{32}-[0-9a-f]{8}-                [0-9a-f]{8}\b
@@ -244,19 +244,25 @@ voyage-key           pa-[A-Za-z0-9]                           [\w-]{39,44}\b
 telegram-token       [0-9]{8,12}:AA                           [\w-]{31}
 ethereum-key         0x                                       [0-9a-fA-F]{64}\b
 vault-key            (?:unseal)\x20                           [A-Za-z0-9+/=]{40}
+openai-account-key   T3BlbkFJ                                 [A-Za-z0-9]{16}
+azure-key            JQQJ99                                   [A-Z0-9]{2}
+google-client        \.apps\.googleusercontent\.com           \b
+recaptcha-key        6L[A-Za-z0-9]                            [\w-]{36}[A-Za-z0-9]\b
+jenkins-secret       \{AQAAABAA                               [A-Za-z0-9+/=]{16}
+npm-login            :_(?:auth|authToken|password)=           [\w+/=.-]{8}
 """.strip().splitlines())
 
 # %% ../nbs/04a_patterns.ipynb #2624ce26
-_BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key"})        # told by how they end: the key lies before the match
+_BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})        # told by how they end: the key lies before the match
 
-def _bounded(name: str, beginning: str) -> str: return beginning if beginning.startswith(("-", "/", "(?i", "\\", "[?")) or name in _BY_END else r"\b" + beginning
+def _bounded(name: str, beginning: str) -> str: return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in _BY_END else r"\b" + beginning
 
-_ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?::[^\s/]|@)"
+_ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?(?::[^\s/]|@)"
 _LOGIN = r"[ \t](?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?[^\s\"':$]{0,64}(?:[\"'}]{0,2}:[\"'{]{0,2}[^\s\"'$]|:[\"'])"
 _NETRC = r"\blogin[ \t\n]+[^\s]+[ \t\n]+password[ \t]+[^\s]"
-_TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\blogin[ \t]password)[ \t\\]*[\"'*]?[^\s\"'$({*-]"
+_TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\bdirectoryentry\([^,\n]{1,80},\s*[^,\n]{1,80},|\blogin[ \t]password)[ \t\r\n\\]*[\"'*]?[^\s\"'$({*-]"
 _OPTION = r"\B--?(?i:[a-z0-9]*[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key))[ \t]+\\?[\"']?[^\s\"'$\\<({\[-]"
-_STARTED = r"(?:\bsshpass|\bmysql[a-z]*|\bdocker login|(?i:\bpsexec)[^ \t]*)[ \t][^\n]*?-p[ =]?[\"']?[^\s\"'$-]"
+_STARTED = r"(?:\bsshpass|\bmysql[a-z]*|\bdocker login|(?i:\bpsexec)[^ \t]*)(?:[ \t][^\n]*?)?[ \t]-p[ =]?[\"']?[^\s\"'$-]"
 
 @cache
 def _beginnings() -> Any:
@@ -281,7 +287,7 @@ _UNREAL = Regex(r"\*{4}|\.{3}|EXAMPLE|REDACTED|#{4}|<[a-z]")
 def dull(word: str) -> bool:
     "Is `word` only a stand-in for a key?"
     low = word[:200].lower()
-    return any(part in low for part in _DULL) or "<" in low and re.search("<[a-z]", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#")
+    return any(part in low for part in _DULL) or "<" in low and re.search("^<[a-z]|<[a-z][^<>]*>", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#")
 
 def entropy(text: str) -> float:
     "Shannon's entropy of the characters of `text`, in bits each."
@@ -289,7 +295,7 @@ def entropy(text: str) -> float:
 
 # %% ../nbs/04a_patterns.ipynb #0c5bed37
 _BLANKS = Regex(rb"[ \t]*")
-_ENDS = Regex(rb"AZDO|\+A(?:CR|St|CD|BB).|NRAL|_mmk")
+_ENDS = Regex(rb"AZDO|JQQJ99|\+A(?:CR|St|CD|BB).|NRAL|_mmk|\.apps\.googleusercontent\.com")
 _WORD, _HASH, _BEFORE = Regex(rb"[\w.~+/=%-]*"), Regex(rb"[\w.~+/=$@:,-]*"), Regex(rb"[A-Za-z0-9+/_-]*")
 _MOST = 1000              # candidates in one text; more cannot be judged in time
 
@@ -299,7 +305,7 @@ def find_forms(raw: bytes) -> list[Finding]:
     while (hit := search(raw, at)) is not None:
         start, end = hit.span()
         if (tried := tried + 1) > _MOST: raise TooMuch("It holds too much that looks like keys to be judged.")
-        finding = _in_address(raw, start) if raw.startswith(b"://", start) else _in_login(raw, start, end) if raw[start:start + 1] in b" \t" else _in_program(raw, end) if _PROGRAM.match(raw, start) else _whole_form(raw, start, end)
+        finding = _in_address(raw, start) if raw.startswith(b"://", start) else _in_login(raw, start, end) if raw[start:start + 1] in b" \t" else _in_program(raw, start, end) if _PROGRAM.match(raw, start) else _whole_form(raw, start, end)
         if finding: found.append(finding)
         at = max(finding.end if finding else 0, start + 3 if raw.startswith(b"://", start) else end - 1, start + 1)
     return found
@@ -335,7 +341,7 @@ def _key_block(raw: bytes, start: int) -> int:
     return max(min(until, stop if stop > 0 else until), min(first + 5, len(raw)) if first >= 0 else start)
 
 # %% ../nbs/04a_patterns.ipynb #3b271042
-_USERINFO = Regex(rb"://[^\s/:@\"'<>]{0,64}:([^\s/@\"'<>]{3,128})@[\w\[]")
+_USERINFO = Regex(rb"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?:([^\s/@\"'<>]{3,128})@[\w\[]")
 USUAL = frozenset("password pass passwd secret pwd pw token key user username login test example changeme admin root".split())
 REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[\w.:|()' /-]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
 
@@ -354,13 +360,16 @@ _KEY_ALONE = Regex(rb"://([0-9a-f]{32})@")                              # as in 
 _GIVEN = Regex(rb"\s(?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
 
 _UNTIL = Regex(rb"[^\s\"'`]*")
-_PROGRAM = Regex(rb"login\s|sshpass\s|mysql\w*\s|docker login\s|psexec\S*\s|identified\s|convertto-|networkcred|pscred|--?[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key)\s", re.I)
+_PROGRAM = Regex(rb"login\s|sshpass\s|mysql\w*\s|docker login\s|psexec\S*\s|identified\s|convertto-|networkcred|directoryentry|pscred|--?[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key)\s", re.I)
 
-def _in_program(raw: bytes, end: int) -> Finding | None:
+_NOTHING_ELSE = Regex(rb"sshpass|psexec|networkcred|directoryentry", re.I)
+
+def _in_program(raw: bytes, start: int, end: int) -> Finding | None:
     "What follows `password` in a .netrc, or `-p` of a program that takes its password there; its first character is the last before `end`."
     until = _UNTIL.match(raw, end, end + 200).end()
     word = raw[end - 1:until].decode("latin-1").rstrip(".,;:)]}\\`")
     until = end - 1 + len(word)
+    if _NOTHING_ELSE.match(raw, start): return None if stands_in(word) or len(word) < 4 or word.isupper() else Finding(end - 1, until, "password-in-command")
     return None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha() and (word.islower() or word.isupper() or word.istitle()) else Finding(end - 1, until, "password-in-command")
 
 def _in_login(raw: bytes, start: int, end: int) -> Finding | None:

@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import Any
 
 from .assignments import find_assignments, looks_secret
+from .companions import find_companions
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .nearby import find_nearby
@@ -127,6 +128,9 @@ def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
         at = hit.end()
     return bytes(out + raw[at:]), [*places, *range(at, len(raw) + 1)]
 
+# %% ../nbs/04c_secrets.ipynb #977aad15
+_COLOUR = Regex(rb"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+
 # %% ../nbs/04c_secrets.ipynb #adce3579
 class Scanner:
     "Finds and replaces secrets. `known` are values; what looks like one is found without knowing any."
@@ -140,7 +144,8 @@ class Scanner:
         if len(raw) > self.most: raise TooMuch(f"A text of {len(raw):,} bytes is too long to be looked through for secrets.")
         found = self.known.find(raw) if self.known.secrets else []
         if self.known.secrets and (b"%" in raw or b"\\" in raw or b"&#" in raw): found += self._escaped(raw)
-        if shaped: found += find_forms(raw) + find_assignments(raw) + find_nearby(raw)
+        if shaped: found += find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw)
+        if b"\x1b[" in raw: found += self._coloured(raw, shaped)
         return _in_order(found) if len(found) > 1 else found
 
     def _escaped(self, raw: bytes) -> list[Finding]:
@@ -150,6 +155,16 @@ class Scanner:
         twice, second = unescaped(once) if b"%" in once or b"\\" in once else (once, None)
         found = [Finding(first[f.start], first[f.end], f.name, True) for f in self.known.find(once)]
         return found + [Finding(first[second[f.start]], first[second[f.end]], f.name, True) for f in (self.known.find(twice) if second else ())]
+
+    def _coloured(self, raw: bytes, shaped: bool) -> list[Finding]:
+        "What is found once the colours of a terminal are taken out, where it stands with them."
+        plain, places, at = bytearray(), [], 0
+        for hit in _COLOUR.finditer(raw):
+            plain += raw[at:hit.start()]
+            places += range(at, hit.start())
+            at = hit.end()
+        plain, places = bytes(plain + raw[at:]), [*places, *range(at, len(raw))]
+        return [Finding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in self.find(plain.replace(b"\x1b", b" "), shaped)]
 
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."

@@ -14,7 +14,7 @@ ROOMS = """
     lazy conditions limits sensitive resources edits filechanges addresses httpclient webclient
     symbols plist
     messages labels
-    inifile settings inichange patterns assignments nearby secrets keyrings
+    inifile settings inichange patterns assignments nearby companions secrets keyrings
     protocol seal
     chain store ledger erasure journal
     objects changes memory recall
