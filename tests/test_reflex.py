@@ -270,3 +270,13 @@ def test_what_people_report_or_cannot_have_is_answered_and_nothing_is_done(text,
 def test_what_is_no_report_of_something_done_suggests_nothing(text):
     found = understand(text, TODAY)["payload"]
     assert found.get("tool") in (None, "org-find") and "Did you mean" not in found.get("text", "")
+
+
+def test_an_appointment_that_comes_again_says_so():
+    assert call("call Mama every sunday 18:00") == ("org-capture", {"title": "call Mama", "kind": "task", "file": "inbox.org", "repeat": "+1w", "scheduled": "2026-11-22 18:00"})
+    assert "every monday" in said("call mama every 4 friday 18:00")
+
+
+@pytest.mark.parametrize("text, hint", [("remind me about the fig when it freezes", "remind me tomorrow about the fig"), ("remind me 2 days before ana's birthday", "tomorrow at 9 to call Ana"), ("set deadline of prune the apple to end of february", "To which day"),
+                                        ("list files", "$ ls"), ("i did the weekly review", "“done weekly review”")])
+def test_questions_back_are_good_sentences(text, hint): assert hint in said(text)

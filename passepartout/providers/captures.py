@@ -244,7 +244,7 @@ def remind(request: Request) -> dict | None:
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return say(f"I know the day and not the hour, so I can't count from now. Name the time, for example: remind me at 16:30 to {what[:60] or 'call Ana'}")
-    if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or len(bare) > 60 else f"tomorrow to {bare.strip()}"))
+    if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
 
@@ -254,10 +254,11 @@ def appointment(request: Request) -> dict | None:
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
     letter, text = take_priority(text)
-    title, file, when = task_parts(text, request.today)
+    title, file, when, repeat = repeated_parts(text, request.today)
     if not title or not when or not when.clock: return None
-    if when.day < request.today: return say(f"{say_day(when.day)} has passed. Which day do you mean?")
-    return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when)
+    if question := doubt("" if repeat else title, when, request.today): return say(question)
+    if title.lower().endswith(" every"): return say("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
+    return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/providers/captures.ipynb #b04d9b43
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())

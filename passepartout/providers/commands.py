@@ -108,7 +108,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         kind = "" if found[1] or found[2].lower() == "date" else "deadline" if found[2].lower().startswith(("d", "due")) else "scheduled"
         return [Command("undate", object_of(found[1] or found[3]), f"take the {kind + ' ' if kind else ''}date from {{}}", {"kind": kind}, "open")]
     if found := _DEADLINE.fullmatch(text):
-        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return None
+        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return say(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
     if not (found := _PLAN.fullmatch(text)): return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]

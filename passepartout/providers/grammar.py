@@ -67,6 +67,7 @@ def pleasantry(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #0cfb955e
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong", "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it"))
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
+_FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
 _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:my|the|our)\s+([\w ]{1,30}?\s?list)", re.I)
 _COMMANDS = "A command is given exactly as it is, behind a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
 _WEB = "I can't reach the web: nothing of mine leaves this machine. What you saved in your notes I can find: find …"
@@ -87,6 +88,7 @@ def cannot(request: Request) -> dict | None:
     if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"): return say("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return say("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
+    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]): return say("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, and “find …” looks into all of them.")
     if first == ("check",) and request.after(1): return say(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
     if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
     if request.text[:1] == "/": return say("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
@@ -165,7 +167,7 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
 # %% ../../nbs/providers/grammar.ipynb #bad4a43d
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
 _STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
-_PAST = frozenset("out paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang written read bought packed delivered picked sorted".split())
+_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)\s+(.{2,40})", re.I)
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
