@@ -394,3 +394,17 @@ def test_the_last_line_of_help_is_whole(home):
     "One line a command, none cut off with dots."
     shown = home("--help", env={"COLUMNS": "80"}).stdout
     assert "..." not in shown.partition("Commands:")[2] and "demo" in shown
+
+
+def test_no_plug_in_of_pydantic_sees_what_is_said(home, tmp_path):
+    package = tmp_path / "site"
+    (package / "eager-1.0.dist-info").mkdir(parents=True)
+    (package / "eager-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: eager\nVersion: 1.0\n")
+    (package / "eager-1.0.dist-info" / "entry_points.txt").write_text("[pydantic]\neager = eager:plugin\n")
+    (package / "eager.py").write_text(f"open({str(tmp_path / 'seen')!r}, 'w')\nclass Plugin:\n    def new_schema_validator(self, *a, **k): return None, None, None\nplugin = Plugin()\n")
+    env = {**home.env, "PYTHONPATH": str(package)}
+    subprocess.run([sys.executable, "-c", "import passepartout.messages"], env=env, check=True)
+    assert (tmp_path / "seen").exists(), "the plug-in of this test is none"
+    (tmp_path / "seen").unlink()
+    assert subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], env=env, capture_output=True).returncode == 0
+    assert not (tmp_path / "seen").exists()
