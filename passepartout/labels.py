@@ -60,8 +60,8 @@ def result_value(data: Any, label: Label, shape: Any = None, given: Label = PERS
 def child(whole: Value, data: Any, shape: Any) -> Value:
     "A part of `whole`, with the label that its place in the schema gives it."
     size = size_of(data) if isinstance(data, (Mapping, list, tuple)) else 1
-    if shape in (SURE, SENDER): return replace(whole, data=data, label=whole.sure, shape=None, size=size)
-    return replace(whole, data=data, shape=None if shape == FREE else shape, size=size)
+    if isinstance(shape, str): return Value(data, whole.label if shape == FREE else whole.sure, None, whole.sure, whole.chosen, whole.sender, size)
+    return Value(data, whole.label, shape, whole.sure, whole.chosen, whole.sender, size)
 
 # %% ../nbs/03b_labels.ipynb #4233d8e9
 def part(value: Value, name: str) -> Value:

@@ -137,7 +137,7 @@ class Label:
 
     def join(self, other: "Label") -> "Label":
         "The label of something made from both."
-        if self == other: return self
+        if self is other or self == other: return self
         worst = max(self.origin, other.origin, key=ORIGINS.index)
         sources = tuple(sorted({*self.sources, *other.sources})[:32])       # the same whichever came first, and however joins are grouped
         return Label(worst, self.private or other.private, sources)

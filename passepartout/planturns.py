@@ -18,6 +18,8 @@ from typing import Any
 
 from .act import NotAsShown, Overtaken, dispatch_action, redacted, tell, tool_error, tool_output
 from .conditions import GateError, PassepartoutError, restart_case, signal_condition
+from .flow import Case, follows_link, literal_label
+from .labels import Value, child, joined, label_of, plain_data, result_value
 from .messages import APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick
 from .plist import Keyword
 from .services import Asks
@@ -78,13 +80,14 @@ def choice_of(error: PassepartoutError) -> tuple[str, Any] | None:
 class AgentWorld:
     "Does what a plan asks for, in an agent: calls through the gates, values out of text without tools."
     def __init__(self, agent, state: PlanState, plan, signal: Signal):
+        from passepartout.plan import declaration
+        from passepartout.planrun import PlanStopped
         from passepartout.provenance import Words, fold_text
-        self.agent, self.state, self.plan, self.signal = agent, state, plan, signal
+        self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = agent, state, plan, signal, declaration, PlanStopped      # imported once a plan and not at every step
         self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(fold_text, agent.settings.known_targets)), {}
 
     def literal(self, data: Any) -> Label:
         "Written out in a plan that the person approved, a value is theirs; otherwise it depends on whether they said it."
-        from passepartout.flow import literal_label
         if self.state.approved or data is None: return PERSON
         key = (type(data), data)
         if key not in self.labels: self.labels[key] = literal_label(data, self.words, self.known)
@@ -92,17 +95,15 @@ class AgentWorld:
 
     async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
         "The value of a call: the recorded one, or that of an action that went through the gates."
-        from passepartout.planrun import PlanStopped
         if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.agent.tools.get(tool))
         for last in (False, False, True):
             try: return await self.attempt(number, step, tool, args, under)
-            except PlanStopped as error: choice = self.chosen(number, step, error, last, tool)
+            except self.stop as error: choice = self.chosen(number, step, error, last, tool)
             if choice[0] == "retry_with": self.state.given[number] = choice[1]
             else: return self.recorded(self.settle(number, step, choice), None)
 
     async def attempt(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
-        from passepartout.labels import Value, joined
-        args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given.get(number, {}).items()}}
+        if number in self.state.given: args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
         action, signal = self.action(step, tool, args), step_signal(self.signal, step, joined(args.values()).private)
         if self.state.restored and (found := self.settled_before(number, action, step)) is not None: return found
         return await self.run(number, action, signal, step, args, under)
@@ -131,31 +132,25 @@ class Steps(AgentWorld):
     "How one call becomes an action, is judged, and runs."
     def action(self, step: str, name: str, args: dict) -> Action:
         "The ordinary action of a call. `PlanStopped` when its tool is not what it was, or a value does not fit."
-        from passepartout.labels import plain_data
-        from passepartout.plan import declaration
-        from passepartout.planrun import PlanStopped
         tool = self.agent.tools.get(name)
-        if tool is None or declaration(tool) != self.state.declared.get(name): raise PlanStopped(f"{name} is not declared any more as it was when the plan was made, so it was not called.")
-        if self.state.stopped: raise PlanStopped(self.state.stopped)
+        if tool is None or self.declaration(tool) != self.state.declared.get(name): raise self.stop(f"{name} is not declared any more as it was when the plan was made, so it was not called.")
+        if self.state.stopped: raise self.stop(self.state.stopped)
         why = self.plan.explanation or f"Step {step} of the plan uses {name}"
         try: return normalise(self.agent, Action.build(target=TOOL, payload=FrozenDict(action=CALL, tool=name, args=FrozenDict({k: plain_data(v) for k, v in args.items()}), explanation=why)))
-        except PassepartoutError as error: raise PlanStopped(error.message) from None
+        except PassepartoutError as error: raise self.stop(error.message) from None
 
     async def run(self, number: int, action: Action, signal: Signal, step: str, args: dict, under: Label) -> Any:
-        from passepartout.flow import Case
-        from passepartout.labels import joined, label_of, result_value
-        from passepartout.planrun import PlanStopped
         agent, tool = self.agent, self.agent.tools.get(action.payload["tool"])
         permit, judgement = agent.judge_step(signal, Case(action, args, self.state.planned, under, step))
         judged = {"under": under.origin, **judgement_record(judgement)}
         if permit is None or not tool.effects.read_only: agent.note(signal, "verdict", {"plan": self.state.id, "step": step, **judged})        # on record before the effect
-        if isinstance(judgement.verdict, Rejected): raise PlanStopped(f"it was refused. {judgement.verdict.text}")
+        if isinstance(judgement.verdict, Rejected): raise self.stop(f"it was refused. {judgement.verdict.text}")
         if permit is None: raise StepAsks(number, judgement.verdict, step)
         try: outcome = redacted(agent, await dispatch_action(agent, permit, signal))
         except NotAsShown as error: raise StepAsks(number, replace(judgement.verdict, reason=f"{error.message} {judgement.verdict.reason}"), step) from None
-        except (GateError, Overtaken) as error: raise PlanStopped(error.message) from None
+        except (GateError, Overtaken) as error: raise self.stop(error.message) from None
         if outcome is not None and "told" in outcome.payload and (turn := agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
-        if outcome is None or outcome.sensor == TOOL_ERROR: raise PlanStopped(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
+        if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
         value = result_value(data_of(outcome), outcome.label, tool.returns, joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))     # what is said decides nothing about the result, and the planner's own words were written before anything was read
         await self.keep(number, value, signal, *((None, judged) if tool.effects.read_only else (action,)))
         return value
@@ -177,7 +172,6 @@ class Ledgered(Steps):
             if did is not None: await self.agent.turns.write(turn, durable=False)
 
     def recorded(self, reply: dict, tool: Any) -> Any:
-        from passepartout.labels import Value, child
         from passepartout.planrun import HOLE
         if reply.get("hole"): return HOLE
         data, shape = freeze(reply["data"], words=False), tool.returns if tool is not None else None
@@ -185,7 +179,6 @@ class Ledgered(Steps):
 
     def settled_before(self, number: int, action: Action, step: str) -> Any:
         "The value of a call that ran before a crash and whose reply was lost; an ask when nobody knows whether it ran."
-        from passepartout.labels import Value
         effects = [e for e in self.agent.journal.effects(session=self.state.session) if e["turn"] in self.state.turns and e["hash"] == action.hash]
         done, same = [e for e in effects if e["state"] == "committed"], sum(reply.get("hash") == action.hash for reply in self.state.replies.values())
         if any(e["state"] not in ("committed", "failed") for e in effects): raise StepAsks(number, ApprovalRequired(action, "The program was stopped in this step, and it is not known whether it was done. Look first; approving does it now.", "plan"), step)
@@ -196,7 +189,6 @@ class Ledgered(Steps):
     async def extract(self, number: int, step: str, kind: str, source: Any, ask: str, choices: tuple) -> Any:
         "A typed value out of free text; see `typed`."
         from passepartout.planrun import HOLE, PlanStopped, as_word
-        from passepartout.labels import Value, label_of
         from passepartout.typed import DoesNotFit, read_value
         if (known := self.state.replies.get(number)) is not None: return HOLE if known.get("hole") else known["data"]
         if self.state.stopped: raise PlanStopped(self.state.stopped)
@@ -223,7 +215,6 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
 
 async def begin(agent, cleared, signal: Signal) -> PlanState:
     "Put a plan on the record. An approval is used up here."
-    from passepartout.labels import is_trusted
     from passepartout.plan import read_plan
     if cleared.answer is None: cleared.answer = agent.answer_to(cleared.action, signal)       # approved after it was asked about; by now no gate may ask any more
     known = cleared.action.__dict__.get("plan")
@@ -242,7 +233,6 @@ async def begin(agent, cleared, signal: Signal) -> PlanState:
 # %% ../nbs/17dd_planturns.ipynb #ea546f72
 async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     "Run a plan to its end, to the next ask, or to a step that fails. What it answers goes to the person; a plan without an answer goes back to the model."
-    from passepartout.labels import label_of
     from passepartout.plan import read_plan
     from passepartout.planrun import PlanStopped, Run, as_word
     if (turn := agent.turn_of(signal)) is not None and turn.id not in state.turns: state.turns.append(turn.id)
@@ -316,7 +306,6 @@ class Judging(Asks):
 
     def follows(self, action: Action, signal: Signal, name: str) -> bool:
         "Is this a step that fetches, with nothing added, a link which somebody known sent?"
-        from passepartout.flow import follows_link
         return (case := self.case_of(action, signal)) is not None and follows_link(self.tools.get(action.payload["tool"]), case, name)
 
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
