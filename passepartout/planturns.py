@@ -247,7 +247,8 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
         return stand_still(agent, state, signal, error.message)
     finish(agent, state, signal, "done", "")
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
-    if answer is None: return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan", ToolResult(f"The plan was carried out in {len(state.replies)} steps.{left}", label=agent.influence(signal)))
+    done = sum(not reply.get("hole") for reply in state.replies.values())
+    if answer is None: return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan", ToolResult(f"The plan was carried out in {done} step{'s' * (done != 1)}.{left}", label=agent.influence(signal)))
     return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
 
 def finish(agent, state: PlanState, signal: Signal, how: str, why: str) -> None:
