@@ -14,6 +14,7 @@ __all__ = ['agenda_range', 'as_day', 'later', 'tagged', 'in_project', 'keep', 'i
 import contextlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Optional
 
@@ -25,7 +26,7 @@ from .completion import headings, tags as tags_in_use, views
 from .conditions import PassepartoutError
 from .listing import Row, plain, print_groups, print_hint, tag_text, terminal
 from .render import clean, room, wrapped
-from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place_json, read_moment, shelf, short
+from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place_json, read_moment, shelf, short, unread
 
 # %% ../nbs/20db_notecommands.ipynb #90067c21
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
@@ -190,6 +191,7 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
 def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     "Say why, show on a terminal what fits nearly, and leave with 1."
     from passepartout.notetools import fewer_words
+    if left := unread(opened): found = replace(found, why=f"{found.why} {left}")
     if json_ or not terminal(): fail(found.why, 1, json_, query=asked, total=0, items=[], search="words")
     if fewer := fewer_words(opened.notes, asked, opened.today): said, near = f"With fewer words ({clean(fewer[0])}):", opened.notes.find(fewer[0], 8, opened.now, opened.today)
     else: said, near = by_meaning(opened, asked)

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shelf.html.md"""
 
 # %% auto #0
 __all__ = ['FACTS', 'DATES', 'STEP', 'Shelf', 'open_index', 'memex_root', 'shelf', 'editor_hint', 'heading_json', 'file_facts',
-           'place_json', 'item_json', 'relative_target', 'one_place', 'short', 'read_moment', 'step_from']
+           'place_json', 'item_json', 'relative_target', 'one_place', 'unread', 'short', 'read_moment', 'step_from']
 
 # %% ../nbs/20d_shelf.ipynb #90ae493e
 import contextlib
@@ -140,10 +140,17 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     from passepartout.targets import resolve_target
     found = resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted)
     if found.kind == "one": return found.places[0]
-    several = found.kind == "several"
-    what = f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”." + (" Perhaps:" if found.places else " passepartout find looks into the texts as well.")
+    several, left = found.kind == "several", "" if found.places else unread(opened, relative_target(opened, text))
+    what = f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”." + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well.")
     lines = [f"  {' '.join(filter(None, [place.keyword, short(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})" for place in found.places]
     fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_, candidates=[place_json(opened, place) for place in found.places])
+
+def unread(opened: Shelf, target: str = "") -> str:
+    "What the person should know about files that are not read: why the one that `target` names is not, or else that there are some; empty when all are."
+    from passepartout.notes import SUFFIXES
+    left = [remark for remark in opened.index.remarks()[0] if remark.file.lower().endswith(SUFFIXES)]
+    if named := next((r for r in left if target.strip() == r.file or target.strip().startswith(f"{r.file}:")), None): return f"{named.file} is not read: {named.why}."
+    return f"{len(left)} file{'s are' if len(left) > 1 else ' is'} not read and may say it; passepartout doctor tells which, and why." if left else ""
 
 def short(text: str, most: int = 60) -> str:
     "The beginning of a text, on one line."
