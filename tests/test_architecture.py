@@ -1,5 +1,5 @@
 "The package keeps its shape: rooms import downwards, nothing is shared by accident, nothing heavy loads early, text is never run"
-import ast, json, re, subprocess, sys, tomllib
+import ast, functools, json, re, subprocess, sys, tomllib
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,10 @@ def rank(room: str) -> int:
     return ROOMS.index(key) if key in ROOMS else -1
 
 
+@functools.cache
+def tree_of(path): return ast.parse(path.read_text())
+
+
 def runtime_nodes(tree):
     "Every node but those below `if TYPE_CHECKING:`, which never run."
     todo = [tree]
@@ -123,7 +127,7 @@ def upward(room: str, tree):
 @pytest.mark.parametrize("name, path", list(modules()), ids=NAMES)
 def test_a_room_imports_only_rooms_above_it(name, path):
     assert rank(name) >= 0, f"{name} has no place yet: put it into ROOMS in {Path(__file__).name}"
-    assert list(upward(name, ast.parse(path.read_text()))) == []
+    assert list(upward(name, tree_of(path))) == []
 
 
 def test_the_notebooks_are_numbered_in_the_order_of_the_rooms():
@@ -174,7 +178,7 @@ def shared_state(tree):
 
 @pytest.mark.parametrize("name, path", list(modules()), ids=NAMES)
 def test_modules_hold_no_registries(name, path):
-    assert list(shared_state(ast.parse(path.read_text()))) == []
+    assert list(shared_state(tree_of(path))) == []
 
 
 # What runs text -----------------------------------------------------------------------------------------------------
@@ -209,11 +213,11 @@ RUNS_SKILLS = "skillchild"
 
 @pytest.mark.parametrize("name, path", [(name, path) for name, path in modules() if name != RUNS_SKILLS], ids=[name for name in NAMES if name != RUNS_SKILLS])
 def test_text_is_never_run(name, path):
-    assert list(runs_text(ast.parse(path.read_text()))) == []
+    assert list(runs_text(tree_of(path))) == []
 
 
 def test_nobody_calls_what_runs_a_skill():
-    taken = [(name, alias.name) for name, path in modules() for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
+    taken = [(name, alias.name) for name, path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
     assert {what for _, what in taken} <= {"page_tree", "PARTS"}
 
 
@@ -257,7 +261,7 @@ def test_what_is_imported_is_declared():
     dist = {"rpds": "rpds_py", "re2": "google_re2", "annotated_types": "pydantic", "pydantic_core": "pydantic", "click": "typer", "opentelemetry": "opentelemetry_sdk"}
     wrong = []
     for name, path in modules():
-        for module, line, eager in imported(name, ast.parse(path.read_text())):
+        for module, line, eager in imported(name, tree_of(path)):
             top = module.split(".")[0]
             allowed = needed if eager and rank(name) <= rank("agent") else needed | extras
             if top not in sys.stdlib_module_names and top != "passepartout" and dist.get(top, top) not in allowed:
@@ -311,5 +315,5 @@ def test_imports_downwards_are_allowed(room, source):
 
 
 def test_the_http_library_has_one_door():
-    found = [name for name, path in modules() for module, *_ in imported(name, ast.parse(path.read_text())) if module.split(".")[0] == "httpx"]
+    found = [name for name, path in modules() for module, *_ in imported(name, tree_of(path)) if module.split(".")[0] == "httpx"]
     assert found == ["httpclient"]
