@@ -80,35 +80,42 @@ def rank(room: str) -> int:
 def tree_of(path): return ast.parse(path.read_text())
 
 
+FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+
+
 def runtime_nodes(tree):
-    "Every node but those below `if TYPE_CHECKING:`, which never run."
-    todo = [tree]
+    "Every node, with whether it is part of a function; but those below `if TYPE_CHECKING:`, which never run."
+    todo = [(tree, False)]
     while todo:
-        node = todo.pop()
-        yield node
+        node, late = todo.pop()
+        late = late or isinstance(node, FUNCTIONS)
+        yield node, late
         typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        todo += node.orelse if typing_only else list(ast.iter_child_nodes(node))
+        todo += [(child, late) for child in (node.orelse if typing_only else ast.iter_child_nodes(node))]
+
+
+@functools.cache
+def imports_of(name, path): return tuple(imported(name, tree_of(path)))
 
 
 def imported(room: str, tree):
     """(module, line, at import time) of every import in `room`, in any function too; relative ones in full.
 
     nbdev writes `from .plist import x` where the notebook says `from passepartout.plist import x`."""
-    late = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) for n in ast.walk(f)}
     packages = {"passepartout", *(f"passepartout.{r[:-2]}" for r in ROOMS if r.endswith(".*"))}
-    for node in runtime_nodes(tree):
+    for node, late in runtime_nodes(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = f"passepartout.{room}".split(".")[:-node.level] if node.level else []
             module = ".".join([*above, *filter(None, [node.module])])
             names = [f"{module}.{a.name}" for a in node.names] if module in packages else [module]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module" and node.args:
             names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
         else:
             continue
         for name in names:
-            yield name, node.lineno, id(node) not in late
+            yield name, node.lineno, not late
 
 
 def upward(room: str, tree):
@@ -160,6 +167,7 @@ def shared_state(tree):
         for node in scope.body:
             if isinstance(node, ast.Assign) or isinstance(node, ast.AnnAssign) and scope is tree and node.value:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(target, ast.Tuple): continue          # what is taken apart is not kept
                     name = ast.unparse(target)
                     if not mutable(node.value) or re.fullmatch(r"__\w+__", name):
                         continue
@@ -261,7 +269,7 @@ def test_what_is_imported_is_declared():
     dist = {"rpds": "rpds_py", "re2": "google_re2", "annotated_types": "pydantic", "pydantic_core": "pydantic", "click": "typer", "opentelemetry": "opentelemetry_sdk"}
     wrong = []
     for name, path in modules():
-        for module, line, eager in imported(name, tree_of(path)):
+        for module, line, eager in imports_of(name, path):
             top = module.split(".")[0]
             allowed = needed if eager and rank(name) <= rank("agent") else needed | extras
             if top not in sys.stdlib_module_names and top != "passepartout" and dist.get(top, top) not in allowed:
@@ -315,5 +323,5 @@ def test_imports_downwards_are_allowed(room, source):
 
 
 def test_the_http_library_has_one_door():
-    found = [name for name, path in modules() for module, *_ in imported(name, tree_of(path)) if module.split(".")[0] == "httpx"]
+    found = [name for name, path in modules() for module, *_ in imports_of(name, path) if module.split(".")[0] == "httpx"]
     assert found == ["httpclient"]
