@@ -234,6 +234,15 @@ async def test_an_answer_that_comes_whole_has_the_time_of_a_whole_answer(tmp_pat
         async with agent_on(tmp_path, provider_cascade="far", provider_urls="far=https://far.invalid/v1", stream_answers=stream_answers, backend_timeout_s=50, first_word_timeout_s=7) as agent: assert agent.backends.get("far").fn.times == Times(5, first, 7)
 
 
+async def test_an_answer_of_which_each_piece_came_twice_is_none():
+    words = [f"{word} " for word in "The roof is dry and the gutter is not so far as I can see".split()]
+    def said(*pieces): return stream(sse(*({"choices": [{"delta": {"content": piece}}]} for piece in pieces), {"choices": [{"delta": {}, "finish_reason": "stop"}]}, "[DONE]"))
+    plain = OpenAICompatible(forms=("plist",))
+    assert "came twice" in str(failure := await failing(said(*(piece for word in words for piece in (word, word))), dialect=plain)) and failure.counts
+    for pieces in (words, ["ha "] * 40, [*words, *words], ["no ", "no "] * 3):
+        async with serving(said(*pieces)) as server: assert (await asked(server.url, dialect=plain)).strip() == "".join(pieces).strip()
+
+
 async def test_an_account_without_quota_is_not_said_to_have_too_many_questions():
     failure = await failing(reply({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, "429 Too Many Requests"))
     assert failure.why == "its account has no credit left" and failure.wait == 900

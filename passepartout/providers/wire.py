@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/wire.html.md"""
 
 # %% auto #0
 __all__ = ['FORMS', 'Question', 'Heard', 'Dialect', 'Provider', 'usable', 'meant', 'is_too_long', 'knows_no_model',
-           'took_nothing', 'counted', 'listening', 'take', 'answer_of', 'said_by', 'not_that_form', 'failure_of',
-           'reason_for']
+           'took_nothing', 'counted', 'listening', 'take', 'doubled', 'answer_of', 'said_by', 'not_that_form',
+           'failure_of', 'reason_for']
 
 # %% ../../nbs/providers/wire.ipynb #10ee953b
 import json
@@ -325,13 +325,18 @@ def take(dialect: Dialect, heard: Heard, data: Any) -> bool | None:
     return said
 
 # %% ../../nbs/providers/wire.ipynb #b55b904c
+def doubled(parts: list[str]) -> bool:
+    "Did each piece of an answer come twice? One that laughs (`ha ha ha`) is not meant."
+    return len(parts) >= 12 and len(set(parts)) >= 6 and parts[::2] == parts[1::2]
+
 def answer_of(heard: Heard, streamed: bool) -> str:
-    "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, or never ended."
+    "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, doubled, or never ended."
     if heard.stop is None: raise BackendFailure("its answer broke off in the middle" if streamed and heard.size else "it sent no answer", why="its answer broke off" if heard.size else "it sent no answer")
     if heard.stop == "length": raise BackendFailure("its answer was cut off at the longest that is allowed. Raise answer_tokens, or take a model that says less", why="its answer was too long", counts=False)
     if heard.stop == "refused": raise BackendFailure("it refused to answer", why="it refused to answer", counts=False)
     said = heard.said()
     if not said.strip(): raise BackendFailure("it sent an empty answer", why="it sent an empty answer")
+    if streamed and doubled(heard.call or heard.text): raise BackendFailure("each piece of its answer came twice", why="each piece of its answer came twice")
     return proposal_text(said)
 
 # %% ../../nbs/providers/wire.ipynb #d5f1bb60
