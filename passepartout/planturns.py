@@ -290,7 +290,7 @@ class Judging(Asks):
         if kind != "proposal": return
         turn, text = str(pick(signal.meta, "turn")), str(body.get("proposal"))
         if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper(): self.unread[turn] = str(body.get("text"))
-        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper():
+        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
             self.deliver(signal, f"The model tried a plan that cannot be read ({why}), so it goes step by step: what changes or sends something after anything was read is asked about.")
 
     def judge_step(self, signal: Signal, case: Any) -> tuple:

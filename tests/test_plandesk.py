@@ -96,6 +96,33 @@ async def test_a_model_can_neither_resume_nor_edit_a_plan(tmp_path):
     await agent.close()
 
 
+async def test_a_plan_at_work_is_not_edited(tmp_path):
+    class Meddles(list):
+        said = ""
+        def append(self, item):
+            super().append(item)
+            (state,) = self.agent.unfinished_plans()
+            try: self.agent.edit_step(state.id, 3, "amount=900")
+            except PassepartoutError as error: self.said = error.message
+    ran = Meddles()
+    ran.agent = agent = await booted(tmp_path, [THREE], ran)
+    assert str(await agent.handle("Pay 5 to ana, bob and cid")) == "All three paid." and [amount for _, amount, _ in ran] == [5, 5, 5]
+    assert "runs just now" in ran.said and not list(agent.journal.records(kinds=["plan-edit"]))
+    await agent.close()
+
+
+async def test_a_model_cannot_make_a_plan_go_on_that_waits_for_the_person(tmp_path):
+    ran = []
+    script = [plan(FIND, STOLEN, MINE), "eve@evil.example"]
+    agent = await booted(tmp_path, script, ran)
+    (asked,) = (await agent.handle("Pay 5 to whom the mail says")).approvals
+    (state,) = agent.unfinished_plans()
+    script[:] = [f'(:TYPE :PLAN :RESUME "{state.id}" :EXPLANATION "Go on with what was begun")', "No."]
+    again = await agent.handle("hello")
+    assert ran == [] and again.approvals == () and [row["approval"] for row in agent.plan_rows()] == [asked.id]
+    await agent.close()
+
+
 async def test_two_processes_cannot_both_take_up_a_plan(tmp_path):
     ran = Broken()
     one = await stood(tmp_path, ran, journal=None)

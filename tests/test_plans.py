@@ -385,6 +385,8 @@ async def test_a_plan_made_under_influence_is_asked_about_once(tmp_path):
     asked = await agent.handle("Do what the mail says")
     assert ran == [] and "inbox" in asked.approvals[0].reason and "1. For each ⟨who⟩" in str(asked)
     assert str(await agent.approve(asked.approvals[0].id, asked.approvals[0].code)) == "Sent." and len(ran) == 2
+    with pytest.raises(PassepartoutError): await agent.approve(asked.approvals[0].id, asked.approvals[0].code)
+    assert len(ran) == 2 and agent.journal.approval(asked.approvals[0].id)["state"] == "used"
     await agent.close()
 
 
@@ -424,6 +426,56 @@ async def test_a_stopped_plan_runs_no_further_step(tmp_path):
     await agent.close()
 
 
+async def test_a_plan_that_is_stopped_while_it_runs_makes_no_further_call(tmp_path):
+    class Stops(list):
+        def append(self, item):
+            super().append(item)
+            self.agent.stop_plans()
+    ran = Stops()
+    ran.agent = agent = await booted(tmp_path, [plan(*(f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")'), "It was stopped."], ran)
+    await agent.handle("Pay 5 to ana, bob and cid")
+    assert [to for to, *_ in ran] == ["ana"] and agent.unfinished_plans() == [] and [r["body"]["how"] for r in agent.journal.records(kinds=["plan-end"])] == ["stopped"]
+    await agent.close()
+
+
+async def test_what_is_known_of_a_step_is_known_of_that_very_action_only(tmp_path):
+    "Neither an action that looks the same, nor the same one outside of the step, is judged with the labels of a step."
+    from passepartout.flow import Case
+    from passepartout.planturns import step_signal
+    agent = await booted(tmp_path, [], [])
+    signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "pay"}, meta={"source": "cli", "session": "main"}, label=PERSON))
+    action, twin = (Action.of(call(to="ana", amount=5)) for _ in range(2))
+    agent.cases[signal.meta["turn"]] = case = Case(action, {}, True)
+    assert agent.case_of(action, step_signal(signal, "1", False)) is case
+    assert agent.case_of(twin, step_signal(signal, "1", False)) is None and agent.case_of(action, signal) is None
+    agent.cases.clear()
+    assert agent.case_of(action, step_signal(signal, "1", False)) is None
+    await agent.close()
+
+
+async def test_a_plan_that_begins_after_reading_is_never_taken_for_one_made_before(tmp_path):
+    "Even if no gate had asked about it."
+    from passepartout.planturns import begin
+    from passepartout.verify import normalise
+    agent = await booted(tmp_path, [], [])
+    class Cleared: action, answer = normalise(agent, Action.of(plan(FIND, MINE))), None
+    told = {}
+    for origin in ORIGINS:
+        signal = agent.in_turn(Signal(payload={"sensor": "tool-output", "content": "lunch"}, meta={"source": "cli", "session": origin}, label=Label(origin)))
+        told[origin] = (await begin(agent, Cleared(), signal)).planned
+    assert [origin for origin, planned in told.items() if planned] == ["person", "settings"]
+    await agent.close()
+
+
+async def test_what_a_plan_answers_is_as_private_as_what_it_is_made_of(tmp_path):
+    for private in (True, False):
+        agent = await booted(tmp_path, [plan(FIND, '(:ANSWER (:TEXT ("It says: " (:FIELD "text" :OF (:FIRST (:REF "mails"))))))')], [])
+        agent.tools.register(Tool("find", "Find mails", {"query": "string"}, lambda query: ToolResult("mails", [{**BOB, "text": "a secret"}], Label("network", private, ("inbox",))), effects="read-only", inline=True, returns=[MAIL]))
+        assert str(await agent.handle("What does the mail say?")) == "It says: a secret"
+        assert [each.private for each in agent.turns.recent("main")] == [private]
+        await agent.close()
+
+
 KILLED = """
 import asyncio, os, signal, sys
 sys.path.insert(0, {here!r})
@@ -456,6 +508,13 @@ def test_kill_9_in_the_middle_resumes_at_the_step_and_asks_about_the_unknown_eff
     again = run(False)
     assert again.stdout.splitlines() == ["requires-approval | True", "All three paid."], again.stdout + again.stderr[-2000:]
     assert (tmp_path / "log").read_text().split() == ["ana", "bob", "bob", "cid"]          # ana was paid once, and bob again only when the person had said so
+
+
+async def test_a_plan_that_is_mended_is_not_called_step_by_step(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan('(:CALL "fly")'), plan(FIND, MINE, '(:ANSWER "Paid.")')], ran)
+    assert str(await agent.handle("Pay back the lunch")) == "Paid." and len(ran) == 1
+    await agent.close()
 
 
 async def test_a_model_that_cannot_plan_goes_step_by_step_under_the_stricter_rule_and_the_person_is_told(tmp_path):
