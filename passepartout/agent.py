@@ -81,7 +81,7 @@ class Conversation(PlanWindow):
     async def finish(self, signal: Signal, turn: Turn) -> Reply:
         "Close the turn; a journal that cannot be written is told, and costs no answer."
         try: return await self.end_turn(signal)
-        except JournalError as error: return Reply("\n\n".join([*turn.said, error.message]), "failed", turn.id, tuple(turn.approvals), tuple(turn.effects))
+        except JournalError as error: return Reply("\n\n".join(dict.fromkeys([*turn.said, error.message])), "failed", turn.id, tuple(turn.approvals), tuple(turn.effects))
 
 # %% ../nbs/19_agent.ipynb #5e499ab7
 class Lasting(Conversation):

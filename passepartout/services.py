@@ -20,7 +20,7 @@ from .budget import Sight
 from .conditions import PassepartoutError
 from .context import Foci, Log, Outlook, newest_last
 from .endorsements import Endorsements
-from .journal import Journal
+from .journal import Journal, JournalError
 from .memory import Memory, current
 from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Label, Signal
 from .prices import Prices
@@ -220,8 +220,9 @@ class Effects(Views):
         if cleared.action.payload.get("tool") == "undo-edit": detail["undoes"] = cleared.action.payload["args"]["effect"]
         turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail=detail)
         try: await self.turns.write(turn, durable=True)
-        except BaseException:
+        except BaseException as error:
             turn.batch = self.journal.batch(turn.session, turn.id)       # an intent that was not recorded must not be recorded later
+            if isinstance(error, JournalError): turn.status = "failed"   # whatever is said about it
             raise
         if self.turns.watchers: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
         return effect
@@ -231,8 +232,11 @@ class Effects(Views):
         turn = self.turns.of(signal) or Turn("", signal.session, "", "", self.journal.batch(signal.session, ""))
         turn.batch.settle(effect, state, detail)
         for row in unsaved_rows(self.memory): turn.batch.remember(*row)
+        try: await self.turns.write(turn, durable=True)
+        except JournalError:
+            turn.status = "failed"
+            raise
         if state == "committed": turn.effects.append(effect)
-        await self.turns.write(turn, durable=True)
         self.turns.show("outcome", {"effect": effect, "state": state, **detail}, turn.id)
 
 # %% ../nbs/17d_services.ipynb #a9ef74b1

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from passepartout.agent import Agent
+from passepartout.commandline import code_of
 from passepartout.conditions import PassepartoutError
 from passepartout.edits import FileEdit
 from passepartout.journal import Journal, JournalError
@@ -403,3 +404,32 @@ async def test_undo_takes_back_once_and_leaves_what_changed_since(tmp_path):
 @pytest.mark.parametrize("source", ["", ":", "\x00", "::x", "x" * 10_000, "Web_Chat"])
 async def test_any_name_of_a_channel_will_do(source):
     assert await bare("hello").handle("hi", source=source) == "hello"
+
+
+# A disk that is full just when it matters -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("moment, trouble, done, word", [("verdict", "max_page_count = 1", False, "disk is full"), ("intent", "query_only = 1", True, "Do not do it again")], ids=["intent", "outcome"])
+async def test_an_effect_whose_record_cannot_be_written_is_no_success(tmp_path, moment, trouble, done, word):
+    "SQLite itself refuses, from one record on until the answer, which can be written again."
+    agent = await Agent.boot(settings_for(tmp_path))
+    run = agent.journal.db.execute
+    def watch(kind, body, turn):
+        if kind == moment: run(f"PRAGMA {trouble}")
+        if kind == "answer": run("PRAGMA max_page_count = 1000000"); run("PRAGMA query_only = 0")
+    end = agent.watch(watch)
+    reply = await agent.handle("note: " + "words " * 3_000)
+    end()
+    assert word in reply and (reply.status, reply.effects, code_of(reply, agent), code_of(reply, agent, single=True)) == ("failed", (), 1, 1)
+    assert ("words words" in (tmp_path / "memex" / "inbox.org").read_text()) is done
+    assert agent.trace()[0]["records"][-1]["body"]["status"] == "failed"                 # and the record says so as well
+    assert (await agent.handle("note: afterwards")).effects
+    await agent.close()
+
+
+async def test_a_disk_that_is_full_is_told_once(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path))
+    agent.journal.db.execute("PRAGMA max_page_count = 1")
+    reply = await agent.handle("note: " + "words " * 3_000)
+    assert reply.status == "failed" and reply.count("disk is full") == 1
+    agent.journal.db.execute("PRAGMA max_page_count = 1000000")
+    await agent.close()
