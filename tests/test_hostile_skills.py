@@ -4,7 +4,6 @@ They are put into the jail without the look at their code (`unchecked`), as if t
 process that has to hold. What is looked at first is tested as well."""
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,8 @@ def jailed(test):
     return pytest.mark.slow(pytest.mark.skipif(not WRAP.works and "CI" not in os.environ, reason="bubblewrap does not work here")(test))
 
 
-QUICK = JailLimits(start_s=3.0, test_s=1.0, call_s=0.4)
+QUICK = JailLimits(start_s=3.0, test_s=1.0, call_s=0.4)          # for what never ends
+PATIENT = JailLimits(start_s=120.0, test_s=120.0, call_s=120.0)  # for everything else: a busy machine must not look like a dead skill
 CALL = {"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "mail", "args": {"to": "x"}}}
 ANSWER = {"type": "REQUEST", "payload": {"action": "message", "text": "hello"}}
 
@@ -40,9 +40,9 @@ def unchecked(code: str, name: str = "evil", *, mandatory: bool = False, permiss
     return SkillPage(Path(f"{name}.md"), "0" * 64, name, 100.0, (), permissions, "", mandatory, "", b"", lines, (), ("gate",), tests)
 
 
-def said(code: str, **more) -> object:
+def said(code: str, limits: JailLimits = PATIENT, **more) -> object:
     "What the gate of such a page answers, or why it does not."
-    jail = SkillProcess(unchecked(code), WRAP, QUICK)
+    jail = SkillProcess(unchecked(code), WRAP, limits)
     try: return jail.ask("gate", {"tool": "mail", "arguments": more}, {})
     except SkillDied as error: return error.message
     finally: jail.close()
@@ -100,24 +100,36 @@ def test_it_sees_no_process_but_its_own():
     ("raise KeyboardInterrupt\ndef gate(a, s): return None", "KeyboardInterrupt"),
     ("class A(dict):\n    def __iter__(self): 1 / 0\n    def items(self): 1 / 0\ndef gate(a, s): return A(x=1)", "")])
 def test_what_answers_wrongly_is_killed_or_told(code, why):
-    began = time.monotonic()
-    answer = said(code)
+    answer = said(code, QUICK if "too long" in why else PATIENT)
     assert isinstance(answer, str) and why in answer or answer is None or isinstance(answer, dict) and not why
-    assert time.monotonic() - began < 30
+
+
+@jailed
+def test_who_is_killed_from_outside_is_asked_again_and_who_dies_of_the_question_is_not():
+    jail = SkillProcess(unchecked("import os\nseen = []\ndef gate(a, s):\n    seen.append(1)\n    if a['tool'] == 'die': os.kill(os.getpid(), 9)\n    return reject(str(len(seen)))"), WRAP, PATIENT)
+    assert [jail.ask("gate", {"tool": "mail"}, {})["text"] for _ in range(2)] == ["1", "2"]
+    jail.process.kill(); jail.process.wait()
+    jail.process.poll = lambda: None                # it was alive when the question began
+    assert jail.ask("gate", {"tool": "mail"}, {})["text"] == "1" and jail.deaths == []
+    starts, start = [], jail.start
+    jail.start = lambda *kind: starts.append(kind) or start(*kind)
+    with pytest.raises(SkillDied, match="ended"): jail.ask("gate", {"tool": "die"}, {})
+    assert len(jail.deaths) == 1 and jail.process is None and starts == []
+    jail.close()
 
 
 @jailed
 def test_endless_and_lying_tests_do_not_let_a_page_in():
     assert "did not come to an end" in run_tests(unchecked("def gate(a, s): pass\ndef test_a():\n    while True: pass"), WRAP, QUICK)[1]
     assert "did not come to an end" in run_tests(unchecked("while True: pass\ndef test_a(): pass"), WRAP, JailLimits(start_s=0.5, test_s=0.2))[1]
-    assert "did not come to an end" in run_tests(unchecked("import os\ndef gate(a, s): pass\ndef test_a(): os._exit(0)"), WRAP, QUICK)[1]
-    assert "SystemExit" in run_tests(unchecked("def gate(a, s): pass\ndef test_a(): raise SystemExit(0)"), WRAP, QUICK)[1]
+    assert "did not come to an end" in run_tests(unchecked("import os\ndef gate(a, s): pass\ndef test_a(): os._exit(0)"), WRAP, PATIENT)[1]
+    assert "SystemExit" in run_tests(unchecked("def gate(a, s): pass\ndef test_a(): raise SystemExit(0)"), WRAP, PATIENT)[1]
 
 
 @jailed
 def test_a_test_leaves_nothing_for_the_skill_in_service():
     code = "seen = []\ndef gate(a, s): return reject(str(len(seen)))\ndef test_a(): seen.append(1)"
-    assert run_tests(unchecked(code), WRAP, QUICK) == (["test_a"], "")
+    assert run_tests(unchecked(code), WRAP, PATIENT) == (["test_a"], "")
     assert said(code)["text"] == "0"
 
 
@@ -148,7 +160,7 @@ def test_forged_metadata_is_refused(about, why):
 # In an agent ----------------------------------------------------------------------------------------------------------
 
 def book_with(agent, tmp_path, *pages: SkillPage, **more) -> SkillBook:
-    book = SkillBook(agent, [SkillFolder(tmp_path / "skills")], WRAP, tmp_path / "state", limits=QUICK, **more)
+    book = SkillBook(agent, [SkillFolder(tmp_path / "skills")], WRAP, tmp_path / "state", limits=PATIENT, **more)
     for each in pages: book.put_in(each)
     return book
 
