@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/skillbook.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PAGE', 'RESERVED', 'plain', 'shown_action', 'shown_signal', 'Remembered', 'SkillFolder', 'found_pages',
-           'read_whole', 'Version', 'SkillBook', 'verdict_of', 'book_for']
+           'read_whole', 'Version', 'Shelf', 'Looked', 'Vetted', 'Placed', 'Insisted', 'Registered', 'Adopted',
+           'Reloaded', 'SkillBook', 'verdict_of', 'book_for']
 
 # %% ../nbs/17g_skillbook.ipynb #74ba116b
 import json
@@ -132,7 +133,7 @@ def read_whole(path: Path, links: bool) -> bytes:
     if not mark(before) == mark(after) == mark(now) or len(data) != before.st_size: raise SkillError(f"{path.name} was changed while it was read, so it was left alone. Save it again, or say passepartout skills reload.")
     return data
 
-# %% ../nbs/17g_skillbook.ipynb #b29d8997
+# %% ../nbs/17g_skillbook.ipynb #52d2d1a5
 @dataclass(eq=False)
 class Version:
     "One version of a skill in use."
@@ -142,8 +143,9 @@ class Version:
     broken: str = ""                   # why there is no good version of a mandatory skill
     told: bool = False
 
-class SkillBook:
-    "The skills of one agent that come from pages. `say` is told, in sentences, what happened."
+# %% ../nbs/17g_skillbook.ipynb #ca15cf1c
+class Shelf:
+    "The versions of the skills of one agent that come from pages. `say` is told, in sentences, what happened."
     def __init__(self, agent: Any, folders: Sequence[SkillFolder], wrap: Bubblewrap, state: Path | None = None, *, unsandboxed: bool = False, limits: JailLimits = JailLimits(), say: Callable[[str], Any] = lambda text: None):
         self.agent, self.folders, self.wrap, self.limits, self.unsandboxed, self.say = agent, tuple(folders), wrap, limits, unsandboxed, say
         self.memory = Remembered.at(state)
@@ -151,8 +153,19 @@ class SkillBook:
         self.problems: dict[str, str] = {}           # file or skill → why it is not loaded
         self.lock = threading.Lock()
 
-    # Looking
+    def version(self, name: str, signal: Signal) -> Version | None:
+        "The version for the turn of `signal`."
+        turn = pick(signal.meta, "turn")
+        with self.lock: return next((v for v in reversed(self.versions.get(name, ())) if turn is None or turn not in v.late), None)
 
+    def close(self) -> None:
+        "End all processes."
+        for name in list(self.versions):
+            for version in self.versions[name]: version.jail.close()
+
+# %% ../nbs/17g_skillbook.ipynb #7480037f
+class Looked(Shelf):
+    "Pages are read and tested."
     def look(self) -> tuple[list[SkillPage], dict[str, str]]:
         "All pages that can be read, and why others cannot. Nothing runs. May be called from another thread."
         pages, refused = [], {}
@@ -168,6 +181,14 @@ class SkillBook:
                     else: pages.append(page)
         return pages, refused
 
+    def untestable(self) -> str:
+        "Why no skill can be run at all."
+        if self.wrap.works or self.unsandboxed: return ""
+        return f"there is no sandbox for it. {self.wrap.problem} Or, if you trust every skill with all that you can do yourself, set skills_without_sandbox = yes."
+
+# %% ../nbs/17g_skillbook.ipynb #11c47ad3
+class Vetted(Looked):
+    "Pages are let in, or it is said why not."
     def vetted(self, pages: Sequence[SkillPage], refused: dict[str, str], again: bool = False) -> list[SkillPage]:
         "The pages that may be loaded, in order; why others may not goes into `refused`. Runs their tests, each digest once unless `again`."
         order, wrong = sort_skills([p for p in pages if p.name not in self.memory.disabled], [s.name for s in self.agent.skills if s.name not in self.versions])
@@ -180,18 +201,94 @@ class SkillBook:
             else: good.append(page)
         return good
 
-    def untestable(self) -> str:
-        "Why no skill can be run at all."
-        if self.wrap.works or self.unsandboxed: return ""
-        return f"there is no sandbox for it. {self.wrap.problem} Or, if you trust every skill with all that you can do yourself, set skills_without_sandbox = yes."
+# %% ../nbs/17g_skillbook.ipynb #6d5599e2
+class Placed(Vetted):
+    "Versions come into use and go."
+    def put_in(self, page: SkillPage) -> None:
+        "Use this version from now on; turns under way keep theirs."
+        before = self.versions.get(page.name, [])
+        if before and before[-1].page.digest == page.digest and not before[-1].broken: return
+        with self.lock:                                      # a turn is under way before the new version stands, or it begins after that
+            under_way = frozenset(self.agent.turns.open)
+            needed = [v for i, v in enumerate(before) if i == len(before) - 1 or any(turn in w.late for turn in under_way for w in before[i + 1:])]
+            self.versions[page.name] = [*needed, Version(page, SkillProcess(page, self.wrap, self.limits), under_way)]
+        for old in before:
+            if old not in needed: old.jail.close()
+        self.versions[page.name][-1].jail.warm()
+        self.memory.keep(page)
+        self.register(page.name)
 
-    # Loading
+    def take_out(self, name: str) -> None:
+        "No longer use a skill."
+        for version in self.versions.pop(name, ()): version.jail.close()
+        for each in (name, f"{name}.prompt"): self.agent.skills.unregister(each)
+
+# %% ../nbs/17g_skillbook.ipynb #4f59c3d6
+class Insisted(Placed):
+    "What becomes of a mandatory skill that has no page in order."
+    def last_good(self, name: str) -> None:
+        "Go back to the last good page of a mandatory skill; when that cannot be, stand in for it."
+        file = self.memory.folder / self.memory.good[name]
+        try:
+            page = read_skill(Path(name + file.suffix), read_whole(file, False), reserved=RESERVED)
+            if page.name != name or self.untestable(): raise SkillError(self.untestable() or f"{file.name} is another skill")
+        except PassepartoutError as error: return self.stand_in(name, error.message)
+        self.versions[name] = [Version(page, SkillProcess(page, self.wrap, self.limits))]
+        self.versions[name][-1].jail.warm()
+        self.problems.setdefault(name, f"The mandatory skill {name} is not in your folder any more, or not in order; its last good version is in force. Mend it, or say passepartout skills disable {name}.")
+        self.register(name)
+
+    def stand_in(self, name: str, why: str) -> None:
+        "Refuse everything in the place of a mandatory skill that has no good version."
+        empty = SkillPage(Path(name), "", name, 500.0, (), (), "", True, "", b"", (), ())
+        self.versions[name] = [Version(empty, SkillProcess(empty, self.wrap, self.limits), broken=why)]
+        self.register(name)
+
+# %% ../nbs/17g_skillbook.ipynb #2be6305a
+class Registered(Insisted):
+    "What the agent's registry holds of a skill."
+    def register(self, name: str) -> None:
+        "Put the functions of a skill into the agent's registry. They ask for the right version each time."
+        versions = self.versions[name]
+        page, parts = versions[-1].page, {part for v in versions for part in (v.page.parts or ("gate",))}
+        there = self.agent.skills.get(name)
+        if there is not None and (there.priority, {p for p in ("gate", "mandate", "prompt") if p in parts}) == (page.priority, self.shape(name)): return     # the same functions ask for the new version
+        gate = (lambda action, signal: self.judge(name, action, signal)) if "gate" in parts else None
+        mandate = (lambda signal: self.text(name, "mandate", signal)) if "mandate" in parts else None
+        self.agent.skills.register(Skill(name, page.priority, deterministic=gate, system_prompt_augment=mandate, foreign=True))
+        if "prompt" in parts: self.agent.skills.register(Skill(f"{name}.prompt", page.priority, trigger=lambda signal: self.triggered(name, signal), probabilistic=lambda signal: self.text(name, "prompt", signal), foreign=True))
+        else: self.agent.skills.unregister(f"{name}.prompt")
+
+    def shape(self, name: str) -> set[str]:
+        "Which parts of a skill are registered."
+        skill = self.agent.skills.get(name)
+        return {part for part, there in (("gate", skill.deterministic), ("mandate", skill.system_prompt_augment), ("prompt", f"{name}.prompt" in self.agent.skills)) if there}
+
+# %% ../nbs/17g_skillbook.ipynb #12dd2001
+class Adopted(Registered):
+    "The agent's skills become what the pages say."
+    def adopt(self, good: Sequence[SkillPage], refused: dict[str, str], pages: Sequence[SkillPage]) -> None:
+        "Make the agent's skills what the pages say."
+        self.problems = dict(refused)
+        for page in good: self.put_in(page)
+        failing = {page.name for page in pages} - {page.name for page in good}
+        unread = {os.path.basename(path) for path in refused}
+        for name in list(self.versions):
+            kept = name in failing or self.versions[name][-1].page.path.name in unread or name in self.memory.good
+            if name in self.memory.disabled or name not in {p.name for p in good} and not kept: self.take_out(name)
+        for page in pages:
+            if page.mandatory and page.name in failing and page.name not in self.memory.disabled and page.name not in self.memory.good: self.stand_in(page.name, refused.get(page.name) or "it was not loaded")
+        for name in self.memory.good:
+            if name not in self.versions and name not in self.memory.disabled: self.last_good(name)
 
     def load(self) -> None:
         "Load everything. For the start: at the end, mandatory skills stand, or something stands in for them that refuses."
         pages, refused = self.look()
         self.adopt(self.vetted(pages, refused), refused, pages)
 
+# %% ../nbs/17g_skillbook.ipynb #a29702ca
+class Reloaded(Adopted):
+    "The same while the agent runs."
     def reload(self, again: bool = False) -> list[str]:
         "Look again, test what is new, and swap it in. Sentences about what changed."
         return self.take(*self.prepare(again))
@@ -214,86 +311,9 @@ class SkillBook:
         for sentence in said: self.say(f"SKILLS: {sentence}")
         return said
 
-    def adopt(self, good: Sequence[SkillPage], refused: dict[str, str], pages: Sequence[SkillPage]) -> None:
-        "Make the agent's skills what the pages say."
-        self.problems = dict(refused)
-        for page in good: self.put_in(page)
-        failing = {page.name for page in pages} - {page.name for page in good}
-        unread = {os.path.basename(path) for path in refused}
-        for name in list(self.versions):
-            kept = name in failing or self.versions[name][-1].page.path.name in unread or name in self.memory.good
-            if name in self.memory.disabled or name not in {p.name for p in good} and not kept: self.take_out(name)
-        for page in pages:
-            if page.mandatory and page.name in failing and page.name not in self.memory.disabled and page.name not in self.memory.good: self.stand_in(page.name, refused.get(page.name) or "it was not loaded")
-        for name in self.memory.good:
-            if name not in self.versions and name not in self.memory.disabled: self.last_good(name)
-
-    def put_in(self, page: SkillPage) -> None:
-        "Use this version from now on; turns under way keep theirs."
-        before = self.versions.get(page.name, [])
-        if before and before[-1].page.digest == page.digest and not before[-1].broken: return
-        with self.lock:                                      # a turn is under way before the new version stands, or it begins after that
-            under_way = frozenset(self.agent.turns.open)
-            needed = [v for i, v in enumerate(before) if i == len(before) - 1 or any(turn in w.late for turn in under_way for w in before[i + 1:])]
-            self.versions[page.name] = [*needed, Version(page, SkillProcess(page, self.wrap, self.limits), under_way)]
-        for old in before:
-            if old not in needed: old.jail.close()
-        self.versions[page.name][-1].jail.warm()
-        self.memory.keep(page)
-        self.register(page.name)
-
-    def last_good(self, name: str) -> None:
-        "Go back to the last good page of a mandatory skill; when that cannot be, stand in for it."
-        file = self.memory.folder / self.memory.good[name]
-        try:
-            page = read_skill(Path(name + file.suffix), read_whole(file, False), reserved=RESERVED)
-            if page.name != name or self.untestable(): raise SkillError(self.untestable() or f"{file.name} is another skill")
-        except PassepartoutError as error: return self.stand_in(name, error.message)
-        self.versions[name] = [Version(page, SkillProcess(page, self.wrap, self.limits))]
-        self.versions[name][-1].jail.warm()
-        self.problems.setdefault(name, f"The mandatory skill {name} is not in your folder any more, or not in order; its last good version is in force. Mend it, or say passepartout skills disable {name}.")
-        self.register(name)
-
-    def stand_in(self, name: str, why: str) -> None:
-        "Refuse everything in the place of a mandatory skill that has no good version."
-        empty = SkillPage(Path(name), "", name, 500.0, (), (), "", True, "", b"", (), ())
-        self.versions[name] = [Version(empty, SkillProcess(empty, self.wrap, self.limits), broken=why)]
-        self.register(name)
-
-    def take_out(self, name: str) -> None:
-        "No longer use a skill."
-        for version in self.versions.pop(name, ()): version.jail.close()
-        for each in (name, f"{name}.prompt"): self.agent.skills.unregister(each)
-
-    def close(self) -> None:
-        "End all processes."
-        for name in list(self.versions):
-            for version in self.versions[name]: version.jail.close()
-
-    # In use
-
-    def register(self, name: str) -> None:
-        "Put the functions of a skill into the agent's registry. They ask for the right version each time."
-        versions = self.versions[name]
-        page, parts = versions[-1].page, {part for v in versions for part in (v.page.parts or ("gate",))}
-        there = self.agent.skills.get(name)
-        if there is not None and (there.priority, {p for p in ("gate", "mandate", "prompt") if p in parts}) == (page.priority, self.shape(name)): return     # the same functions ask for the new version
-        gate = (lambda action, signal: self.judge(name, action, signal)) if "gate" in parts else None
-        mandate = (lambda signal: self.text(name, "mandate", signal)) if "mandate" in parts else None
-        self.agent.skills.register(Skill(name, page.priority, deterministic=gate, system_prompt_augment=mandate, foreign=True))
-        if "prompt" in parts: self.agent.skills.register(Skill(f"{name}.prompt", page.priority, trigger=lambda signal: self.triggered(name, signal), probabilistic=lambda signal: self.text(name, "prompt", signal), foreign=True))
-        else: self.agent.skills.unregister(f"{name}.prompt")
-
-    def shape(self, name: str) -> set[str]:
-        "Which parts of a skill are registered."
-        skill = self.agent.skills.get(name)
-        return {part for part, there in (("gate", skill.deterministic), ("mandate", skill.system_prompt_augment), ("prompt", f"{name}.prompt" in self.agent.skills)) if there}
-
-    def version(self, name: str, signal: Signal) -> Version | None:
-        "The version for the turn of `signal`."
-        turn = pick(signal.meta, "turn")
-        with self.lock: return next((v for v in reversed(self.versions.get(name, ())) if turn is None or turn not in v.late), None)
-
+# %% ../nbs/17g_skillbook.ipynb #dcc13d2f
+class SkillBook(Reloaded):
+    "The skills of one agent that come from pages. `say` is told, in sentences, what happened."
     def judge(self, name: str, action: Action, signal: Signal) -> Any:
         "What the gate of a skill says: the action itself, a rejection or an ask."
         version = self.version(name, signal)
@@ -334,6 +354,7 @@ class SkillBook:
             self.problems[version.page.name] = f"{error.message} It is skipped until it answers again."
             self.say(f"SKILLS: {self.problems[version.page.name]}")
 
+# %% ../nbs/17g_skillbook.ipynb #03b6f3b4
 def verdict_of(said: Any, action: Action, name: str) -> Rejected | ApprovalRequired:
     "The answer of a gate as a verdict. `SkillDied` when it is none."
     kind, text = (said.get("verdict"), said.get("text")) if isinstance(said, dict) else (None, None)
