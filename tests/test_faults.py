@@ -29,7 +29,10 @@ def told(name, n): return f"{name} says number {n}, and that is the whole of it.
 
 def body(name, n): return json.dumps({"proposal": {"action": "message", "text": told(name, n)}})
 
-def parts(name, n, **more): return [chunk(body(name, n)[i:i + 9], **more) for i in range(0, len(body(name, n)), 9)]
+def parts(name, n, **more):
+    "The answer in pieces, of which the first shows some words of it already."
+    whole = body(name, n)
+    return [chunk(whole[:70], **more), *(chunk(whole[i:i + 3], **more) for i in range(70, len(whole), 3))]
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 GOOD = {"whole", "pieces", "another model", "comments"}
@@ -80,7 +83,7 @@ class Server:
                     await asyncio.sleep(0.001 if self.fault == "endless" else 0.02)
                 return
             if self.fault == "pauses":
-                writer.write(HEAD + chunk("and "))
+                writer.write(HEAD + b"".join(parts(self.name, self.asked)[:4]))
                 await asyncio.sleep(2 * LATE)
             for piece in self.answer(self.asked):
                 writer.write(piece)
@@ -165,3 +168,13 @@ class Faults(RuleBasedStateMachine):
 
 TestFaults = Faults.TestCase
 TestFaults.settings = settings(max_examples=int(os.environ.get("PASSEPARTOUT_FAULTS") or 15), stateful_step_count=14, deadline=None, derandomize="PASSEPARTOUT_FAULTS" not in os.environ, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("fault", sorted(GOOD | DEAD))
+def test_each_fault_once(fault):
+    "What the machine may not come to in its few examples: each fault of the first provider, while the second is well."
+    machine = Faults()
+    try:
+        machine.change("one", fault)
+        machine.ask()
+    finally: machine.teardown()
