@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..chat import Chat, Command, COMMANDS
+from ..chat import ALONE, Chat, Command, COMMANDS
 from ..conditions import PassepartoutError
 from ..render import Line, ask_lines, record_line
 from .desk import NoteDesk
@@ -80,6 +80,7 @@ def run_linear(agent: Any, session: str, settings: Any) -> int:
     chat = Linear(agent, session, desk=desk)
     chat.say(f"Passepartout on {settings.memex_dir}. Type what you want; /help lists the commands, /quit leaves.")
     if agent.hint: chat.say(agent.hint)
+    if not getattr(agent, "daemon", False): chat.say(ALONE)
     if waiting := agent.pending(session, "cli"): chat.say(f"{len(waiting)} questions wait for your answer: /pending")
     agent.follow_notes()
     try: return chat.loop("> " if sys.stdin.isatty() else "")

@@ -57,7 +57,7 @@ OFFERED = (*TURNS, "deny", "pending", "grants", "offer", "revoke", "trace", "wat
 
 class Resident(Housing):
     "An agent for `settings`, booted in a thread of its own. `PassepartoutError` and `OSError` as when it boots anywhere."
-    daemon = False
+    daemon, heart = False, None
     def __init__(self, settings: Any):
         super().__init__()
         from passepartout.agent import Agent
@@ -76,7 +76,16 @@ class Resident(Housing):
     def run(self, reply: Any) -> Any: return reply
     def logs(self, limit: int = 20) -> list[str]: return get_system_logs(self.agent, limit)
     def approval(self, ident: str) -> dict | None: return self.call(lambda: self.agent.journal.approval(ident))
-    def follow_notes(self) -> None: self.call(self.agent.follow_notes)
+    def follow_notes(self) -> None:
+        "Keep the notes up to date, and have the jobs begin; not on a day that is only pretended."
+        self.call(self.agent.follow_notes)
+        if not self.settings.today: self.call(self.beat)
+
+    def beat(self) -> None:
+        "The heartbeat, as a daemon has it. It ends with the agent."
+        from passepartout.heartbeat import Heart, install
+        install(self.agent)
+        self.heart = Heart(self.agent).start()
 
 # %% ../../nbs/tui/resident.ipynb #5b9b62e5
 def leave(resident: Resident, seconds: float = 4.0) -> bool:
