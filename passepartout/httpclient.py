@@ -175,7 +175,7 @@ def library() -> Any:
 # %% ../nbs/11ca_httpclient.ipynb #52c46e44
 class Http:
     "One agent's connections to servers of models. `verify` as httpx takes it."
-    def __init__(self, verify: Any = True): self.verify, self._client, self._loop, self.received = verify, None, None, 0
+    def __init__(self, verify: Any = True): self.verify, self._client, self._loop, self.waiting, self.received = verify, None, None, set(), set()
 
     def client(self):
         "The connections of the running event loop."
@@ -208,21 +208,23 @@ class Http:
 
     async def send(self, request: Any) -> Any:
         "Send a request, once more if its connection had just been closed; the response, whose body is still to be read."
-        httpx, before, made = library(), self.received, []
+        httpx, task, made = library(), asyncio.current_task(), []
         async def trace(event: str, info: dict) -> None:
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"): self.count(made, info["return_value"])
         request.extensions = {**request.extensions, "trace": trace}
+        self.waiting.add(task)
         try: return await self.client().send(request, stream=True)
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-            if made or self.received != before: raise
+            if made or task in self.received: raise
             return await self.client().send(request, stream=True)
+        finally: self.waiting.discard(task); self.received.discard(task)
 
     def count(self, made: list, stream: Any) -> None:
-        "Count what comes in on a new connection."
+        "Note for which questions something comes in on a new connection; each has a task of its own."
         read = stream.read
         async def counted(*args: Any, **kwargs: Any) -> bytes:
             data = await read(*args, **kwargs)
-            self.received += len(data)
+            if data and (task := asyncio.current_task()) in self.waiting: self.received.add(task)
             return data
         stream.read = counted
         made.append(stream)

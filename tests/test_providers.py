@@ -309,6 +309,36 @@ async def test_one_connection_serves_many_questions():
     listening.close()
 
 
+async def test_a_connection_that_was_closed_is_made_anew_while_others_are_talking():
+    "What another question hears meanwhile says nothing about this one."
+    heard, closed = [], []
+    async def closes(reader, writer):
+        "Answers once on a connection, and closes it at the next question, when the other server has said more."
+        for answers in (True, False):
+            await reader.readuntil(b"\r\n\r\n")
+            if answers: writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+            elif not closed:
+                before = len(heard)
+                while len(heard) < before + 3: await asyncio.sleep(0.01)
+                closed.append(1)
+                break
+        writer.close()
+    async def talks(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b"{}\n")
+            await asyncio.sleep(0.01)
+    one, two = [await asyncio.start_server(each, "127.0.0.1", 0) for each in (closes, talks)]
+    http, url = Http(), lambda server: f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    other = asyncio.create_task(http.post(url(two), {}, {}, lambda data: not heard.append(data), Times(60, 60, 60)))
+    for _ in range(2): assert await http.get(url(one), times=Times(60, 60, 60)) == {}
+    assert closed and not http.waiting and not http.received
+    other.cancel()
+    await http.close()
+    for server in (one, two): server.close()
+
+
 async def test_a_key_that_is_none_asks_nobody():
     async with serving(reply({})) as server:
         for value in ("", "short", "sk-with space-12", "sk-\r\nX-Evil: 1234", "sk-ünïcödé-1234"):
