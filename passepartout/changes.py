@@ -125,6 +125,7 @@ def put(change: Change, node: Node, label: Label | None, top: bool) -> tuple[str
 # %% ../nbs/06e_changes.ipynb #dd70ea67
 def check_place(change: Change, nodes: list[Node]) -> None:
     "Refuse an outline whose parent is missing, or lies inside of the outline itself."
+    if len(nodes) == 1 and nodes[0].parent_id is None: return                      # it stays where it is
     old = find(change, nodes[0].id)
     above = nodes[0].parent_id or (old.parent_id if old is not None else None)
     if nodes[0].parent_id is not None and find(change, above) is None:
@@ -187,9 +188,9 @@ def patched(found: MemoryObject, fresh: Iterable[MemoryObject]) -> bytes:
 def next_state(change: Change) -> State:
     "The state that this change makes of the one it began with."
     refresh(change)
-    objects = change.base.objects.update({ident: found for ident, found in change.objects.items() if found is not None})
-    for ident, found in change.objects.items():
-        if found is None: objects = objects.discard(ident)
+    gone = [ident for ident, found in change.objects.items() if found is None]
+    objects = change.base.objects.update({ident: found for ident, found in change.objects.items() if found is not None} if gone else change.objects)
+    for ident in gone: objects = objects.discard(ident)
     return State(objects, next_index(change))
 
 # %% ../nbs/06e_changes.ipynb #e09f37f2
@@ -225,9 +226,11 @@ def next_index(change: Change) -> HashTrieMap:
             group = fresh[at] if at in fresh else index.get(name, EMPTY.index).get(at, ())
             fresh[at] = regroup(group, ident, (name, at) in now)
     for name, fresh in touched.items():
-        groups = index.get(name, EMPTY.index).update({at: group for at, group in fresh.items() if group})
+        groups = index.get(name, EMPTY.index)
+        if len(fresh) > 2: groups = groups.update({at: group for at, group in fresh.items() if group})
         for at, group in fresh.items():
             if not group: groups = groups.discard(at)
+            elif len(fresh) <= 2: groups = groups.insert(at, group)
         index = index.insert(name, groups) if len(groups) else index.discard(name)
     return index
 
