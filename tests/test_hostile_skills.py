@@ -168,7 +168,7 @@ def book_with(agent, tmp_path, *pages: SkillPage, **more) -> SkillBook:
 @jailed
 @pytest.mark.parametrize("answer", ["{'verdict': 'allow'}", "{'verdict': 'modify', 'action': {}}", "True", "{'type': 'REQUEST', 'payload': {}}", "['ask', 'x']", "{'verdict': 'ask'}", "{'verdict': 'reject', 'text': 5}"])
 def test_no_answer_loosens_or_changes_anything(tmp_path, answer):
-    agent = Agent.bare()
+    agent = Agent.bare(gate_timeout_s=120)
     agent.skills.register(Skill("strict", 50, deterministic=lambda action, signal: Rejected("Never.")))
     book = book_with(agent, tmp_path, unchecked(f"def gate(a, s): return {answer}"))
     verdict = judge(agent, CALL, Signal()).verdict
@@ -180,7 +180,7 @@ def test_no_answer_loosens_or_changes_anything(tmp_path, answer):
 @pytest.mark.parametrize("mandatory", [False, True])
 def test_death_is_skipped_and_told_or_fails_closed(tmp_path, mandatory):
     told = []
-    agent = Agent.bare()
+    agent = Agent.bare(gate_timeout_s=120)
     book = book_with(agent, tmp_path, unchecked("import os\ndef gate(a, s): os._exit(1)", mandatory=mandatory), say=told.append)
     verdicts = [judge(agent, CALL, Signal()).verdict for _ in range(5)]
     talks = judge(agent, ANSWER, Signal()).verdict
@@ -191,7 +191,7 @@ def test_death_is_skipped_and_told_or_fails_closed(tmp_path, mandatory):
 
 @jailed
 def test_one_skill_cannot_answer_for_another(tmp_path):
-    agent = Agent.bare()
+    agent = Agent.bare(gate_timeout_s=120)
     forging = "import os\ndef gate(a, s):\n    for fd in range(3, 40):\n        try: os.write(fd, b'{\"n\": 1, \"value\": null}\\n')\n        except OSError: pass"
     book = book_with(agent, tmp_path, unchecked(forging, "forger"), unchecked("def gate(a, s): return reject('Mine.')", "honest"))
     verdict = judge(agent, CALL, Signal()).verdict
@@ -207,7 +207,7 @@ def test_a_page_may_not_be_mandatory_in_the_memex_nor_a_link(tmp_path):
     (memex / "m.md").write_text(text)
     (tmp_path / "secret.md").write_text(text.replace("mandatory: yes", "skill: linked"))
     (memex / "link.md").symlink_to(tmp_path / "secret.md")
-    agent = Agent.bare()
+    agent = Agent.bare(gate_timeout_s=120)
     book = SkillBook(agent, [SkillFolder(home), SkillFolder(memex, own=False)], WRAP, tmp_path / "state")
     book.load()
     book.close()
@@ -220,7 +220,7 @@ def test_two_pages_of_one_name_are_both_left_out(tmp_path):
     for file in ("a.md", "b.org"):
         fence = "```python\ndef gate(a, s): return None\n```\n" if file.endswith("md") else "#+begin_src python\ndef gate(a, s): return None\n#+end_src\n"
         (tmp_path / "skills" / file).write_text(("---\nskill: same\npermissions: gate\n---\n" if file.endswith("md") else "#+PROPERTY: skill same\n#+PROPERTY: permissions gate\n") + fence)
-    book = book_with(Agent.bare(), tmp_path)
+    book = book_with(Agent.bare(gate_timeout_s=120), tmp_path)
     book.load()
     assert not book.versions and "both called same" in book.problems["same"]
 
@@ -249,7 +249,7 @@ def test_strange_files_are_one_sentence_each(tmp_path):
     (home / "zero.ipynb").write_bytes(b"")
     (home / "deep.ipynb").write_text('{"cells":' + "[" * 100_000)
     (home / "gone.md").symlink_to(tmp_path / "nowhere")
-    book = book_with(Agent.bare(), tmp_path)
+    book = book_with(Agent.bare(gate_timeout_s=120), tmp_path)
     book.load()
     assert len(book.problems) == 7 and not book.versions
     assert all("\n" not in why and why.endswith(".") for why in book.problems.values()), book.problems
@@ -261,7 +261,7 @@ def test_reload_under_load_loses_no_question(tmp_path):
     home.mkdir()
     write = lambda n: (home / "count.md").write_text(f"---\npermissions: gate\n---\n```python\ndef gate(a, s): return reject('{n}')\n```\n")
     write(0)
-    agent = Agent.bare()
+    agent = Agent.bare(gate_timeout_s=120)
     book = book_with(agent, tmp_path)
     book.load()
     stop, wrong = threading.Event(), []
@@ -291,7 +291,7 @@ def test_without_a_sandbox_nothing_runs_unless_the_person_says_so(tmp_path):
     (home / "a.md").write_text("---\npermissions: gate\n---\n```python\ndef gate(a, s): return ask('Really?')\n```\n")
     none = Bubblewrap(problem="bubblewrap is not installed.")
     for allowed in (False, True):
-        agent = Agent.bare()
+        agent = Agent.bare(gate_timeout_s=120)
         book = SkillBook(agent, [SkillFolder(home)], none, tmp_path / f"state{allowed}", unsandboxed=allowed)
         book.load()
         verdict = judge(agent, CALL, Signal()).verdict
