@@ -19,7 +19,7 @@ import typer
 from .commandline import AsJson, Memex, as_json, fail, tell
 from .conditions import PassepartoutError
 
-# %% ../nbs/20h_skillcommands.ipynb #4dc6798b
+# %% ../nbs/20h_skillcommands.ipynb #8ff83767
 class Nobody:
     "What a book needs of an agent when there is none."
     def __init__(self):
@@ -27,6 +27,7 @@ class Nobody:
         self.skills, self.turns = SkillRegistry(), self
         self.open: dict = {}
 
+# %% ../nbs/20h_skillcommands.ipynb #2d25de76
 def open_book(memex: Path | None, json_: bool = False) -> Any:
     "The book for the settings in force. Settings that cannot be read end the command."
     from passepartout.settings import load_settings
@@ -34,6 +35,7 @@ def open_book(memex: Path | None, json_: bool = False) -> Any:
     try: return book_for(Nobody(), load_settings({"memex_dir": memex} if memex is not None else {}))
     except PassepartoutError as error: fail(error.message, 5, json_)
 
+# %% ../nbs/20h_skillcommands.ipynb #4dc6798b
 def one_page(book: Any, wanted: str) -> tuple[Path, bytes]:
     "The page that `wanted` means: a file, or the name of a skill in one of the folders. `SkillError` when there is none."
     from passepartout.skillbook import found_pages, read_whole
@@ -64,6 +66,7 @@ def skills_list(memex: Memex = None, json_: AsJson = False) -> None:
         tell(f"{row['skill'] or Path(row['file']).name}: {', '.join(marks)}" + (f". {row['why']}" if row["why"] else ""), {"loaded": "green", "not loaded": "red"}.get(row["state"], ""))
     if not rows: tell(f"There are no skills. passepartout skills new NAME makes one in {book.folders[0].path}.")
 
+# %% ../nbs/20h_skillcommands.ipynb #348c8ae3
 def skills_check(files: Annotated[Optional[list[str]], typer.Argument(metavar="FILE-OR-NAME…", help="Pages, or names of skills; all of them when none is named.")] = None, memex: Memex = None, json_: AsJson = False) -> None:
     "Look at a page and run its tests in the sandbox. Loads nothing."
     book, wrong, rows = open_book(memex, json_), 0, []
@@ -77,6 +80,7 @@ def skills_check(files: Annotated[Optional[list[str]], typer.Argument(metavar="F
     if json_: as_json(rows)
     raise typer.Exit(1 if wrong else 0)
 
+# %% ../nbs/20h_skillcommands.ipynb #77f6e75f
 def every_page(book: Any) -> list[str]:
     "The pages in the folders of skills; the command ends when there is none."
     from passepartout.skillbook import found_pages
@@ -84,6 +88,7 @@ def every_page(book: Any) -> list[str]:
     if not pages: fail(f"There are no skills in {book.folders[0].path}.", 1)
     return pages
 
+# %% ../nbs/20h_skillcommands.ipynb #ac12084b
 def checked(book: Any, wanted: str) -> str:
     "A sentence about a page that is in order. `SkillError` says what is wrong with one that is not."
     from passepartout.skilljail import test_skill
@@ -96,7 +101,7 @@ def checked(book: Any, wanted: str) -> str:
     if why: raise SkillError(why)
     return f"{page.path.name}: the skill {page.name} is in order; it defines {', '.join(page.parts)}, and {len(passed)} test{'' if len(passed) == 1 else 's'} passed."
 
-# %% ../nbs/20h_skillcommands.ipynb #dc8b5c05
+# %% ../nbs/20h_skillcommands.ipynb #7a600b77
 def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME…", help="A page to put into the folder of skills, or the name of a disabled skill.")], memex: Memex = None) -> None:
     "Check a page and put it into your folder of skills; a disabled one is switched on again."
     from passepartout.skillpage import read_skill
@@ -112,6 +117,7 @@ def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME
         touch(book)
         tell(said)
 
+# %% ../nbs/20h_skillcommands.ipynb #e5b94889
 def put_page(path: Path, data: bytes) -> None:
     "Write a new page. `SkillError` when there is another one of that name."
     from passepartout.skills import SkillError
@@ -121,11 +127,13 @@ def put_page(path: Path, data: bytes) -> None:
     except FileExistsError: raise SkillError(f"There is a page {path} already. Edit it there, or remove it first.") from None
     except OSError as error: raise SkillError(f"{path} cannot be written: {(error.strerror or '').lower()}.") from error
 
+# %% ../nbs/20h_skillcommands.ipynb #850c9186
 def touch(book: Any) -> None:
     "Let running agents look again."
     for folder in book.folders:
         if folder.path.is_dir(): os.utime(folder.path)
 
+# %% ../nbs/20h_skillcommands.ipynb #83790f82
 def skills_reload(memex: Memex = None) -> None:
     "Run the tests of every skill again, and say what will be in force."
     book = open_book(memex)
@@ -136,6 +144,7 @@ def skills_reload(memex: Memex = None) -> None:
     touch(book)
     raise typer.Exit(1 if refused else 0)
 
+# %% ../nbs/20h_skillcommands.ipynb #dc8b5c05
 def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Names of skills.")], memex: Memex = None,
                    remove: Annotated[bool, typer.Option("--remove", help="Delete the page as well, if the agent wrote it.")] = False) -> None:
     "Switch skills off, mandatory ones too. The page stays where it is."
@@ -152,6 +161,7 @@ def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME…",
         touch(book)
         tell(f"{name} is switched off" + (", and its page was removed." if gone else f". passepartout skills load {name} switches it on again."))
 
+# %% ../nbs/20h_skillcommands.ipynb #f60337ca
 def skills_source(name: Annotated[str, typer.Argument(help="The name of a skill.")], memex: Memex = None,
                   code: Annotated[bool, typer.Option("--code", help="Only the code, as it is loaded.")] = False) -> None:
     "Show the page of a skill, or the code in it."

@@ -85,11 +85,12 @@ def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
         else: code += [*lines, Line("", lines[-1].at)]
     return code, cells
 
-# %% ../nbs/10d_skillpage.ipynb #07887d27
+# %% ../nbs/10d_skillpage.ipynb #2d6e5394
 MODULES = frozenset("""__future__ abc array base64 bisect calendar collections colorsys copy dataclasses datetime decimal difflib enum fnmatch fractions functools graphlib
     hashlib heapq html itertools json math numbers operator random re statistics string textwrap time typing unicodedata urllib.parse uuid zoneinfo""".split())
 REACHING = frozenset("eval exec compile open input breakpoint __import__ globals locals vars exit quit help memoryview __loader__ __spec__ __builtins__ setattr delattr".split())
 
+# %% ../nbs/10d_skillpage.ipynb #07887d27
 def faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
     "(line, sentence) for everything in the code that has no place in a skill."
     for node in ast.walk(tree):
@@ -102,6 +103,7 @@ def faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr not in ("__name__", "__doc__"): yield at, f"{node.attr} has no place in a skill"
         elif isinstance(node, (ast.AsyncFunctionDef, ast.Await)): yield at, "a skill's functions are plain ones, not async"
 
+# %% ../nbs/10d_skillpage.ipynb #365bba24
 def permission_faults(tree: ast.Module, permissions: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[int, str]]:
     "What a page defines or reads without having asked for it, and what it asks for that does not exist."
     for name in permissions:
@@ -112,6 +114,7 @@ def permission_faults(tree: ast.Module, permissions: Sequence[str], parts: Seque
     for name, at in used.items():
         if name not in permissions: yield at, f"it reads {name!r} and does not ask for the permission {name}"
 
+# %% ../nbs/10d_skillpage.ipynb #1fb1e3dd
 def _keys(tree: ast.Module) -> set[int]:
     "Constants that are looked up in something: x[\"text\"], x.get(\"text\"). Those in tests are their own."
     own = {id(n) for f in tree.body if isinstance(f, ast.FunctionDef) and f.name.startswith("test_") for n in ast.walk(f)}
@@ -148,6 +151,7 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     return SkillPage(path, hashlib.sha256(data).hexdigest(), name, priority, tuple(words_of(about.get("DEPENDS"))), permissions, said("TRIGGER"), said("MANDATORY").lower() in ("yes", "true", "t", "1"), said("ID"),
                      data, tuple(code), tuple(tuple(c) for c in cells), parts, tuple(name for name in defined if name.startswith("test_")), schedule)
 
+# %% ../nbs/10d_skillpage.ipynb #269055b0
 def read_schedule(value: Any, wanted: bool, problems: list) -> tuple[str, ...]:
     "When the worker of a page runs: triggers with semicolons between them; a fault in `problems` when there is none to a worker, or one that cannot be read."
     said = tuple(filter(None, (" ".join(each.split()) for each in str(value or "").split(";"))))
@@ -159,6 +163,7 @@ def read_schedule(value: Any, wanted: bool, problems: list) -> tuple[str, ...]:
             except PassepartoutError as error: problems.append((1, error.message.rstrip(".")))
     return said
 
+# %% ../nbs/10d_skillpage.ipynb #d7c0ed30
 def read_priority(value: Any, problems: list) -> float:
     "A priority between 0 and 500; a fault in `problems` when it is none."
     if value is None: return 100.0
