@@ -152,7 +152,7 @@ class Steps(AgentWorld):
         if outcome is not None and "told" in outcome.payload and (turn := agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
         if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
         value = result_value(data_of(outcome), outcome.label, tool.returns, joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))     # what is said decides nothing about the result, and the planner's own words were written before anything was read
-        await self.keep(number, value, signal, *((None, judged) if tool.effects.read_only else (action,)))
+        await self.keep(number, value, signal, *((None, judged) if tool.effects.read_only else (action, {"under": under.origin})))
         return value
 
 # %% ../nbs/17dd_planturns.ipynb #c601a4f5

@@ -6,15 +6,15 @@ Docs: https://example.org/passepartout/planwords.html.md"""
 
 # %% auto #0
 __all__ = ['PLAN_COMMANDS', 'plan_lines', 'way_on', 'split_id', 'plans', 'do', 'resume', 'retry', 'fallback', 'skip', 'edit',
-           'stop', 'result_line', 'steps_shown']
+           'stop', 'steps_shown']
 
 # %% ../nbs/20ac_planwords.ipynb #5dad26c7
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from .conditions import PassepartoutError
-from .render import clean
+from .render import clean, step_made
 
 # %% ../nbs/20ac_planwords.ipynb #637aa7b4
 _MARKS = {"done": "✓", "left out": "–", "here": "→"}
@@ -70,13 +70,6 @@ PLAN_COMMANDS = {
     "resume": (resume, "/resume", "go on with a plan that was cut off"),
     "stop": (stop, "/stop", "end a plan; what it did stays done")}
 
-# %% ../nbs/20ac_planwords.ipynb #5615210a
-def result_line(data: Any) -> str:
-    "What a step made, in at most 60 characters."
-    if isinstance(data, Mapping): return " · ".join(filter(None, map(result_line, data.values())))[:60]
-    if isinstance(data, (list, tuple)): return f"{len(data)}: {result_line(data[0])}"[:60] if data else "nothing"
-    return " ".join(clean("" if data is None else str(data)).split())[:60]
-
 # %% ../nbs/20ac_planwords.ipynb #440586a7
 @contextlib.contextmanager
 def steps_shown(chat: Any, beginning: int = 2) -> Iterator[None]:
@@ -84,7 +77,7 @@ def steps_shown(chat: Any, beginning: int = 2) -> Iterator[None]:
     told: list[str] = []
     def look(kind: str, body: dict, turn: str) -> None:
         if kind != "plan-step": return
-        told.append(f"≡ step {body.get('step') or '?'}: {'left out' if body.get('hole') else result_line(body.get('data'))}")
+        told.append(f"≡ step {body.get('step') or '?'}: {step_made(body)}")
         if len(told) == beginning: chat.say("\n".join(told), "dim")
         elif len(told) > beginning: chat.say(told[-1], "dim")
     end = chat.agent.watch(look)

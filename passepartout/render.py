@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/render.html.md"""
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'PLAIN', 'clean', 'wrapped', 'wrap_line', 'layout',
            'deeper', 'laid_out', 'read_action', 'Line', 'record_line', 'plain_body', 'marks', 'proposal_text',
-           'trace_lines', 'message_text', 'ask_lines', 'spelled', 'screen', 'room', 'print_lines', 'line_rows',
-           'text_columns', 'say', 'coloured', 'for_stream', 'plainer']
+           'result_line', 'step_made', 'trace_lines', 'message_text', 'ask_lines', 'spelled', 'screen', 'room',
+           'print_lines', 'line_rows', 'text_columns', 'say', 'coloured', 'for_stream', 'plainer']
 
 # %% ../nbs/20_render.ipynb #c4621675
 import json
@@ -144,6 +144,19 @@ def _is_message(text: str) -> bool:
     except PassepartoutError: return False
     return isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict) and payload.get("action") == "message"
 
+# %% ../nbs/20_render.ipynb #d982e761
+def result_line(data: Any, most: int = 60) -> str:
+    "What a step made, in at most so many characters."
+    if isinstance(data, dict): return " · ".join(filter(None, (result_line(each, most) for each in data.values())))[:most]
+    if isinstance(data, (list, tuple)): return f"{len(data)}: {result_line(data[0], most)}"[:most] if data else "nothing"
+    return " ".join(clean("" if data is None else str(data)).split())[:most]
+
+def step_made(body: dict, most: int = 60) -> str:
+    "The line about a step that was done or left out, with what decided about it."
+    under = body.get("under") or "person"
+    decided = "" if under in ("person", "settings", "attested") else f" (chosen by what stands in {'your notes' if under == 'notes' else 'what was read'})"
+    return "left out" if body.get("hole") else result_line(body.get("data"), most) + decided
+
 # %% ../nbs/20_render.ipynb #5529d9cc
 _ASKED = "This needs your approval."
 
@@ -158,7 +171,7 @@ TEXTS = {
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
     "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
     "plan": lambda b, w: "begins" + (", approved by you" if b.get("approved") else "" if b.get("planned") else ", made under influence"),
-    "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {str(b.get('data'))[:w]}",
+    "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {step_made(b, w)}",
     "plan-wait": lambda b, w: "for your answer; the plan goes on with it",
     "plan-end": lambda b, w: f"{b.get('how')}" + (f": {b['why']}" if b.get("why") else ""),
     "typed": lambda b, w: "you typed exactly this, so nobody has to ask",

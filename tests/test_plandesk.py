@@ -96,6 +96,26 @@ async def test_a_model_can_neither_resume_nor_edit_a_plan(tmp_path):
     await agent.close()
 
 
+async def test_a_step_that_was_left_out_is_shown_as_such(tmp_path):
+    again = STOLEN.replace('"who"', '"whom"')
+    agent = await booted(tmp_path, [plan(FIND, STOLEN, again, MINE), "eve@evil.example", "eve@evil.example"], [])
+    (asked,) = (await agent.handle("Pay 5 to whom the mail says")).approvals
+    await agent.skip(asked.id)
+    (row,) = agent.plan_rows()
+    assert [step["mark"] for step in row["steps"]] == ["done", "done", "left out", "done", "here", ""]
+    await agent.close()
+
+
+async def test_the_plans_of_one_conversation_are_none_of_another(tmp_path):
+    agent = await booted(tmp_path, [plan(FIND, STOLEN), "eve@evil.example", plan(FIND, STOLEN), "eve@evil.example"], [])
+    for session in ("one", "other"): await agent.handle("Pay 5 to whom the mail says", session=session)
+    (mine,), (theirs,) = agent.plan_rows("one"), agent.plan_rows("other")
+    assert mine["plan"] != theirs["plan"] and agent.plan_rows("third") == [] and len(agent.plan_rows()) == 2
+    await agent.plan_do("", "stop", session="one")
+    assert agent.plan_rows("one") == [] and agent.stop_plans("third") == 0 and [row["plan"] for row in agent.plan_rows()] == [theirs["plan"]]
+    await agent.close()
+
+
 async def test_a_plan_at_work_is_not_edited(tmp_path):
     class Meddles(list):
         said = ""

@@ -151,7 +151,10 @@ def test_two_runs_that_differ_in_free_text_do_the_same_wherever_nothing_that_was
 
 
 @pytest.mark.parametrize("decided", ['(:FOR "k" :IN (:WHERE "text" :TEST "equal" :TO "lunch?" :OF (:REF "m")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO "ana" :AMOUNT 4))))',
-                                     '(:IF (:IS "equal" :LEFT (:FIELD "text" :OF (:FIRST (:REF "m"))) :RIGHT "lunch?") :THEN ((:CALL "send" :ARGS (:TO "ana" :AMOUNT 4))))'])
+                                     '(:IF (:IS "equal" :LEFT (:FIELD "text" :OF (:FIRST (:REF "m"))) :RIGHT "lunch?") :THEN ((:CALL "send" :ARGS (:TO "ana" :AMOUNT 4))))',
+                                     '(:CALL "send" :ARGS (:TO (:CHOOSE (:IS "equal" :LEFT (:FIELD "text" :OF (:FIRST (:REF "m"))) :RIGHT "lunch?") :THEN "ana" :ELSE "bob") :AMOUNT 4))',
+                                     '(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:SORT "text" :OF (:REF "m")))) :AMOUNT 4))',
+                                     '(:CALL "send" :ARGS (:TO (:ITEM 1 :OF (:EACH "from" :OF (:WHERE "text" :TEST "equal" :TO "lunch?" :OF (:REF "m")))) :AMOUNT 4))'])
 def test_a_step_under_a_decision_of_free_text_is_labelled_with_it(decided):
     plan = read_plan(f'(:STEPS ((:CALL "find" :ARGS (:QUERY "lunch") :AS "m") {decided}))', belt())
     world, watched = World("lunch?"), Watched("lunch?")
@@ -181,6 +184,30 @@ def test_a_loop_makes_no_more_rounds_than_its_bound(seed):
 
 def test_ten_thousand_steps_are_refused_in_one_sentence():
     with pytest.raises(PlanError, match="more than 500 steps, so nothing was done"): read_plan({"steps": [{"let": f"a{n}", "be": n} for n in range(10_000)]}, belt())
+
+
+def test_steps_that_stand_too_deep_are_refused():
+    steps = [{"call": "find", "args": {"query": "lunch"}}]
+    for _ in range(20): steps = [{"if": {"is": "equal", "left": 1, "right": 1}, "then": steps}]
+    with pytest.raises(PlanError, match="at most 8 deep"): read_plan({"steps": steps}, belt())
+
+
+def test_a_short_plan_makes_no_huge_value():
+    doubled = [{"let": "v0", "be": [1, 2]}, *({"let": f"v{n}", "be": [{"ref": f"v{n - 1}"}, {"ref": f"v{n - 1}"}]} for n in range(1, 60))]
+    with pytest.raises(PlanStopped, match="parts; 100,000 are allowed"): asyncio.run(Run(read_plan({"steps": doubled}, belt()), World()).start())
+
+
+def test_only_the_person_the_planner_or_a_service_picks_one_of_a_tools_own_words():
+    from datetime import date
+    from passepartout.flow import leaks, strange_targets
+    from passepartout.provenance import Words
+    share = Tool("share", "Share a file", [Parameter("file"), Parameter("way", choices=("read", "write")), Parameter("note", required=False, target=False)], lambda file, way, note: None, effects="open-world")
+    words, mine = Words("share the roof with Ana", date(2026, 11, 22)), Value("roof", Label("attested"))
+    strange = lambda label: [name for name, _ in strange_targets(share, {"file": mine, "way": Value("write", label)}, words)]
+    assert [strange(Label(origin)) for origin in ("person", "settings", "attested", "model")] == [[]] * 4
+    assert [strange(Label(origin)) for origin in ("notes", "tool", "network")] == [["way"]] * 3 and strange(Label("model", sources=("inbox",))) == ["way"]
+    secret = Value("the diary", Label("notes", True))
+    assert leaks(share, {"file": Value("cellar", Label("attested")), "note": secret}, words) and not leaks(share, {"file": Value("roof"), "note": secret}, words)
 
 
 labels = st.builds(Label, st.sampled_from(ORIGINS), st.booleans(), st.lists(st.sampled_from("abcd"), max_size=4).map(tuple))
@@ -340,6 +367,7 @@ async def test_a_planned_fetch_of_a_link_that_somebody_known_sent_runs_unasked(t
     ([plan(FIND, fetch(LINK).replace(") :AS", ' :AUTHORIZATION "Bearer {{secret:bank}}") :AS'))], BOB, "a?day=5"),                       # something goes along
     ([plan(FIND), plan(fetch('"http://site.example/a?day=5"'))], BOB, "after something was read"),                                            # not planned before it was read
     ([plan(FIND, fetch(LINK))], {**BOB, "text": "See http://site.example:8080/a"}, "unusual port"),
+    ([plan(FIND, '(:EXTRACT "text" :FROM (:REF "mails") :AS "more")', FIND.replace('"lunch"', '(:REF "more")').replace('"mails"', '"others"'), fetch(LINK.replace('"mails"', '"others"'))), "eve"], BOB, "a?day=5"),      # a stranger's words said where to look for whom
     ([plan(fetch('"http://site.example/a"'))], BOB, "site.example"),                                                                       # the planner made it up
     ([plan('(:CALL "org-find" :ARGS (:QUERY "lunch") :AS "mails")', fetch(LINK))], BOB, "site.example"),                                    # nobody answers for who wrote a note
 ])
@@ -387,6 +415,16 @@ async def test_a_plan_made_under_influence_is_asked_about_once(tmp_path):
     assert str(await agent.approve(asked.approvals[0].id, asked.approvals[0].code)) == "Sent." and len(ran) == 2
     with pytest.raises(PassepartoutError): await agent.approve(asked.approvals[0].id, asked.approvals[0].code)
     assert len(ran) == 2 and agent.journal.approval(asked.approvals[0].id)["state"] == "used"
+    await agent.close()
+
+
+async def test_an_approved_plan_may_do_what_it_says_and_nothing_that_it_reads(tmp_path):
+    "What is written out in it was approved with it; a target that it takes out of free text asks once more, with its value."
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND), plan('(:CALL "send" :ARGS (:TO "bob@example.org" :AMOUNT 3))', FIND, STOLEN, '(:ANSWER "Sent.")'), "eve@evil.example"], ran)
+    asked = await agent.handle("Do what the mail says")
+    reply = await agent.approve(asked.approvals[0].id, asked.approvals[0].code)
+    assert [to for to, *_ in ran] == ["bob@example.org"] and len(reply.approvals) == 1 and "eve@evil.example" in reply.approvals[0].reason
     await agent.close()
 
 
@@ -474,6 +512,23 @@ async def test_what_a_plan_answers_is_as_private_as_what_it_is_made_of(tmp_path)
         assert str(await agent.handle("What does the mail say?")) == "It says: a secret"
         assert [each.private for each in agent.turns.recent("main")] == [private]
         await agent.close()
+
+
+@pytest.mark.parametrize("steps, told", [
+    (['(:FOR "m" :IN (:WHERE "text" :TEST "contains" :TO "lunch" :OF (:REF "mails")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:REF "m")) :AMOUNT 5))))'], "sent (chosen by what stands in what was read)"),
+    (['(:IF (:IS "contains" :LEFT (:FIELD "text" :OF (:FIRST (:REF "mails"))) :RIGHT "lunch") :THEN ((:CALL "send" :ARGS (:TO "ana" :AMOUNT 5))))'], "sent (chosen by what stands in what was read)"),
+    (['(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "from" :TEST "equal" :TO "ana" :OF (:REF "mails")))) :AMOUNT 5))'], "sent")])
+async def test_a_step_that_was_selected_by_free_text_says_so(tmp_path, steps, told):
+    "Nothing is asked as long as what was selected is trusted; the trace and the chat show what decided."
+    from passepartout.render import trace_lines
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, *steps, '(:ANSWER "Done.")')], ran)
+    register(agent, ran, [{"id": 1, "from": "ana", "amount": 5, "text": "lunch on friday"}, {"id": 2, "from": "bob", "amount": 5, "text": "no"}])
+    reply = await agent.handle("Pay 5 to ana if the mail is about lunch")
+    assert str(reply) == "Done." and [to for to, *_ in ran] == ["ana"] and not reply.approvals
+    (line,) = [line for line in trace_lines(agent.trace(turn=reply.turn)[0]) if ": sent" in str(line)]
+    assert any(str(part).partition(": ")[2] == told for part in line), line
+    await agent.close()
 
 
 KILLED = """
