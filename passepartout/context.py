@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/context.html.md"""
 
 # %% auto #0
 __all__ = ['PATIENCE', 'NOWHERE', 'BUSY', 'SHARES', 'confidential', 'confide', 'Entry', 'Log', 'get_system_logs', 'log_about',
-           'newest_last', 'for_models', 'log_view', 'Foci', 'Outlook', 'index_mark', 'same', 'awareness',
-           'assemble_global_awareness', 'trimmed', 'today_line', 'today_of']
+           'newest_last', 'for_models', 'log_view', 'Foci', 'Kept', 'Asked', 'Outlook', 'index_mark', 'same',
+           'awareness', 'assemble_global_awareness', 'trimmed', 'today_line', 'today_of']
 
 # %% ../nbs/09_context.ipynb #e74eec37
 import re
@@ -139,13 +139,13 @@ class Foci:
         "Read again what a session looks at."
         self.held.pop(session, None), self.stacks.pop(session, None)
 
-# %% ../nbs/09_context.ipynb #96cbb833
+# %% ../nbs/09_context.ipynb #160d9d68
 PATIENCE = 0.05           # seconds to wait for an index that somebody writes
 NOWHERE = Sight()         # there is no note of that name
 BUSY = "(The notes are just being read; they can be looked at in a moment.)"
 
-class Outlook:
-    "What a model sees of the notes, kept until they change. `most` is the length of the whole context in tokens, as `count` counts."
+class Kept:
+    "What was seen of the notes, until they change. `most` is the length of the whole context in tokens, as `count` counts."
     def __init__(self, private: Iterable[str], most: int, count: Counter = utf8_bound):
         self.private, self.most, self.count = tuple(private), most, count
         self.notes: Index | LinkTargets | None = None
@@ -166,6 +166,10 @@ class Outlook:
         self.similar = similar
         self.kept = {}
 
+
+# %% ../nbs/09_context.ipynb #cef7bcf5
+class Asked(Kept):
+    "Looks into what is kept before it looks at the notes."
     def ask(self, key: tuple, look: Callable[[], Sight]) -> Sight:
         "What is kept under `key`, or else what `look` sees; while the index is being written, what was seen before."
         if (found := self.kept.get(key)) is not None: return found
@@ -179,6 +183,10 @@ class Outlook:
 
     def say(self, sentence: str) -> Sight: return Sight(sentence, False, self.count(sentence))
 
+
+# %% ../nbs/09_context.ipynb #96cbb833
+class Outlook(Asked):
+    "What a model sees of the notes: all of them from afar, and one of them near."
     def periphery(self, local: bool, most: int, count: Counter | None = None, within: str = "") -> Sight:
         "All notes from afar, or those `within` a file or folder, in `most` tokens as `count` counts them."
         count = count or self.count

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/links.html.md"""
 # %% auto #0
 __all__ = ['KINDS', 'SCHEME', 'ESCAPED', 'ORG', 'MARKDOWN', 'DEFINED', 'COOKIES', 'TARGET', 'SLUG', 'LINE', 'Link', 'read_target',
            'split_option', 'read_address', 'trim', 'links', 'org_link', 'plain_address', 'markdown_link', 'fold',
-           'link_definitions', 'all_links', 'slug', 'named', 'add_targets', 'find_in', 'node_at_line', 'LinkTargets',
-           'within', 'file_names', 'steps', 'resolve_link', 'backlinks', 'attachment_path']
+           'link_definitions', 'all_links', 'slug', 'named', 'add_targets', 'find_in', 'node_at_line', 'Named',
+           'Placed', 'LinkTargets', 'within', 'file_names', 'steps', 'resolve_link', 'backlinks', 'attachment_path']
 
 # %% ../nbs/08k_links.ipynb #ea8bcc36
 import posixpath, re
@@ -207,7 +207,7 @@ def node_at_line(outline: Outline, line: int) -> Node:
     return outline.nodes[low]
 
 # %% ../nbs/08k_links.ipynb #ffaf5248
-class LinkTargets:
+class Named:
     "A set of outlines by the names under which links know them."
     def __init__(self, outlines: Iterable[Outline]):
         self.outlines = list(outlines)
@@ -218,15 +218,6 @@ class LinkTargets:
             self.paths.setdefault(outline.file.casefold(), outline)
             for name in outline.derived("file names", file_names): self.names.setdefault(name, []).append(outline)
 
-    def resolve(self, outline: Outline, link: Link) -> tuple[Outline, Node] | None:
-        "The section that `link` in `outline` leads to; None when it is not among the notes."
-        if link.kind == "id": return self.by_id(outline, link.target, link.option)
-        if link.kind in ("custom-id", "heading"): return within(outline, {"custom-id": "#", "heading": "*"}[link.kind] + link.target)
-        if link.kind == "file": return within(self.by_path(outline, link.target), link.option)
-        if link.kind == "text" and (found := within(outline, link.target)): return found
-        if link.kind in ("text", "wiki"): return within(self.by_name(outline, link.target), link.option)
-        return None
-
     def by_id(self, outline: Outline, name: str, option: str = "") -> tuple[Outline, Node] | None:
         "The section with an ID, that of the linking file first."
         if self.ids is None:
@@ -236,6 +227,10 @@ class LinkTargets:
         if found is None: return None
         return found, (find_in(found, option) if option else None) or found.nodes[found.derived("names", named)["id"][name]]
 
+
+# %% ../nbs/08k_links.ipynb #85fef890
+class Placed(Named):
+    "Notes by the path that a link gives."
     def by_path(self, outline: Outline, path: str) -> Outline | None:
         "The note at a path as it is written in `outline`."
         path = path.replace("\\", "/")
@@ -244,12 +239,26 @@ class LinkTargets:
         tail = [o for o in self.outlines if path.casefold().endswith("/" + o.file.casefold())]
         return max(tail, key=lambda o: len(o.file)) if tail else None
 
+
+# %% ../nbs/08k_links.ipynb #603edcc7
+class LinkTargets(Placed):
+    "A set of outlines, and what links in them lead to."
+    def resolve(self, outline: Outline, link: Link) -> tuple[Outline, Node] | None:
+        "The section that `link` in `outline` leads to; None when it is not among the notes."
+        if link.kind == "id": return self.by_id(outline, link.target, link.option)
+        if link.kind in ("custom-id", "heading"): return within(outline, {"custom-id": "#", "heading": "*"}[link.kind] + link.target)
+        if link.kind == "file": return within(self.by_path(outline, link.target), link.option)
+        if link.kind == "text" and (found := within(outline, link.target)): return found
+        if link.kind in ("text", "wiki"): return within(self.by_name(outline, link.target), link.option)
+        return None
+
     def by_name(self, outline: Outline, name: str) -> Outline | None:
         "The note with a title, alias or path; of several the one in the nearest folder, then the first by name."
         if not name: return outline
         found = self.names.get(fold(name.removesuffix("/").removeprefix("/")), ())
         return min(found, key=lambda o: (steps(outline.file, o.file), o.file), default=None)
 
+# %% ../nbs/08k_links.ipynb #07af59ff
 def within(outline: Outline | None, option: str) -> tuple[Outline, Node] | None:
     "The place in a file; the file itself without an option. An option that names nothing leads nowhere."
     node = outline and (find_in(outline, option) if option else outline.nodes[0])

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/org.html.md"""
 
 # %% auto #0
 __all__ = ['LINK', 'TAGS', 'PRIORITY', 'WORD', 'PLANNING', 'DRAWER', 'PROPERTY', 'SETTING', 'BLOCK', 'BLOCK_END', 'STARS',
-           'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords', 'read_keywords', 'Outline',
-           'plain_text', 'Builder', 'read_headline', 'read_properties', 'find_blocks', 'block_ends', 'note_spans',
-           'read_settings', 'inside', 'read_heading', 'parse_org', 'read_file_node', 'print_outline']
+           'DEAD_KINDS', 'PREAMBLE', 'NOTE', 'NOTE_ENDS', 'HEADING', 'Node', 'Keywords', 'read_keywords', 'Below',
+           'Above', 'Outline', 'plain_text', 'Builder', 'read_headline', 'read_properties', 'find_blocks', 'block_ends',
+           'note_spans', 'read_settings', 'inside', 'read_heading', 'parse_org', 'read_file_node', 'print_outline']
 
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
@@ -68,19 +68,9 @@ def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
         todo += before; done += behind
     return Keywords(tuple(filter(None, todo)), tuple(filter(None, done))) if todo or done else default
 
-# %% ../nbs/08_org.ipynb #b376dbbe
-@dataclass(frozen=True, eq=False)
-class Outline:
-    "One file: its text, and the nodes found in it."
-    text: str
-    nodes: tuple[Node, ...]
-    file: str = ""                     # as it is shown to the person, relative to the memex
-    format: str = "org"                # "org" or "markdown"
-    modified: float = 0.0              # seconds since 1970
-    keywords: Keywords = Keywords()
-    dead: tuple[tuple[int, int], ...] = ()    # blocks of code or examples: dates and tags in them mean nothing
-    memo: dict = field(default_factory=dict, repr=False)
-
+# %% ../nbs/08_org.ipynb #eb873b1f
+class Below:
+    "What an outline knows about the inside of a node."
     def children(self, node: Node) -> Iterator[Node]:
         "The nodes directly below `node`."
         at = node.index + 1
@@ -101,6 +91,9 @@ class Outline:
         if node.after == node.index + 1: return self.text[node.body_start:node.end]
         return "".join([self.text[a:b] for a, b in self.pieces(node, node.body_start)])
 
+# %% ../nbs/08_org.ipynb #b3141e63
+class Above(Below):
+    "What an outline knows about the place of a node."
     def lineage(self, node: Node) -> list[Node]:
         "The nodes from the file down to `node`."
         found = [node]
@@ -114,6 +107,19 @@ class Outline:
     def tags(self, node: Node) -> tuple[str, ...]:
         "Tags of `node` with those that file and parents hand down, outermost first."
         return tuple(dict.fromkeys([tag for n in self.lineage(node) for tag in n.tags]))
+
+# %% ../nbs/08_org.ipynb #b376dbbe
+@dataclass(frozen=True, eq=False)
+class Outline(Above):
+    "One file: its text, and the nodes found in it."
+    text: str
+    nodes: tuple[Node, ...]
+    file: str = ""                     # as it is shown to the person, relative to the memex
+    format: str = "org"                # "org" or "markdown"
+    modified: float = 0.0              # seconds since 1970
+    keywords: Keywords = Keywords()
+    dead: tuple[tuple[int, int], ...] = ()    # blocks of code or examples: dates and tags in them mean nothing
+    memo: dict = field(default_factory=dict, repr=False)
 
     def line_of(self, offset: int, node: Node | None = None) -> int:
         "Line number of a character; faster when a node before it is known."

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/symbols.html.md"""
 
 # %% auto #0
 __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError', 'shown', 'fold', 'key_name', 'symbol_text',
-           'Keyword', 'Symbol', 'SingleFloat', 'Plist']
+           'Keyword', 'Symbol', 'SingleFloat', 'Forgiving', 'Plist']
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
 import struct
@@ -169,14 +169,11 @@ class SingleFloat(float):
             raise PlistError(f"{shown(str(value))} does not fit a single float; write it with an exponent, as in 1.5d0.")
         return float.__new__(cls, single)
 
-# %% ../nbs/01b_symbols.ipynb #e6d72b88
-class Plist(dict):
-    "A dict with Keyword keys in which `p['type']`, `p[':TYPE']` and `p['Type']` are one entry, `-` and `_` alike."
+# %% ../nbs/01b_symbols.ipynb #5880c117
+class Forgiving(dict):
+    "A dict with Keyword keys that is asked with any spelling."
 
     __slots__ = ()
-
-    def __init__(self, *args, **entries):
-        self.update(*args, **entries)
 
     def _held(self, key):
         "The key under which `key` is held, or None."
@@ -196,6 +193,18 @@ class Plist(dict):
     def __contains__(self, key):
         return dict.__contains__(self, key) or self._held(key) is not None
 
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+# %% ../nbs/01b_symbols.ipynb #e6d72b88
+class Plist(Forgiving):
+    "A dict with Keyword keys in which `p['type']`, `p[':TYPE']` and `p['Type']` are one entry, `-` and `_` alike."
+
+    __slots__ = ()
+
+    def __init__(self, *args, **entries):
+        self.update(*args, **entries)
+
     def __setitem__(self, key, value):
         held = self._held(key)
         dict.__setitem__(self, (key if type(key) is Keyword else Keyword(key)) if held is None else held, value)
@@ -203,9 +212,6 @@ class Plist(dict):
     def __delitem__(self, key):
         held = self._held(key)
         dict.__delitem__(self, key if held is None else held)
-
-    def get(self, key, default=None):
-        return self[key] if key in self else default
 
     def setdefault(self, key, default=None):
         if key not in self:
