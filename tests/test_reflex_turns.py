@@ -273,9 +273,9 @@ def test_what_is_proposed_is_exact_and_reads_back(verb, rest):
 
 def test_every_proposal_passes_the_normaliser(tmp_path):
     async def run():
-        async with agent_on(tmp_path, {"house.org": HOUSE}) as (agent, memex):
+        async with agent_on(tmp_path, {"house.org": HOUSE.replace("* Offers", "* Offers :a:")}) as (agent, memex):
             around = Surroundings(agent.outlines)
-            found = [understand(text, TODAY, around) for text in ("done dentist", "mark dentist as waiting", "schedule dentist for friday 9:30", "unschedule dentist", "tag dentist with a", "untag dentist from a", "set property A of dentist to b",
+            found = [understand(text, TODAY, around) for text in ("done dentist", "mark dentist as waiting", "schedule dentist for friday 9:30", "unschedule dentist", "tag dentist with a", "untag offers from a", "set property A of dentist to b",
                      "remove property A from dentist", "rename dentist to x", "move offers to new.org", "move offers under shopping", "archive offers", "add to offers: x", "check off milk", "add eggs to shopping", "show offers",
                      "what am I waiting for", "tasks tagged x", "who is Ana")]
             for proposal in found:
@@ -332,3 +332,11 @@ def test_notes_that_change_while_a_sentence_is_understood_are_a_sentence(tmp_pat
     broken = around.index()
     broken.db.close()
     assert understand("done dentist", TODAY, replace(around, outlines=lambda: [OUTLINE]))["payload"]["tool"] == "org-set-todo"
+
+
+@pytest.mark.parametrize("text, hint", [("untag offers from roof", "has no tag roof of its own"), ("untag ask about the loan from private", "It comes from above"), ("tag offers with tiles", "is tagged with tiles already"), ("tag offers with #Tiles", "already")])
+def test_a_tag_that_is_so_already_is_said(text, hint):
+    notes = parse_org(HOUSE.replace("* Offers", "* Offers :tiles:"), "house.org")
+    said = understand(text, TODAY, Surroundings(lambda: [notes]))["payload"]
+    assert said["action"] == "MESSAGE" and hint in said["text"]
+    for text in ("tag offers with tiles and slates", "untag offers from tiles", "untag bank from private"): assert understand(text, TODAY, Surroundings(lambda: [notes]))["payload"]["tool"] == "org-set-tags", text

@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/providers/edits.html.md"""
 __all__ = ['VAGUE', 'MOST_CHOICES', 'ENDING', 'Outcome', 'STATE_NAMES', 'ACTS', 'NotesChanged', 'Surroundings', 'address',
            'name_of', 'Match', 'way_of', 'clear', 'look_up', 'upper_headings', 'headings_for', 'resembles', 'Question',
            'question', 'number_in', 'chosen', 'node_at', 'call', 'to_state', 'to_date', 'to_move', 'to_item', 'to_show',
-           'to_priority', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one', 'propose',
-           'settled', 'open_question', 'by_number', 'by_words', 'edit', 'look']
+           'to_priority', 'to_tags', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one',
+           'propose', 'settled', 'open_question', 'by_number', 'by_words', 'edit', 'look']
 
 # %% ../../nbs/providers/edits.ipynb #6b534bd9
 import re
@@ -283,19 +283,30 @@ def to_priority(command: Command, place: Place, around: Surroundings, today: dat
     return call("org-set-property", command, place, around, name="PRIORITY", **({"value": letter} if letter else {"remove": True}))
 
 
+def to_tags(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "org-set-tags; what is so already is said, and where a tag comes from that stands further up."
+    _, node = node_at(place, around)
+    bare, name = lambda tags: {tag.lstrip("@#").casefold() for tag in tags}, name_of(place, around)
+    adds, takes = command.args.get("add") or (), command.args.get("remove") or ()
+    if adds and bare(adds) <= bare(node.tags): return say(f"{name} is tagged with {' and '.join(adds)} already.")
+    if takes and not bare(takes) & bare(node.tags):
+        above = " It comes from above: take it from that heading or file." if bare(takes) & bare(place.tags) else ""
+        return say(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
+    return call("org-set-tags", command, place, around, **command.args)
+
+
 def to_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
-    "The tools that change title, tags, properties and text, and the one that archives."
+    "The tools that change title, properties and text, and the one that archives."
     args = dict(command.args)
     match command.verb:
         case "rename": return call("org-retitle", command, place, around, title=args["title"])
-        case "tags": return call("org-set-tags", command, place, around, **args)
         case "property": return call("org-set-property", command, place, around, **args)
         case "body": return call("org-edit-body", command, place, around, text=args["text"], mode="append")
         case "archive": return call("org-archive", command, place, around, archive=archive_name(place.file))
 
 # %% ../../nbs/providers/edits.ipynb #b8cc7838
 ACTS: dict[str, Callable[[Command, Place, Surroundings, date], Outcome]] = {
-    "state": to_state, "date": to_date, "undate": to_date, "move": to_move, "item": to_item, "show": to_show, "priority": to_priority, **dict.fromkeys(("rename", "tags", "property", "body", "archive"), to_field)}
+    "state": to_state, "date": to_date, "undate": to_date, "move": to_move, "item": to_item, "show": to_show, "priority": to_priority, "tags": to_tags, **dict.fromkeys(("rename", "property", "body", "archive"), to_field)}
 
 def carry_out(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for a command whose heading is known; a message when it cannot be done."
