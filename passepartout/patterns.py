@@ -124,7 +124,7 @@ artifactory-token    AKC[a-zA-Z0-9]                           [A-Za-z0-9]{9}
 artifactory-token    cmVmd                                    [A-Za-z0-9]{59}
 discord-token        [MNO][\w-]{23,25}\.[\w-]{6}\.            [\w-]{27}
 atlassian-token      AT(?:ATT|CTT|BB|SU)[A-Za-z0-9]           [\w=-]{20}
-clickhouse-key       4b1d[A-Za-z0-9]                          [A-Za-z0-9]{37}
+clickhouse-key       4b1d[A-Za-z0-9]                          [A-Za-z0-9]{37}\b
 duffel-token         duffel_(?:test|live)_                    [\w=-]{40}
 nebula-key           dnkey-                                   [A-Za-z0-9=_-]{26}
 lob-key              (?:live|test)_(?:pub_)?[0-9a-f]          [0-9a-f]{30}
