@@ -132,3 +132,37 @@ def test_an_agent_without_skills_opens_no_book(places):
     agent = run_anywhere(Agent.boot(**places))
     assert agent.book is None
     run_anywhere(agent.close())
+
+
+@pytest.fixture
+def skills(tmp_path):
+    "The commands about skills, with a folder of their own; the exit status and what was printed."
+    from typer.testing import CliRunner
+    from passepartout.skillcommands import skills_app
+    env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")} | {"HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "memex"), "COLUMNS": "300"}
+    (tmp_path / "memex").mkdir()
+    (home := tmp_path / "config" / "passepartout" / "skills").mkdir(parents=True)
+    def say(*args):
+        done = CliRunner().invoke(skills_app(), list(args), env=env)
+        return done.exit_code, done.output
+    say.home, say.state = home, tmp_path / "state" / "passepartout" / "skills"
+    return say
+
+
+def test_pages_that_keep_each_other_out_are_not_called_in_order(skills):
+    for file in ("a.md", "b.md"): (skills.home / file).write_text("---\nskill: same\npermissions: gate\n---\n```python\ndef gate(a, s): return None\n```\n")
+    status, said = skills("check")
+    assert status == 1 and "both called same" in said and "in order" not in said
+    (skills.home / "b.md").unlink()
+    assert skills("check")[0] == 0
+
+
+def test_what_the_agent_wrote_is_removed_from_its_folder_and_nowhere_else(skills, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for folder in (skills.home, tmp_path / "elsewhere"): (folder / "brief.org").write_text(ORG)
+    skills.state.mkdir(parents=True)
+    (skills.state / "skills.json").write_text('{"made": {"brief": "brief.org"}}')
+    status, said = skills("disable", "brief", "--remove")
+    assert status == 0 and "was removed" in said, said
+    assert not (skills.home / "brief.org").exists() and (tmp_path / "elsewhere" / "brief.org").exists()
