@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,16 @@ async def test_a_model_in_a_file_leaves_the_loop_free_and_can_be_stopped(model):
     p.tokens = 20
     with pytest.raises(BackendFailure, match="cut off"): await asyncio.wait_for(p("And now?", "IDENTITY"), 60)         # the lock was given back
     assert ticks
+
+
+@inside
+async def test_a_model_in_a_file_is_not_loaded_for_somebody_who_has_left(model, monkeypatch):
+    from passepartout.providers import gguf
+    stopped, read = threading.Event(), []
+    monkeypatch.setattr(gguf, "warm", lambda path, gone: (read.append(path), stopped.set(), gone()))             # who asked leaves while the file is read
+    p = gguf.Gguf(model, tools(), 20)
+    p.generate({}, lambda data: True, stopped)
+    assert read == [model] and p.server is None
 
 
 @inside
