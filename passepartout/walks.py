@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .conditions import PassepartoutError
+from .lazy import Regex
 from .notes import SUFFIXES
 from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
@@ -101,7 +102,9 @@ def _stays(command: Simple) -> bool:
     if name == "git": return "grep" not in words and "diff" not in words
     return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word for word in words)
 
-def _recursive(words: Sequence[str]) -> bool: return any(word in ("-r", "--recursive") or re.fullmatch(r"-[A-Za-z]*[rR].*", word) or word.startswith("--r") or word.startswith("--d") for word in words)
+def _recursive(words: Sequence[str]) -> bool: return any([word.startswith(("--r", "--d")) or _ANY_R.match(word) is not None for word in words if word[:1] == "-"])
+
+_ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
 _GREPS = ("grep", "egrep", "fgrep")
 

@@ -203,7 +203,7 @@ READS = ["ls -la src | head -3", "cat a b | sort -u | wc -l", "cd src && ls && c
 ASKS = ["cat .env", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
         "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
         "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cat {} +", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs ls", "echo a | xargs rm", "sudo ls", "sh -c ls", "bash a", "python3 -c 1",
-        "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
+        "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less -o x a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
         "tee x", "echo x > y", "echo x >> a", "ls &", "ls; (ls)", "{ ls; }", "f() { ls; }; f", "if true; then ls; fi", "while true; do ls; done", "echo $((1))", "echo ${X:-y}", "echo $X", "echo {1..9}", "cat <(ls)", "ls 3>&1", "coproc ls", "./a", "src/main.py", "/tmp/ls",
         "a=1 b", "ls \u200b", "r\u2060m x", "echo $'\\x72\\x6d'", "echo 'a\nb'", "ls 'open", "xxd a b", "date -s 1", "kill 1", "history", "dig x.example", "man ./a", "jq -n env", "jq 'import \"a\" as $d; .' a", "npm install", "pip install x", "python3 -m http.server", "go test ./..."]
 
@@ -385,6 +385,49 @@ def test_an_ordinary_file_may_be_followed_line_by_line(memex):
     root = Root(memex)
     for command in ("git log -L1,5:a.org", "git log -L '/def main/,/^}/:src/main.py'", "git show HEAD:a.org", "git log -L:main:src/main.py"): assert judge_command(command, [root], HOME).level == READ, command
     root.close()
+
+
+PRINTS_ANY = ["git log -p", "git log -U3 -1", "git log --graph -c", "git show", "git show HEAD~1", "git show --stat 0123abc", "git show -p --stat", "git diff", "git diff HEAD~1", "git diff --stat -p", "git stash show -p", "git whatchanged -p", "git diff-tree -p HEAD", "git cat-file -p 0123abc",
+              "git cat-file blob 0123abc", "git grep x HEAD", "git grep --cached x", "git log -p | cut -c2-", "git log -p -- .", "git -C src log -p", "git show HEAD^{tree}", "git log -p -- '*'"]
+PRINTS_NONE = ["git log --oneline -5", "git log --stat", "git show --stat", "git show --name-only HEAD", "git diff --stat", "git diff --name-status HEAD~1", "git status", "git cat-file -p HEAD", "git cat-file -t 0123abc", "git grep x", "git log -p -- a.txt", "git diff -- src/main.py", "git show HEAD:a.txt", "git blame a.txt"]
+
+
+def test_what_prints_the_past_is_asked_about_where_git_keeps_a_file_of_keys(memex, roots):
+    "A key that was committed stands in the history; an object can be named by its number. Other repositories are not asked about."
+    git = lambda *words: subprocess.run(["git", "-C", str(memex), *words], check=True, capture_output=True)
+    git("init", "-q")
+    git("add", "a.txt", "src/main.py", "x.json")
+    for command in PRINTS_ANY + PRINTS_NONE: assert level(command, roots) == READ, command
+    for name in (".env", "conf/.env.local", "src/id_ed25519", "deep/er/server.pem", "api-tokens.json"):
+        (memex / name).parent.mkdir(parents=True, exist_ok=True)
+        (memex / name).write_text("x")
+        git("add", "-f", name)
+        for command in PRINTS_ANY: assert level(command, roots) >= ASK, (name, command)
+        for command in PRINTS_NONE: assert level(command, roots) == READ, (name, command)
+        git("rm", "-q", "--cached", name)
+    (memex / ".git" / "index").unlink()
+    (memex / ".git" / "index").symlink_to(memex / "a")
+    assert level("git log -p", roots) >= ASK and level("git log", roots) == READ
+
+
+NEW_TRICKS = ["cat /proc/self/task/1/environ", "cat /proc/self/cwd/../../etc/passwd", "ls -L link/.", "stat -L link", "tr a b < link", "sed -n p link", "git grep --no-index x link", "grep -e x -f /etc/shadow", "rg --pre-glob '*' --pre id x", "tree --fromfile x", "od --traditional a b +0", "sort -m a -oinbox.org",
+              "sort -R --random-source=/etc/passwd a", "sed -e 'i\\' -e 'e id' a", "sed '{p;w x\n}' a", "sed ': a w out' a", "awk '{print (1)(2) > \"o\"}' a", "awk '{print /\"/ > \"o\" /\"/}' a", "awk -p/tmp/x 1 a", "jq '.a' x.json --rawfile f /etc/passwd", "tar t --listed-incremental=x -f a", "unzip -qqc a", "gzip -lk -S x a -d",
+              "git log --decorate --outp=x", "git -ccore.pager=id log", "git --config-env=core.pager=PAGER log", "git --attr-source=HEAD diff", "git cat-file --batch", "git branch --edit-description", "git for-each-ref --format='%(signature)'", "git branch --list --sort=signature", "git tag -l --format='%(signature:grade)'",
+              "git credential fill", "cat a > /dev/tcp/a/1", "ls {fd}>x", "ls 10>x", "cat <<<$(id)", "/lib64/ld-linux-x86-64.so.2 /bin/cat a", "X='a /etc/passwd'; cat $X", "CDPATH=/etc; cd x", "cd -P link && ls", "date -r link", "ps axe", "ip -force addr flush", "env -C / ls", "timeout 1 nice -n 1 env A=b rm a", "man -Hid ls", "man -l /etc/passwd",
+              "less +!id a", "less -o out a", "less --log-file=out a", "less -k x a", "more +/x a", "less link", "less .env", "less -Nx a", "ls $OLDPWD", "until ls; do rm a; done", "git cat-file -p $(git ls-tree HEAD .env | cut -f3)"]
+
+
+@pytest.mark.parametrize("command", NEW_TRICKS)
+def test_more_tricks_do_not_run_unasked(roots, command):
+    assert level(command, roots) >= ASK, command
+
+
+def test_a_pager_is_read_as_cat(roots):
+    "Nobody is there to turn pages, and pagers start programs that their variables name."
+    for command, words in (("less a.txt", ("cat", "a.txt")), ("less -N a.txt b", ("cat", "-n", "a.txt", "b")), ("more a.txt", ("cat", "a.txt")), ("LESSOPEN='|id %s' less -S a.txt", ("cat", "a.txt"))):
+        judged = judge_command(command, roots, HOME)
+        first = next(judged.script.commands())
+        assert judged.level == READ and first.argv == words and first.program.endswith("/cat"), command
 
 
 # Names that stand for other programs ------------------------------------------------------------------------------------

@@ -95,12 +95,12 @@ _RULES = {"rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git
           **{name: _disk for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
-_VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|format|clear|cleanup|reset|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
+_VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
 
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
-    if any(len(word) < 200 and _VERBS.fullmatch(word) for word in words[:32]): return CONFIRM, f"{shown(base)} seems to destroy something."
+    if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]): return CONFIRM, f"{shown(base)} seems to destroy something."
     return None

@@ -16,7 +16,7 @@ from ..resources import PathRefused, Root, shown
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
 from .programs import Program, another, objection, pinned
-from .repository import is_data, repository_objection
+from .repository import history_objection, is_data, repository_objection
 from .script import BUILTINS, Pipeline, Redirect, Script, Simple
 from .syntax import LONGEST, read_script
 from .table import lookup
@@ -128,6 +128,7 @@ def _command(findings: _Findings, command: Simple) -> Simple:
     name, words = command.argv[0], list(command.argv[1:])
     if name in BUILTINS: return _builtin(findings, command)
     if where := _asks_where(name, words): return _command(findings, Simple("", ("which", *where), command.assignments, command.redirects))
+    if name in ("less", "more") and _PAGED.fullmatch(" ".join(words)): return _command(findings, Simple("", ("cat", *(["-n"] if "-N" in words else []), *(w for w in words if w[:1] != "-")), command.assignments, command.redirects))
     if name in _OF_THE_SHELL: raise Impure(f"{name} is a command of the shell itself")
     program = pinned(name)
     if program is None:
@@ -137,6 +138,8 @@ def _command(findings: _Findings, command: Simple) -> Simple:
     base = name.rpartition("/")[2]
     if (inner := _unwrapped(base, words)) is not None: return _through(findings, command, program, *inner)
     return _known(findings, command, program, base, words)
+
+_PAGED = Regex(r"(?:-[NSRFXi]+ )*[^-+ ][^ ]*(?: [^-+ ][^ ]*)*")           # nobody is there to turn pages, and a pager starts programs
 
 def _asks_where(name: str, words: Sequence[str]) -> list[str]:
     "The words for `which` that answer the same question as `command -v NAME` or `type NAME`; nothing when another one is asked."
@@ -182,7 +185,7 @@ def _known(findings: _Findings, command: Simple, program: str, base: str, words:
     if command.assignments: _variables(findings, command, declared)
     if declared is None: why = why or f"{shown(base)} is not known to only read."
     else: why = why or another(base, program)
-    why = why or objection(declared, words[count:], places) or (repository_objection(places.here or findings.roots[0].path, findings.roots) if base == "git" else None)
+    why = why or objection(declared, words[count:], places) or (_git_objection(findings, words, places) if base == "git" else None)
     if why:
         findings.add(ASK, why)
         _destroys(findings, base, words)
@@ -191,6 +194,15 @@ def _known(findings: _Findings, command: Simple, program: str, base: str, words:
     argv = (command.argv[0], *declared.add, *chosen, *words[:count], *tail, *words[count:])
     return Simple(program, argv, command.assignments + declared.variables, command.redirects)
 
+def _git_objection(findings: _Findings, words: list[str], places: Places) -> str | None:
+    folder = places.here or findings.roots[0].path
+    return repository_objection(folder, findings.roots) or history_objection(words, folder, lambda name: _ordinary(places, name))
+
+def _ordinary(places: Places, name: str) -> bool:
+    try: found = places.place(name)
+    except PathRefused: return False
+    return found.kind == "file" and not found.sensitive
+
 def _respelled(base: str, words: list[str]) -> list[str]:
     "The letters of `tar tf x` as an option; `grep -R`, which would follow links out of the folders, as `grep -r`."
     if base == "tar" and words and re.fullmatch(r"[tvzjJ]+f?", words[0]): return ["-" + words[0], *words[1:]]
@@ -198,7 +210,9 @@ def _respelled(base: str, words: list[str]) -> list[str]:
     return [word.replace("R", "r") if re.fullmatch(r"-[nilhHwxoEFcR]*R[nilhHwxoEFcR]*", word) and "-e" not in words else word for word in words]
 
 def _recursive(declared: Program, words: Sequence[str]) -> bool:
-    return any(word in declared.recurses.split() or re.fullmatch(r"-[A-Za-z]*r.*", word) for word in words)
+    return any([word in declared.recurses.split() or _SMALL_R.match(word) is not None for word in words if word[:1] == "-"])
+
+_SMALL_R = Regex(r"-[A-Za-z]*r")
 
 # %% ../../nbs/shell/judge.ipynb #a4a78a29
 def _git_options(findings: _Findings, words: list[str]) -> tuple[list[str], list[str], Places, str | None]:

@@ -121,7 +121,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "word": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*", value, re.ASCII) else f"{shown(value)} is not a plain word.",
     "ps": lambda value, places: None if re.fullmatch(r"[aufxwTlj]+|\d+", value, re.ASCII) else f"{shown(value)} may show more than the processes.",
     "name": lambda value, places: None if re.fullmatch(r"[\w.@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
-    "format": lambda value, places: "the format asks for signatures, which starts another program." if "%G" in value else None,
+    "format": lambda value, places: "the format asks for signatures, which starts another program." if "%G" in value or "signature" in value.lower() else None,
     "fields": lambda value, places: None if "env" not in value and re.fullmatch(r"[\w,.=:%+-]+", value, re.ASCII) else f"{shown(value)} is not a list of fields."}
 
 # %% ../../nbs/shell/programs.ipynb #4c5566bb
