@@ -199,7 +199,7 @@ def test_a_short_plan_makes_no_huge_value():
 
 def test_only_the_person_the_planner_or_a_service_picks_one_of_a_tools_own_words():
     from datetime import date
-    from passepartout.flow import leaks, strange_targets
+    from passepartout.flow import Case, flow_reasons, leaks, strange_targets
     from passepartout.provenance import Words
     share = Tool("share", "Share a file", [Parameter("file"), Parameter("way", choices=("read", "write")), Parameter("note", required=False, target=False)], lambda file, way, note: None, effects="open-world")
     words, mine = Words("share the roof with Ana", date(2026, 11, 22)), Value("roof", Label("attested"))
@@ -207,6 +207,7 @@ def test_only_the_person_the_planner_or_a_service_picks_one_of_a_tools_own_words
     assert [strange(Label(origin)) for origin in ("person", "settings", "attested", "model")] == [[]] * 4
     assert [strange(Label(origin)) for origin in ("notes", "tool", "network")] == [["way"]] * 3 and strange(Label("model", sources=("inbox",))) == ["way"]
     secret = Value("the diary", Label("notes", True))
+    assert flow_reasons(share, Case(Action(), {"file": Value("cellar", Label("attested")), "note": secret}, True), words) == ["Something private would go to somebody whom you did not name."]
     assert leaks(share, {"file": Value("cellar", Label("attested")), "note": secret}, words) and not leaks(share, {"file": Value("roof"), "note": secret}, words)
 
 
@@ -552,6 +553,26 @@ async def main():
     await agent.close()
 asyncio.run(main())
 """
+
+
+async def test_a_step_that_was_done_but_whose_reply_was_lost_is_not_done_again(tmp_path, monkeypatch):
+    "The end comes between the record of the outcome and that of the reply."
+    from passepartout.planturns import Ledgered
+    class End(BaseException): pass
+    keep, ran = Ledgered.keep, []
+    async def lost(self, number, *rest):
+        if number == 2: raise End
+        await keep(self, number, *rest)
+    steps = [f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")]
+    agent = await booted(tmp_path, [plan(*steps, '(:ANSWER "All three paid.")')], ran, journal=None)
+    monkeypatch.setattr(Ledgered, "keep", lost)
+    with pytest.raises(End): await agent.handle("Pay 5 to ana, bob and cid")
+    monkeypatch.undo()
+    await agent.close()
+    again = await booted(tmp_path, [], ran, journal=None)
+    assert [to for to, *_ in ran] == ["ana", "bob"] and str(await again.go_on("")) == "All three paid."
+    assert [to for to, *_ in ran] == ["ana", "bob", "cid"] and again.journal.verify(whole=True).ok
+    await again.close()
 
 
 @pytest.mark.slow
