@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/memory.html.md"""
 
 # %% auto #0
 __all__ = ['ACTIVE', 'MEMEX', 'SESSION', 'PROJECT', 'current', 'Transaction', 'changed_rows', 'publish', 'scope_kind', 'in_scope',
-           'ObjectStore', 'Memory', 'save', 'load', 'repaired']
+           'Written', 'ObjectStore', 'Memory', 'save', 'load', 'repaired']
 
 # %% ../nbs/07_memory.ipynb #a0b6c333
 import threading
@@ -105,9 +105,9 @@ def in_scope(memory: Any, found: MemoryObject, scope: str) -> bool:
         found = memory.lookup(found.parent_id) if found.parent_id else None
     return False
 
-# %% ../nbs/07_memory.ipynb #e25211e5
-class ObjectStore:
-    "Objects by id and by attribute, written in transactions."
+# %% ../nbs/07_memory.ipynb #427aee37
+class Written:
+    "Objects that are written in transactions."
 
     def __init__(self, journal: Any = None, sources: Iterable = ()):
         self.journal, self.state, self.saved, self.lock, self.sources = journal, EMPTY, EMPTY, threading.Lock(), tuple(sources)
@@ -128,6 +128,11 @@ class ObjectStore:
         "Remove an object and all below it; returns how many went."
         with Transaction(self) as work:
             return remove(work.change, id)
+
+
+# %% ../nbs/07_memory.ipynb #e25211e5
+class ObjectStore(Written):
+    "Objects by id and by attribute, written in transactions."
 
     def view(self) -> Change:
         "What the calling signal sees: its own writes on the state in which it began, or the current state."
