@@ -36,8 +36,11 @@ def linear(pattern: str, memory: int = 64 << 20) -> Any:
     options.encoding, options.max_mem, options.log_errors = re2.Options.Encoding.LATIN1, memory, False
     return re2.compile(pattern.encode(), options)
 
-# %% ../nbs/04a_patterns.ipynb #5d5141cc
-FORMS = tuple(tuple(line.split()) for line in r"""
+# %% ../nbs/04a_patterns.ipynb #a7f4d6f3
+def _lines(text: str) -> tuple: return tuple([tuple(line.split()) for line in text.strip().splitlines()])
+
+# %% ../nbs/04a_patterns.ipynb #a2c62ae2
+_CLOUDS_AND_CODE = _lines(r"""
 aws-access-key       (?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])      [A-Z0-9]{16}\b
 aws-bedrock-key      ABSK[A-Za-z0-9+/]                        [A-Za-z0-9+/]{99}
 bedrock-key          bedrock-api-key-                         [A-Za-z0-9+/=]{20}
@@ -49,6 +52,10 @@ github-token         github_pat_                              \w{36}
 gitlab-token         gl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct|rtr|wt)- [\w.-]{20}
 gitlab-token         GR1348941                                [\w-]{20}
 gitlab-token         _gitlab_session=                         [0-9a-z]{32}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #5e56f698
+_TALK_MONEY_MODELS = _lines(r"""
 slack-token          xox[a-z]-                                [A-Za-z0-9-]{10}
 slack-token          xoxe\.xox[bp]-                           [A-Za-z0-9-]{20}
 slack-token          xapp-                                    [A-Za-z0-9-]{20}
@@ -63,12 +70,20 @@ sendgrid-key         SG\.                                     [\w-]{16,64}\.[\w-
 sendinblue-key       xkeysib-                                 [0-9a-f]{40}
 mailgun-key          (?:pub)?key-                             [0-9a-f]{32}
 mailchimp-key        [0-9a-f]{32}-us                          [0-9]{1,2}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #013d8c9a
+_REGISTRIES = _lines(r"""
 npm-token            npm_                                     [A-Za-z0-9]{36}
 pypi-token           pypi-Ag[A-Z]                             [\w-]{32}
 rubygems-key         rubygems_                                [0-9a-f]{48}
 clojars-token        (?:CLOJARS|clojars)_                     [A-Za-z0-9]{40}
 docker-token         dckr_(?:pat|oat)_                        [\w-]{24}
 nuget-key            oy2[a-p]                                 [a-z0-9]{42}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #24213b1b
+_OTHERS = _lines(r"""
 shopify-token        shp(?:at|ca|pa|ss)_                      [0-9a-fA-F]{32}
 square-token         sq0[a-z]{3}-                             [\w-]{22}
 square-token         (?:EAAA|sq0[a-z])                        [\w-]{60}
@@ -116,6 +131,10 @@ yandex-token         AQVN                                     [\w-]{35}
 yandex-token         YC                                       [\w-]{38}
 onepassword-token    ops_eyJ                                  [\w+/=-]{100}
 onepassword-key      A3-                                      [A-Z0-9]{6}-[A-Z0-9]{5,11}-[A-Z0-9]{5}-[A-Z0-9]{5}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #1025cffd
+_SHORT_BEGINNINGS = _lines(r"""
 adobe-secret         p8e-                                     [A-Za-z0-9]{32}
 age-key              AGE-SECRET-KEY-1                         [A-Z0-9]{40}
 alibaba-key          LTAI                                     [A-Za-z0-9]{16}
@@ -146,6 +165,10 @@ vault-token          s\.[A-Z]                                 [A-Za-z0-9]*[0-9][
 artifactory-token    AP[0-9A-F]                               [A-Za-z0-9]*[0-9][A-Za-z0-9]{8}
 azure-storage-key    AccountKey=                              [A-Za-z0-9+/]{86}
 teams-webhook        [a-z0-9]+\.webhook\.office\.com/         webhookb2/[\w@/-]{36}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #6843806d
+_FORMATS = _lines(r"""
 jwt                  eyJ[\w-]{8}                              [\w-]{4,900}\.(?:eyJ|e30|ey)[\w-]{2,}
 jwt                  ZXlK[A-Za-z0-9]                          [A-Za-z0-9+/_=-]{60}
 private-key          -----BEGIN[\x20A-Z0-9]{0,40}PRIVATE\x20KEY (?:\x20BLOCK)?-----
@@ -160,6 +183,10 @@ webhook              (?i:/webhook/)                           [0-9a-f]{32}
 device-token         thingsboard\.\w+/api/v1/                 [a-z0-9]{20}
 azure-signature      [?&;]sig=                                [\w%+/=-]{40}
 session-cookie       (?i:(?:session(?:_?id|_?token)?|phpsessid|connect\.sid)=) [\w.%-]{20}
+""")
+
+# %% ../nbs/04a_patterns.ipynb #5d5141cc
+_MORE = _lines(r"""
 langsmith-key        lsv2_(?:pt|sk)_                          [0-9a-f]{32}
 spectral-key         spu-                                     [0-9a-z]{32}
 azure-key            AZDO                                     [A-Za-z0-9]{4}\b
@@ -225,6 +252,10 @@ onfido-token         api_(?:live|sandbox)(?:_[a-z]{2})?\.     [\w-]{10,14}\.[\w-
 langfuse-key         [sp]k-lf-                                [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 launchdarkly-key     (?:api|sdk|mob)-[0-9a-z]{8}-             [0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{12}
 mailgun-key          [0-9a-f]{32}-[0-9a-f]{8}-                [0-9a-f]{8}\b
+""")
+
+# %% ../nbs/04a_patterns.ipynb #84ef96ec
+_WRAPPED = _lines(r"""
 stripe-key           pk_(?:live|test)_                        [A-Za-z0-9]{20}
 salesforce-key       3MVG[A-Za-z0-9]                          [\w.]{60}
 ntlm                 TlRMTVNTUAAD                             [A-Za-z0-9+/=]{20}
@@ -250,7 +281,10 @@ google-client        \.apps\.googleusercontent\.com           \b
 recaptcha-key        6L[A-Za-z0-9]                            [\w-]{36}[A-Za-z0-9]\b
 jenkins-secret       \{AQAAABAA                               [A-Za-z0-9+/=]{16}
 npm-login            :_(?:auth|authToken|password)=           [\w+/=.-]{8}
-""".strip().splitlines())
+""")
+
+# %% ../nbs/04a_patterns.ipynb #077c1f7c
+FORMS = _CLOUDS_AND_CODE + _TALK_MONEY_MODELS + _REGISTRIES + _OTHERS + _SHORT_BEGINNINGS + _FORMATS + _MORE + _WRAPPED
 
 # %% ../nbs/04a_patterns.ipynb #2624ce26
 _BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})        # told by how they end: the key lies before the match
