@@ -122,16 +122,12 @@ def _halves(raw: bytes) -> list[Finding]:
     return found
 
 # %% ../nbs/04bb_companions.ipynb #1ea5d8d2
-_PARTS = (b"pass", b"pwd", b"secret", b"private", b"token>", b"client", b"accessid", b"access_id", b"access-id", b"access id", b"app_id", b"appid", b"app-id", b"application", b"consumer")
+_PARTS = r"(?i)pass|pwd|secret|private|token>|client|access[ _-]?id|app[ _-]?id|application|consumer"          # a small one first
 
 @cache
 def _worth() -> Any: return linear(r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ ]?[=:]| is | was | for )|pwd[ ]?=|kind:[ \t]*[\"']?secret|<(?:secret|pass|private|api|access)|(?:client|access|app|application|consumer)[-_. ]?id[\"' ]*[:=]")
 
 def find_companions(raw: bytes) -> list[Finding]:
     "Passwords in `raw` that are told by what stands beside them. `TooMuch` when there are too many."
-    low = raw.lower()
-    for part in _PARTS:
-        if part in low: break
-    else: return []
-    if _worth().search(raw) is None: return []
+    if linear(_PARTS).search(raw) is None or _worth().search(raw) is None: return []
     return [*_connections(raw), *_settings(raw), *_objects(raw), *_sentences(raw), *_elements(raw), *_halves(raw)]

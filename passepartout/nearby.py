@@ -165,17 +165,19 @@ def find_nearby(raw: bytes) -> list[Finding]:
         start, end = hit.span()
         if not low: hints = [hint for hint in _HINTS if hint in (low := raw.lower())]
         if (most := most - 1) < 0: raise TooMuch("It holds too much that looks random to be judged.")
-        hinted = any([low.find(hint, start - 60 if start > 60 else 0, start) >= 0 for hint in hints])
+        since = max(start - 60, 0) if (line := raw.rfind(b"\n", max(start - 60, 0), start) + 1) == 0 else line if start - line > 8 else max(line - 16, 0)
+        hinted = any([low.find(hint, since, start) >= 0 for hint in hints])
         if not hinted and (end - start < 20 or start and raw[start - 1] in _INSIDE or end < len(raw) and raw[end] in _INSIDE): continue
         run = raw[start:min(end, start + 100)].decode("latin-1")
         if not hinted and (run.isalpha() or run.isdigit()): continue
-        if hinted and (near := near + 1) > 4 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")
+        if hinted and (near := near + 1) > 2 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")
         by_word = hinted and _announced(raw, start, run)
         if not by_word and not _by_itself(raw, start, end, run): continue
         if (looked := looked + 1) > _MOST: raise TooMuch("It holds too much that looks random to be judged.")
         found.append(Finding(start, _rest(raw, end), "secret"))
+    if linear(_JOINED).search(raw) is None: return found
     low = low or raw.lower()
-    return found + _find_joined(raw, [hint for hint in _HINTS if hint in low], low) if b"-" in raw or b"_" in raw else found
+    return found + _find_joined(raw, [hint for hint in _HINTS if hint in low], low)
 
 def _by_itself(raw: bytes, start: int, end: int, run: str) -> bool:
     if _HEXADECIMAL.fullmatch(run.replace("-", "")): return (raw[start - 1:start] in (b"_", b"-") and issued(raw, start, run)) or named(raw[max(0, start - 60):start]) and random_looking(run)
