@@ -280,3 +280,12 @@ def test_an_appointment_that_comes_again_says_so():
 @pytest.mark.parametrize("text, hint", [("remind me about the fig when it freezes", "remind me tomorrow about the fig"), ("remind me 2 days before ana's birthday", "tomorrow at 9 to call Ana"), ("set deadline of prune the apple to end of february", "To which day"),
                                         ("list files", "$ ls"), ("i did the weekly review", "“done weekly review”")])
 def test_questions_back_are_good_sentences(text, hint): assert hint in said(text)
+
+
+@pytest.mark.parametrize("text, moment", [("call mama on sunday at 6 in the evening", "2026-11-22 18:00"), ("remind me tonight at 8 to call Ana", "2026-11-19 20:00"), ("remind me this evening at 7 to call Ana", "2026-11-19 19:00"),
+    ("remind me tomorrow at 3 in the afternoon to feed the cat", "2026-11-20 15:00"), ("remind me tomorrow at 9 in the morning to feed the cat", "2026-11-20 09:00"), ("remind me tomorrow at 18:00 in the evening to rest", "2026-11-20 18:00")])
+def test_the_part_of_the_day_says_which_half(text, moment): assert call(text)[1]["scheduled"] == moment
+
+
+@pytest.mark.parametrize("text, hint", [("remnd me to call ana friday 9:30", "“remind me to call ana friday 9:30”"), ("archiv dentist friday 10:00", "“archive dentist friday 10:00”"), ("write in my journal: slept badly", "journal/2026-11-19.org: slept badly"), ("make it friday instead", "by their titles")])
+def test_a_misspelt_command_is_no_appointment(text, hint): assert hint in said(text)

@@ -350,12 +350,16 @@ def _plain_enough(words) -> bool:
     return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 
+_HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day
+
 def _without_clock(words):
-    "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time."
+    "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
+    meant = next((_HALF[word] for word in words if word in _HALF), ())
+    second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
     if len(words) > 1 and words[-1] in ("morning", "afternoon", "evening", "night"): words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
-        if len(words) > cut and (hours := read_hours(words[-cut:])): yield hours, words[:-cut]
-        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut])): yield hours, words[cut:]
+        if len(words) > cut and (hours := read_hours(words[-cut:])): yield second(hours), words[:-cut]
+        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut])): yield second(hours), words[cut:]
     yield (None, None), words
 
 

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'cannot', 'unfit', 'shell_line', 'inbox', 'first_fit', 'answer', 'exact_call', 'in_sequence', 'exact_form',
-           'stated', 'dated_first', 'suggestion', 'misspelt', 'understand', 'not_understood']
+           'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call', 'in_sequence',
+           'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -88,6 +88,8 @@ def cannot(request: Request) -> dict | None:
     if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"): return say("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return say("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
+    if request.words[:1] == ("make",) and len(request.words) > 2: return say(_EDITING)
+    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log") or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)): return say(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
     if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]): return say("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, and “find …” looks into all of them.")
     if first == ("check",) and request.after(1): return say(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
     if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
@@ -124,11 +126,19 @@ def inbox(request: Request, around: Surroundings) -> Outcome:
     if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
     return look(Request.of("show inbox", request.today), around) or tool_call("read-file", "You asked to read inbox.org", path="inbox.org")
 
-# %% ../../nbs/providers/grammar.ipynb #fd9fae03
+# %% ../../nbs/providers/grammar.ipynb #053bfbd3
+_WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive", "reopen", "cancel", "complete")
+
+def timed(request: Request) -> dict | None:
+    "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so."
+    first = request.words[0] if request.words else ""
+    return None if first not in _WRITES and get_close_matches(first, _WRITES, 1, 0.8) else appointment(request)
+
+# %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
 FIRST: tuple[Form, ...] = (alone(shell_line), by_number, edit, alone(capture), alone(remind))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda, find))) + (inbox, look, by_words, alone(cannot), alone(appointment))
+THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda, find))) + (inbox, look, by_words, alone(cannot), alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -200,7 +210,7 @@ def dated_first(request: Request) -> str | None:
     return f"todo {' '.join(words)}" if title and (when or repeat) and not doubt("" if repeat else title, when, request.today) else None
 
 # %% ../../nbs/providers/grammar.ipynb #9228a35a
-_VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen".split())
+_VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
 
 _NOWHERE, _READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, tasks, agenda, find)))
