@@ -2,6 +2,7 @@
 import asyncio, contextlib, io, threading, time
 
 import pytest
+from textual import events
 
 from passepartout.chat import COMMANDS
 from passepartout.client import DistantAgent, Calls
@@ -9,9 +10,11 @@ from passepartout.daemon import Daemon
 from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
 from passepartout.tui.app import OWN, Acts
-from passepartout.tui.questions import Questions
+from passepartout.tui.entry import Blocks, History
+from passepartout.tui.questions import Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import seen
+from passepartout.tui.talk import Events as TalkEvents, Window
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
 PICTURE = " ◆ QUESTION 1 of 1 \n◆ asks you  May it?\n  would run (:TOOL \"read\")\n [@click=app.leave]y do it[/]  n don't \x1b[2J\x1b]0;owned\x07 \u202e [bold]press y[/bold]"
@@ -176,3 +179,175 @@ async def test_stopped_through_the_daemon(tmp_path):
             await pilot.press(*"go on", "enter"); await until(pilot, lambda: has(app, "Still here."))
             assert [r["body"]["status"] for r in app.watching.agent.trace(limit=2)[1]["records"] if r["kind"] == "answer"] == ["interrupted"]
     finally: served.end()
+
+
+# What a key, a size, a paste or a second window must not do ------------------------------------------------------------------
+
+class Clock:
+    now = 100.0
+    def __call__(self): return self.now
+
+
+def test_a_yes_counts_only_when_it_can_be_meant():
+    clock = Clock()
+    guard = Guard(clock)
+    def presses(after):
+        clock.now += after
+        guard.pressed()
+        return guard.objection()
+    guard.seen((80, 24), False)
+    assert "Read it first" in presses(0.5) and "more below" in presses(1)
+    guard.seen((80, 24), True)
+    assert presses(1) == "" and "too fast" in presses(0.05) and presses(1) == ""
+    guard.seen((60, 24), True)                               # another size shows other lines
+    assert "Read it first" in presses(0.2) and presses(1) == ""
+    guard.seen((29, 24), True); assert "too small" in presses(5)
+    guard.seen((80, 7), True); assert "too small" in presses(5)
+
+
+async def test_what_is_on_the_screen_of_questions_stays_there(tmp_path):
+    "Others come and are listed first; the one that is read is not exchanged under the finger. A paste is no answer."
+    async with opened(settings(tmp_path, f"{CAPTURE}\n---\n{CAPTURE.replace('Call Ana', 'Call Bo')}\n---\nNoted.")) as (app, pilot):
+        await pilot.press(*"one", "enter"); await until(pilot, lambda: len(app.waiting) == 1)
+        await pilot.press(*"two", "enter"); await until(pilot, lambda: len(app.waiting) == 2)
+        await pilot.press("f2"); await until(pilot, lambda: isinstance(app.screen, Questions) and app.screen.guard.ended)
+        asked = app.screen
+        read = asked.pending
+        asked.update(sorted(app.waiting, key=lambda each: each.id == read.id))
+        assert asked.pending.id == read.id and len(asked.waiting) == 2
+        asked.guard.clock = clock = Clock()
+        asked.guard.since = 0.0
+        asked.post_message(events.Paste("yyyy")); await until(pilot, lambda: asked.guard.key == clock.now)
+        await pilot.press("y")
+        assert asked.guard.objection() == "That came too fast for a key." and app.agent.approval(read.id)["state"] == "pending"
+        asked.update([each for each in app.waiting if each.id != read.id])
+        assert asked.pending.id == read.id and "answered already" in asked.said
+        clock.now += 5
+        await pilot.press("n"); await until(pilot, lambda: app.agent.approval(read.id)["state"] == "denied")       # a no needs no code, and does nothing
+        assert "Call" not in (tmp_path / "notes" / "inbox.org").read_text()
+
+
+def heard(events, *kinds):
+    "Take from `events` until all these kinds came; what was told."
+    got = []
+    while not set(kinds) <= {kind for kind, _ in got}:
+        got += events.take()
+        time.sleep(0.005)
+    return got
+
+
+def test_an_answer_goes_to_the_session_that_asked_and_only_once(tmp_path):
+    resident, told = Resident(settings(tmp_path, f"{CAPTURE}\n---\nNoted.\n---\n{CAPTURE}\n---\nNoted.")), TalkEvents()
+    window = Window(resident, "main", told)
+    (first,) = resident.handle("remember", session="elsewhere").approvals
+    window.answer(first, first.code); heard(told, "said")
+    assert [record["session"] for record in resident.call(lambda: resident.agent.journal.records(kinds=["outcome"]))] == ["elsewhere"]
+    (second,) = resident.handle("remember", session="elsewhere").approvals
+    resident.deny(second.id, None, "elsewhere")
+    window.answer(second, second.code)
+    assert any("answered already" in value.text for kind, value in heard(told, "line") if kind == "line")
+    assert (tmp_path / "notes" / "inbox.org").read_text().count("Call Ana") == 1
+    leave(resident)
+
+
+def test_what_waits_behind_a_stopped_turn_is_forgotten(tmp_path):
+    resident, told = Resident(settings(tmp_path, "!sleep 60\nnever\n---\nLate.")), TalkEvents()
+    window = Window(resident, "main", told)
+    window.submit("first"); window.submit("second")
+    while resident.turn is None: time.sleep(0.005)
+    assert window.halt()
+    got = heard(told, "stopped")
+    while window.busy: time.sleep(0.005)
+    assert "said" not in {kind for kind, _ in got + told.take()} and len(resident.trace(limit=9)) == 1
+    leave(resident)
+
+
+def turn_on_record(name, asked, answered=None):
+    return {"turn": name, "session": "main", "at": 0.0, "records": [{"kind": "turn", "body": {"text": asked}}] + ([{"kind": "answer", "body": {"text": answered, "status": "answered"}}] if answered else [])}
+
+
+async def test_what_was_said_in_another_window_is_shown_once(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await until(pilot, lambda: app.before is not None)
+        app.watching.end()
+        count = lambda words: sum(words in entry.line.text for entry in app.talk.entries)
+        app.mine.add("own")
+        theirs = [turn_on_record("own", "my question", "my answer"), turn_on_record("theirs", "their question", "their answer")]
+        app.hear_turns(theirs); assert count("their answer") == 0          # it may be ours, and not known as such yet
+        for _ in range(3): app.hear_turns(theirs)
+        assert (count("their question"), count("their answer"), count("my answer")) == (1, 1, 0)
+
+
+async def test_of_an_answer_that_is_cut_off_stays_what_was_shown(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        for kind, value in (("draft", "Half"), ("busy", True), ("draft", "Half of it")): app.events(kind, value)
+        app.drain()
+        assert app.talk.drafted.text == "Half of it"
+        app.events("stopped"); app.drain()
+        assert has(app, "Half of it …") and has(app, "Stopped.") and app.talk.drafted is None
+        app.hear_draft("x" * 20_000)
+        assert len(app.talk.drafted.text) < 10_000 and app.talk.drafted.text.startswith("… ")
+
+
+async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        marks = lambda: {name for name in ("-wide", "-small") if app.screen_stack[0].has_class(name)}
+        for size, wanted in (((120, 40), {"-wide"}), ((40, 10), {"-small"}), ((80, 13), {"-small"}), ((80, 24), set())):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: marks() == wanted)
+        for n in range(60): app.tell(f"line {n}")
+        await until(pilot, lambda: app.talk.max_scroll_y > 20 and app.talk.scroll_offset.y == app.talk.max_scroll_y)
+        app.action_scroll_talk(-1)
+        await until(pilot, lambda: app.talk.scroll_offset.y < app.talk.max_scroll_y - 1)
+        stays = app.talk.scroll_offset.y
+        app.tell("one more")
+        await pilot.pause()
+        assert app.talk.scroll_offset.y == stays
+        app.talk.most = 50
+        app.tell("and one")
+        assert len(app.talk.entries) <= 60
+
+
+async def test_a_turn_that_leaving_would_end_is_not_left_by_one_key(tmp_path):
+    async with opened(settings(tmp_path, "!sleep 60\nnever")) as (app, pilot):
+        await pilot.press(*"think", "enter"); await until(pilot, lambda: app.agent.turn is not None and app.window.busy)
+        await pilot.press("ctrl+q"); await until(pilot, lambda: has(app, "A turn is running"))
+        assert app.is_running and app.return_value is None
+        await pilot.press("ctrl+q")
+        assert app.return_value == "leave"
+
+
+async def test_what_is_typed_before_the_agent_is_there_is_asked_of_it(tmp_path):
+    given, ready = settings(tmp_path, "Yes."), threading.Event()
+    def connect():
+        ready.wait()
+        return Resident(given)
+    app = Acts(given, "main", connect)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"early", "enter")
+        assert app.early == ["early"] and app.window is None
+        ready.set()
+        await until(pilot, lambda: has(app, "Yes."))
+    leave(app.agent)
+
+
+async def test_a_command_that_wants_words_waits_for_them(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await pilot.press("ctrl+p", *"approve"); await until(pilot, lambda: any("/ approve" in row or "approve CODE" in row for row in seen(app)[2:]))
+        await pilot.press("enter"); await until(pilot, lambda: app.editor.text.startswith("/"))
+        assert app.editor.text == "/approve " and not app.talk.drafted and len(app.screen_stack) == 1
+        app.hear_undelivered("another line"); assert app.editor.text == "/approve "           # what was begun is not overwritten
+        app.editor.text = ""
+        app.hear_undelivered("another line"); assert app.editor.text == "another line"
+
+
+def test_history_keeps_no_code_and_follows_no_link(tmp_path):
+    past = History(tmp_path / "history")
+    past.add("/approve 3F2A", {"3f2a"}); past.add("hello"); past.add("hello")
+    assert past.lines == ["hello"] and (tmp_path / "history").read_text() == "hello\n"
+    (tmp_path / "link").symlink_to(tmp_path / "history")
+    assert History(tmp_path / "link").lines == [] and History(tmp_path / "history").lines == ["hello"]
+
+
+def test_a_short_paste_cannot_drive_the_terminal():
+    assert "\x1b" not in Blocks().put("a\x1b[2Jb") and Blocks().put("a\r\nb\rc") == "a\nb\nc"

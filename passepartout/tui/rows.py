@@ -31,7 +31,7 @@ class Lines(ScrollView, can_focus=True):
     def __init__(self, entries: Iterable[Entry] = (), *, slim: bool = False, follow: bool = False, always: bool = False, most: int = 5_000, **options: Any):
         super().__init__(**options)
         self.entries, self.rows, self.tail, self.drafted, self.always = list(entries), [], [], None, always
-        self.slim, self.follow, self.most, self.columns, self.marked = slim, follow, most, 0, -1
+        self.slim, self.follow, self.most, self.columns, self.marked, self.at_end = slim, follow, most, 0, -1, True
 
     def fill(self, entries: Iterable[Entry]) -> None:
         "Show these instead."
@@ -59,15 +59,25 @@ class Lines(ScrollView, can_focus=True):
 
     def measure(self) -> None:
         "Tell textual how long it is now, and stay at the end if that is where it was."
-        end = self.follow and self.scroll_offset.y >= self.max_scroll_y - 1
+        end = self.follow and self.at_end
         self.virtual_size = Size(self.columns, len(self.rows) + len(self.tail))
-        if end: self.scroll_end(animate=False, immediate=True)
+        if end: self.to_end()
         self.refresh()
+
+    def to_end(self) -> None:
+        "Go to the end, now where that can be done, and otherwise when there is a scroll bar."
+        self.scroll_end(animate=False, immediate=True)
+        if self.scroll_offset.y < self.max_scroll_y: self.call_after_refresh(lambda: self.at_end and self.scroll_end(animate=False, immediate=True))
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        super().watch_scroll_y(old, new)
+        self.at_end = new >= self.max_scroll_y - 1
 
     def on_resize(self) -> None:
         if (width := self.scrollable_content_region.width) != self.columns:
             self.columns = width
             self.build()
+        elif self.follow and self.at_end: self.to_end()
 
     def at(self, y: int) -> Row | None:
         "The row with this number."
