@@ -72,7 +72,7 @@ async def test_a_question_takes_no_key_that_was_meant_for_the_conversation(tmp_p
         await pilot.press("y", "backspace")
         await pilot.click(app.talk, offset=(4, 5))
         rows = [row for row in seen(app) if "QUESTION" in row or "do it[/]" in row]
-        assert len(rows) == 2 and all(row.startswith("  ") or row.startswith("‹ ") for row in rows) and len(app.screen_stack) == 1 and app.is_running
+        assert len(rows) >= 2 and all(row.startswith("  ") or row.startswith("‹ ") for row in rows) and len(app.screen_stack) == 1 and app.is_running
         assert not {"\x1b", "\u202e", "\x07"} & set("".join(seen(app)))
         assert app.agent.approval(app.waiting[0].id)["state"] == "pending"
         await answer(app, pilot, "y"); await until(pilot, lambda: has(app, "It is noted."))
