@@ -94,7 +94,7 @@ def read_action(text: str) -> Any:
 # %% ../nbs/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
          "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
-         "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-end": ("≡", "plan")}
+         "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
 STYLES = {"turn": "bold", "backend": "yellow", "proposal": "cyan", "ask": "magenta", "approval": "magenta", "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
 
 # %% ../nbs/20_render.ipynb #7dd8bbd3
@@ -173,6 +173,9 @@ TEXTS = {
     "plan": lambda b, w: "begins" + (", approved by you" if b.get("approved") else "" if b.get("planned") else ", made under influence"),
     "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {step_made(b, w)}",
     "plan-wait": lambda b, w: "for your answer; the plan goes on with it",
+    "plan-stop": lambda b, w: str(b.get("why")),
+    "plan-edit": lambda b, w: f"the step that stands, with {', '.join(f'{k} {v}' for k, v in b['args'].items()) or 'the same values'}" if "args" in b else "a step that is still to come",
+    "plan-on": lambda b, w: "where the plan stood",
     "plan-end": lambda b, w: f"{b.get('how')}" + (f": {b['why']}" if b.get("why") else ""),
     "typed": lambda b, w: "you typed exactly this, so nobody has to ask",
     "intent": lambda b, w: laid_out(str(b.get("action")), w, without=("explanation",)) + (f"\n(effect {b['effect']})" if b.get("effect") else ""),

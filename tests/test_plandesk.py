@@ -96,6 +96,19 @@ async def test_a_model_can_neither_resume_nor_edit_a_plan(tmp_path):
     await agent.close()
 
 
+async def test_the_trace_tells_what_became_of_a_plan(tmp_path):
+    from passepartout.render import trace_lines
+    ran = Broken()
+    agent = await stood(tmp_path, ran)
+    ran.mended = True
+    await agent.plan_do("", "edit", "3 amount=7")
+    await agent.plan_do("", "retry-with", "to=dan")
+    lines = [str(part) for turn in agent.trace(limit=10) for line in trace_lines(turn) for part in line]
+    told = " | ".join(lines)
+    assert "| stands | Step 2: send failed: The bank is closed" in told and "| you edit | a step that is still to come" in told and "| you edit | the step that stands, with to dan" in told and "| goes on | where the plan stood" in told, told
+    await agent.close()
+
+
 async def test_a_step_that_was_left_out_is_shown_as_such(tmp_path):
     again = STOLEN.replace('"who"', '"whom"')
     agent = await booted(tmp_path, [plan(FIND, STOLEN, again, MINE), "eve@evil.example", "eve@evil.example"], [])
