@@ -257,16 +257,16 @@ def test_hostile_size_costs_little(name):
 
 
 def timed(function):
-    start = time.perf_counter()
+    start = time.process_time()
     function()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_time_grows_with_length_and_not_with_shape():
     entry = '(:type :event :payload (:text "some \\"quoted\\" text" :n 12 :tags ("a" "b")))'
     small, large = (f"({' '.join([entry] * n)})" for n in (500, 5000))
-    ratio = min(timed(lambda: read_plist(large)) for _ in range(3)) / min(timed(lambda: read_plist(small)) for _ in range(3))
-    assert ratio < 30
+    ratio = min(timed(lambda: read_plist(large)) for _ in range(5)) / min(timed(lambda: read_plist(small)) for _ in range(5))
+    assert ratio < 50          # ten times the length; with the square of it a hundred times the time
 
 
 def test_bounds_are_exact():

@@ -65,6 +65,26 @@ def test_the_time_limit_holds_in_other_threads_and_leaves_them_alone_afterwards(
     assert len(caught) == 5 and not thread.is_alive()
 
 
+@pytest.mark.parametrize("thread", [False, True])
+def test_an_alarm_while_the_block_is_entered_or_left_does_not_get_out(thread):
+    "It rings at any moment, also in the lines of `with`: always as a limit that was exceeded, or not at all."
+    got = []
+    def work():
+        try:
+            for n in range(600):
+                try:
+                    with time_limit(1e-6 * (1 + n % 60), "it"):
+                        if n % 2: pass
+                        else:
+                            while True: pass
+                except TimeLimitExceeded: pass
+        except BaseException as error: got.append(error)
+    if thread:
+        one = threading.Thread(target=work); one.start(); one.join()
+    else: work()
+    assert got == []
+
+
 def test_the_time_limit_nests():
     with time_limit(5, "outer"):
         with pytest.raises(TimeLimitExceeded):
