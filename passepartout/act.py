@@ -18,7 +18,7 @@ import hashlib
 import inspect
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Awaitable, Callable, Iterator
 
@@ -30,13 +30,14 @@ from .limits import in_thread, within
 from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
                                    NETWORK, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick)
 from .plist import Keyword
+from .records import record
 from .summaries import in_our_words
 from .previews import Change, Foreseen, result_of
 from .tools import IN_DISPATCH, Tool, ToolContext, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
 # %% ../nbs/17_act.ipynb #b9caef13
-@dataclass(frozen=True, slots=True)
+@record
 class Actuator:
     "A named way out. `core` ones get the clearance's content, others the action and the signal."
     name: str

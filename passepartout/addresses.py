@@ -10,12 +10,12 @@ __all__ = ['is_public', 'AddressRefused', 'WebAddress', 'read_host', 'read_addre
 # %% ../nbs/11c_addresses.ipynb #49009c3d
 import re
 import unicodedata
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv4Network, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
 from .conditions import PassepartoutError
 from .lazy import Regex
+from .records import record
 
 # %% ../nbs/11c_addresses.ipynb #751ae2d0
 _TUNNELS = tuple(IPv6Network(n) for n in ("2001::/32", "2002::/16", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96", "fec0::/10"))
@@ -37,7 +37,7 @@ def is_public(address: str | IPv4Address | IPv6Address) -> bool:
 class AddressRefused(PassepartoutError):
     "An address that is not followed; the message says why, and how to write it if that would help."
 
-@dataclass(frozen=True, slots=True)
+@record
 class WebAddress:
     "An address in its one reading. `host` is in lower case, ASCII and without a final dot; `rest` is path and query."
     scheme: str

@@ -13,13 +13,13 @@ __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_ha
 import hmac
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from .conditions import PassepartoutError
 from .messages import APPROVAL_REQUIRED, CLI, NOTHING, Action, ApprovalRequired, FrozenDict, Signal
 from .previews import Foreseen, for_channel, holds_private, visible
+from .records import record
 from .verify import brief
 
 # %% ../nbs/17b_approvals.ipynb #516e7c5e
@@ -41,7 +41,7 @@ def shown_hash(shown: str) -> str:
     return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest() if shown else ""
 
 # %% ../nbs/17b_approvals.ipynb #887fb87e
-@dataclass(frozen=True, slots=True)
+@record
 class PendingApproval:
     "An ask that waits for the person. `code` is known only to the channel that showed it."
     id: str

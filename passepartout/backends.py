@@ -29,9 +29,10 @@ from .messages import LOG, Signal
 from .meter import Meter, idle, meter_for
 from .plist import key_name
 from .purse import PurseFailed
+from .records import record
 
 # %% ../nbs/14_backends.ipynb #31efc7d7
-@dataclass(frozen=True, slots=True)
+@record
 class Backend:
     "A registered provider and how it wants to be called."
     name: str
@@ -294,7 +295,7 @@ def exhausted(failures: list[tuple[str, str]], context: Any) -> Signal:
     return Signal(type=LOG, payload={"text": text})
 
 # %% ../nbs/14_backends.ipynb #96c998d4
-@dataclass(frozen=True, slots=True)
+@record
 class Vote:
     "What one provider answered, or how it failed."
     provider: str

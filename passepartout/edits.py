@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from .conditions import PassepartoutError
+from .records import record
 from .resources import READ, OpenedPath, PathRefused, Root, resolve, shown
 
 # %% ../nbs/11b_edits.ipynb #11cbb8ec
-@dataclass(frozen=True, slots=True)
+@record
 class FileEdit:
     "Let `resource`, opened for writing, hold `after` if it holds `before`. None stands for no file."
     resource: OpenedPath

@@ -14,7 +14,6 @@ __all__ = ['ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'plain_path', 'f
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 
@@ -23,6 +22,7 @@ from .edits import FileEdit
 from .notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
 from .notetools import private_in, read_clock, read_when
 from .org import Node, Outline
+from .records import record
 from .resources import OpenedPath
 from .rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from .tools import Effects, Parameter, Tool, ToolContext, pure
@@ -65,7 +65,7 @@ def refuse(outline: Outline, wanted: str, found: list[Node], private: Sequence[s
     raise RewriteError(f"{what}{listed} Name one by its path, its ID or its line number.")
 
 # %% ../nbs/12c_edittools.ipynb #f2ff14e3
-@dataclass(frozen=True)
+@record
 class Note:
     "An opened note with its outline."
     file: OpenedPath
@@ -100,7 +100,7 @@ def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFF
     return Note(file, before, seen, parse_note(seen.text, file.display.removesuffix("_archive"), default=cache.default))
 
 # %% ../nbs/12c_edittools.ipynb #04deb7a8
-@dataclass(frozen=True)
+@record
 class Editor:
     "What the tools share: the cache of outlines and the private tags."
     cache: NoteCache

@@ -14,12 +14,12 @@ __all__ = ['MARKER', 'OPENING', 'FIXED', 'QUOTE', 'DEFINITION', 'MARK', 'BRACKET
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from .lazy import Regex
 from .markdown import CODE, TAG
 from .org import DEAD_KINDS, Node, Outline, inside
+from .records import record
 
 # %% ../nbs/08j_elements.ipynb #f5d5ece8
 def section_end(outline: Outline, node: Node) -> int:
@@ -52,7 +52,7 @@ QUOTE = Regex(r" {0,3}>[ \t]?(?:\[!([\w-]+)\])?")
 DEFINITION = {"org": Regex(r"\[fn:([\w-]+)\][ \t]*"), "markdown": Regex(r" {0,3}\[\^([^\[\]\s]+)\]:[ \t]*")}
 
 # %% ../nbs/08j_elements.ipynb #3b6b795f
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     "A run of lines with a purpose, from its first marker to behind its last."
     kind: str                     # "src", "example", "quote", "verse", …, "drawer", "dynamic", "fixed" (lines that begin with a colon)
@@ -151,7 +151,7 @@ QUOTED_LINE = Regex(r"[ \t]*+(?:#(?=[ \t\r\n]|\+\S)|:(?=[ \t\r\n]))")          #
 VERBATIM = Regex(r"""(?<![^\s\-({'"])(?:=(?!\s)[^=\n]++(?<!\s)=|~(?!\s)[^~\n]++(?<!\s)~)(?=[\s\-.,;:!?'")}\[]|\Z)""")
 
 # %% ../nbs/08j_elements.ipynb #4a7f7a14
-@dataclass(frozen=True, slots=True)
+@record
 class Footnote:
     "A footnote's mark (`reference`), its text (`definition`), or a text that stands where its mark would (`inline`)."
     kind: str
@@ -210,7 +210,7 @@ ORG_TAG = Regex(r"[\w@#%]+")
 HEADLINE_TAGS = Regex(r":[\w@#%:]+:[ \t\r]*\Z")
 
 # %% ../nbs/08j_elements.ipynb #dbcf9874
-@dataclass(frozen=True, slots=True)
+@record
 class Tag:
     "One tag as it is written, with the sign before it in Markdown."
     name: str

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,10 @@ from .finding import note_text
 from .index import Index
 from .indexfile import alone, connect, lost, remove_database
 from .org import plain_text
+from .records import record
 
 # %% ../nbs/08q_embeddings.ipynb #9bbb4578
-@dataclass(frozen=True, slots=True)
+@record
 class Embedder:
     "A function from a list of texts to a float matrix with a row for each. `local`: it runs on this machine and sends nothing away."
     name: str

@@ -11,7 +11,7 @@ __all__ = ['EndorsementRefused', 'Endorsement', 'strange_arguments', 'parts_of',
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -19,13 +19,14 @@ from .approvals import visible
 from .conditions import PassepartoutError
 from .grants import canonical
 from .ledger import _genuine, expired
+from .records import record
 from .store import Draft
 
 # %% ../nbs/17bb_endorsements.ipynb #82656f18
 class EndorsementRefused(PassepartoutError):
     "Something that cannot be endorsed; the message says why."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Endorsement:
     "One value of one argument of one tool, for which a person answers. Without a session: in all conversations."
     tool: str

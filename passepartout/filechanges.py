@@ -19,9 +19,10 @@ from pathlib import Path
 
 from .conditions import PassepartoutError
 from .edits import difference
+from .records import record
 
 # %% ../nbs/04f_filechanges.ipynb #6fc9f061
-@dataclass(frozen=True)
+@record
 class FileChange:
     "What a file held, and what it shall hold; None: nothing is there. A `secret` one is never shown, and readable by its owner only."
     path: Path

@@ -10,16 +10,16 @@ __all__ = ['Endorsed', 'Case', 'literal_label', 'nobody_endorses', 'asks_only', 
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_data
 from .messages import MODEL, PERSON, Action, FrozenDict, Label
 from .provenance import Words, fold_text
+from .records import record
 from .tools import Parameter, Tool
 
 # %% ../nbs/14c_flow.ipynb #714b380f
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     "A call that a plan makes: the very action, its arguments with their labels, and how the plan came about."
     action: Action

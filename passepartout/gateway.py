@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,10 +28,11 @@ from .guests import Bucket
 from .messages import CHAT_MESSAGE, PERSON, USER_INPUT, FrozenDict, Signal
 from .plist import Keyword
 from .previews import visible
+from .records import record
 from .verify import brief
 
 # %% ../nbs/19m_gateway.ipynb #c78d4534
-@dataclass(frozen=True, slots=True)
+@record
 class Incoming:
     "A message as a service tells it. `own`: the sender wrote it themselves; `direct`: in a conversation of two."
     number: int
@@ -99,7 +99,7 @@ CREATE TABLE taken(gateway TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NO
 CODE_S, FORGET_S, KEPT_S = 600.0, 6 * 86_400.0, 30 * 86_400.0
 
 # %% ../nbs/19m_gateway.ipynb #7310f0ad
-@dataclass(frozen=True, slots=True)
+@record
 class Linked:
     "The account that a service is linked to, and whether it may answer asks."
     account: str

@@ -14,7 +14,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from .approvals import visible
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .ledger import _genuine, expired
+from .records import record
 from .rules import UNREADABLE, Places, Rule, ready, strictest
 from .store import Draft
 
@@ -30,7 +31,7 @@ from .store import Draft
 class GrantRefused(PassepartoutError):
     "A grant that is not given; the message says why."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grant:
     "Calls of one tool that need no further yes: patterns for some arguments, others free, all the rest exact."
     tool: str

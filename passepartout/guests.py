@@ -17,10 +17,11 @@ from typing import Any
 from .conditions import ProtocolError
 from .plist import key_name, read_plist
 from .protocol import FramingError, discard_authority, frame_message, read_steps, validate_message
+from .records import record
 from .seal import Seal, sealed_steps
 
 # %% ../nbs/19e_guests.ipynb #644ec6a4
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     "What connections may cost. Times in seconds, lengths in characters, buffers in bytes."
     frame_chars: int = 524_288       # one message

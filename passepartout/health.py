@@ -11,13 +11,14 @@ __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from .records import record
 from .verify import brief, manifest_problem
 
 # %% ../nbs/17f_health.ipynb #b76256a8
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     "Something that is not as it should be: what, why it matters, the command or setting that mends it, and how bad it is."
     what: str

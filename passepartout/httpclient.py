@@ -13,7 +13,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
@@ -22,9 +21,10 @@ from urllib.parse import urlsplit
 
 from .conditions import PassepartoutError
 from .lazy import Regex
+from .records import record
 
 # %% ../nbs/11ca_httpclient.ipynb #cf9a9ea9
-@dataclass(frozen=True, slots=True)
+@record
 class Endpoint:
     "Where a server of models is: `url` without a slash at its end, its host, and whether that is this machine."
     url: str
@@ -62,7 +62,7 @@ class HttpFailed(PassepartoutError):
         super().__init__(message)
         self.status, self.body, self.wait, self.begun = status, body, wait, begun
 
-@dataclass(frozen=True, slots=True)
+@record
 class Times:
     "Seconds: to connect, until the first word, between two pieces; and the most bytes of an answer and of one line of it."
     connect: float = 5.0

@@ -24,6 +24,7 @@ from .gates.unattended import WORKER
 from .limits import in_thread
 from .messages import CLI, NOTES, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal
 from .reason import settle
+from .records import record
 from .schedule import LATE, Due, read_trigger
 from .skills import Skill, SkillError
 from .verify import brief, consider, judgement_record, normalise
@@ -32,7 +33,7 @@ from .verify import brief, consider, judgement_record, normalise
 PATIENCE = 3 * 86_400.0            # seconds that an ask of a worker waits for its answer
 REFUSED = 30 * 86_400.0            # and for which what was refused is not proposed again
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     "What makes a skill run by itself. `work(beat)` is a plain function."
     work: Callable[["Beat"], Any]
@@ -50,7 +51,7 @@ class Job:
         if not callable(self.work): raise SkillError("The work of a job must be a function.")
 
 # %% ../nbs/18c_jobs.ipynb #536c9fca
-@dataclass(frozen=True, slots=True)
+@record
 class PutForward:
     "What became of a proposal: asked, done, rejected, or again (it waits already, or was refused lately)."
     state: str

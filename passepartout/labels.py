@@ -12,13 +12,14 @@ __all__ = ['SURE', 'SENDER', 'FREE', 'LINK', 'shape_of', 'Value', 'size_of', 're
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .messages import ORIGINS, PERSON, FrozenDict, Label, field_name
+from .records import record
 
 # %% ../nbs/03b_labels.ipynb #2f98d0db
 SURE, SENDER, FREE = "attested", "sender", "text"
@@ -31,7 +32,7 @@ def shape_of(declared: Any) -> Any:
     raise PassepartoutError(f"A result is declared as {SURE}, {SENDER} or {FREE}, as a mapping of fields, or as a list with one entry for all items; not as {str(declared)[:60]!r}.")
 
 # %% ../nbs/03b_labels.ipynb #e7427f76
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     "Data with the label of what is not attested in it, and what is known about its parts."
     data: Any

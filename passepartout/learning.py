@@ -14,7 +14,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +21,7 @@ from .conditions import PassepartoutError
 from .grants import GrantRefused, usual_scope
 from .lazy import Regex
 from .messages import CALL, Action, pick
+from .records import record
 from .replay import replay
 from .rulefile import RuleBook, faults, read_rules
 from .rules import Rule, RuleError, ready, strictest
@@ -30,7 +30,7 @@ from .verify import normalise
 # %% ../nbs/19bc_learning.ipynb #51e5dc53
 EQUAL, MOST = 3, 500
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     "A question of the permissions, and what the person said to it."
     tool: Any
@@ -53,7 +53,7 @@ def _answer(agent, row: dict, tier: str, at: float) -> Answer | None:
     return Answer(tool, args, tier, at) if agent.permissions.decide(tool, args, agent.permissions.looked_up).tier == "ask" else None
 
 # %% ../nbs/19bc_learning.ipynb #25462821
-@dataclass(frozen=True, slots=True)
+@record
 class Proposal:
     "A rule that equal answers suggest: its text, the rule that the text reads as, and what it rests upon."
     name: str

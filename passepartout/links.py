@@ -13,16 +13,16 @@ __all__ = ['KINDS', 'SCHEME', 'ESCAPED', 'ORG', 'MARKDOWN', 'DEFINED', 'COOKIES'
 # %% ../nbs/08k_links.ipynb #ea8bcc36
 import posixpath, re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from string import punctuation
 from urllib.parse import unquote
 
 from .elements import QUOTED_LINE, VERBATIM
 from .lazy import Regex
 from .org import Node, Outline, inside, plain_text
+from .records import record
 
 # %% ../nbs/08k_links.ipynb #257a421a
-@dataclass(frozen=True, slots=True)
+@record
 class Link:
     "One link as it was written."
     kind: str                     # see the table

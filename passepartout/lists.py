@@ -10,12 +10,12 @@ __all__ = ['BOXES', 'START', 'RULE', 'COOKIE', 'ROW', 'DASHES', 'BAR', 'ListItem
 
 # %% ../nbs/08ja_lists.ipynb #168c3818
 import re
-from dataclasses import dataclass
 
 from .elements import lines_between, own_lines, section_end
 from .lazy import Regex
 from .markdown import STATES
 from .org import Node, Outline
+from .records import record
 
 # %% ../nbs/08ja_lists.ipynb #0f072a92
 BOXES = {" ": ("TODO", False), "X": ("DONE", True), "-": ("DOING", False)}
@@ -23,7 +23,7 @@ START = Regex(r"([ \t]*)(?:(?P<bullet>[-+*]|\d{1,9}[.)])(?=[ \t\r]|\Z)[ \t]*(?:\
 RULE = Regex(r"[ \t]*([-*_])[ \t]*(?:\1[ \t]*){2,}+\r?\Z")
 
 # %% ../nbs/08ja_lists.ipynb #addb47c0
-@dataclass(frozen=True, slots=True)
+@record
 class ListItem:
     "One item of a list with what is nested in it."
     start: int                    # of its first line
@@ -84,7 +84,7 @@ def checkboxes(outline: Outline, node: Node) -> list[ListItem]:
 COOKIE = Regex(r"\[(?:(\d{0,9})/(\d{0,9})|(\d{0,9})%)\]")
 
 # %% ../nbs/08ja_lists.ipynb #81ad377c
-@dataclass(frozen=True, slots=True)
+@record
 class Cookie:
     "A count in a heading or in a list item, as it was written."
     start: int
@@ -118,7 +118,7 @@ DASHES = Regex(r"[ \t]*\|?+[ \t]*:?-++:?[ \t]*(?:\|[ \t]*:?-++:?[ \t]*)*+\|?+[ \
 BAR = {"org": Regex(r"\|"), "markdown": Regex(r"(?<!\\)\|")}
 
 # %% ../nbs/08ja_lists.ipynb #6c6440f3
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     "One table; `rows` holds a span for each cell, without the blanks around its text."
     start: int

@@ -10,12 +10,13 @@ __all__ = ['MARKED', 'HOW', 'STARTUP', 'OPTIONS', 'NOTE', 'Sequence', 'sequences
 
 # %% ../nbs/08fa_logbook.ipynb #5eadd8a9
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Mapping
 
 from .lazy import Regex
 from .org import Node, Outline, inside, read_settings
+from .records import record
 from .rewrite import Change, ending_at, line_span, lines_above
 from .timestamps import NAMES
 
@@ -24,7 +25,7 @@ MARKED = Regex(r"(.*?)(?:\(([^!@/)]?)([!@])?(?:/([!@]))?\))?$")
 HOW = {"!": "time", "@": "note", None: None}
 
 # %% ../nbs/08fa_logbook.ipynb #59742c1d
-@dataclass(frozen=True, slots=True)
+@record
 class Sequence:
     "States that follow each other."
     open: tuple[str, ...]
@@ -54,7 +55,7 @@ OPTIONS = {"logdone": ("done", "time"), "lognotedone": ("done", "note"), "nologd
            "logrefile": ("refile", "time"), "lognoterefile": ("refile", "note"), "nologrefile": ("refile", None)}
 
 # %% ../nbs/08fa_logbook.ipynb #b6eb8cd8
-@dataclass(frozen=True)
+@record
 class Logging:
     "What is recorded, each None, \"time\" or \"note\". The defaults are those of an Org without any setting."
     done: str | None = None            # CLOSED in the planning line

@@ -16,7 +16,6 @@ import sqlite3
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from .act import act_gate, feedback, tell
@@ -28,6 +27,7 @@ from .perceive import perceive_gate, without, CONCLUSIONS
 from .plist import Keyword, read_plist
 from .reason import reason_gate
 from .recall import note_written
+from .records import record
 from .verify import brief
 
 # %% ../nbs/18_loop.ipynb #ed6ca539
@@ -41,7 +41,7 @@ async def one_pass(agent, signal: Any) -> Signal | None:
         return result
 
 # %% ../nbs/18_loop.ipynb #e00c0911
-@dataclass(frozen=True, slots=True)
+@record
 class Failed:
     "A pass that ended with an error nobody handled."
     error: Exception

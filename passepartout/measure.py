@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 from .budget import utf8_bound
 from .lazy import Regex
+from .records import record
 
 # %% ../nbs/08na_measure.ipynb #e5e0a254
-@dataclass(frozen=True, slots=True)
+@record
 class Rate:
     "A counter: so many tokens for a byte of UTF-8, rounded up."
     per_byte: float = 1.0

@@ -17,7 +17,7 @@ __all__ = ['MISSING', 'known_names', 'EMPTY', 'pick', 'KEYWORD_FIELDS', 'PLAIN',
 # %% ../nbs/03_messages.ipynb #bf56975e
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -30,6 +30,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, Validat
 
 from .conditions import ProtocolError
 from .plist import Keyword, Plist, key_name, read_plist, write_plist
+from .records import record
 
 # %% ../nbs/03_messages.ipynb #1e61f3f2
 MISSING = object()
@@ -125,7 +126,7 @@ def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> Frozen
 # %% ../nbs/03_messages.ipynb #efe4e56f
 ORIGINS = ("person", "settings", "attested", "notes", "tool", "model", "network")     # most trusted first
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     "Provenance of a text: who it comes from, whether it is private, and which sources it drew on."
     origin: str = "person"
@@ -334,20 +335,20 @@ class Signal(Message):
 NOTHING = MappingProxyType({})
 
 # %% ../nbs/03_messages.ipynb #78070844
-@dataclass(frozen=True, slots=True)
+@record
 class Allowed:
     "The action may run. `resolved` maps argument names to what the gates opened."
     action: Action
     resolved: Mapping[str, Any] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rejected:
     "The action may not run: `text` says why, `gate` who said so, `type` is `LOG` or `EVENT` as the gate returned it."
     text: str
     gate: str | None = None
     type: str = LOG
 
-@dataclass(frozen=True, slots=True)
+@record
 class ApprovalRequired:
     "The action may run if a person approves this very action."
     action: Action

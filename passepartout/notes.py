@@ -11,19 +11,19 @@ __all__ = ['BOMS', 'CONTROLS', 'SUFFIXES', 'MOST_BYTES', 'MOST_FILES', 'NotText'
 # %% ../nbs/08d_notes.ipynb #9a6d3da8
 import threading
 import time
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from .conditions import PassepartoutError
 from .markdown import parse_markdown
 from .org import Keywords, Outline, parse_org
+from .records import record
 from .resources import OpenedPath
 
 # %% ../nbs/08d_notes.ipynb #caf6a806
 class NotText(PassepartoutError):
     "The bytes are no text; the message is the reason in a few words."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decoded:
     "Text and how it was written: `bom + text.encode(encoding)` are the bytes it came from."
     text: str
@@ -112,7 +112,7 @@ class Remark(NamedTuple):
     file: str
     why: str
 
-@dataclass(frozen=True, slots=True)
+@record
 class Notes:
     "What was read from a folder, in the order of the names, and what was not."
     outlines: tuple[Outline, ...]

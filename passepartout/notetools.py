@@ -15,7 +15,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 
@@ -32,6 +32,7 @@ from .labels import FREE, SURE
 from .messages import Label
 from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, Notes, decode, parse_note, read_notes
 from .privacy import is_private as private_in
+from .records import record
 from .resources import OpenedPath, resolve
 from .search import Found, Hit, find, fold
 from .timestamps import broken_stamps
@@ -74,7 +75,7 @@ class ReadNotes:
         "What was left out or is in doubt."
         return self.notes.report()
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     "Where the tools find notes: a cache of files that were read, and the index of the memex when there is one. `progress` hears of each file that is indexed; `vectors()` gives what search by meaning needs, or None."
     cache: NoteCache = field(default_factory=NoteCache)

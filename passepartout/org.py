@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, Callable, Iterator, Mapping
 
 from .lazy import Regex
+from .records import record
 
 # %% ../nbs/08_org.ipynb #9a2cf11e
 @dataclass(slots=True, eq=False)
@@ -47,7 +48,7 @@ class Node:
         return self.keyword is not None and not self.done
 
 # %% ../nbs/08_org.ipynb #85f33f1a
-@dataclass(frozen=True)
+@record
 class Keywords:
     "The TODO states that count in one file."
     open: tuple[str, ...] = ("TODO",)

@@ -21,10 +21,11 @@ from typing import Any
 from .conditions import PassepartoutError, ProtocolError
 from .messages import FrozenDict, as_text, field_name, freeze, is_mapping
 from .plist import Keyword, read_plist, write_plist
+from .records import record
 from .tools import Tool, ToolError, ToolRegistry, shown
 
 # %% ../nbs/12p_plan.ipynb #d587fb4c
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     "One form: its parts with their kinds, and the type of its value."
     parts: Mapping[str, str]
@@ -64,7 +65,7 @@ MOST_STEPS, MOST_CALLS, MOST_ROUNDS, MOST_WORK, DEEPEST = 500, 200, 100, 200_000
 class PlanError(PassepartoutError):
     "A plan cannot be read; the message says where and why."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Node:
     "One form that was read."
     head: str
@@ -73,7 +74,7 @@ class Node:
     def __getitem__(self, name: str) -> Any: return self.parts.get(name)
 
 # %% ../nbs/12p_plan.ipynb #3c842792
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     "What is known of a value before it is there."
     type: str = "any"

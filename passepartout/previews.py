@@ -23,6 +23,7 @@ from .edits import FileEdit, digest
 from .limits import in_thread, time_limit, within
 from .lookonly import LooksOnly, only_looking
 from .messages import CALL, CLI, Action, Rejected, Signal, pick
+from .records import record
 from .tools import ToolContext, ToolError
 from .verify import judge
 
@@ -77,7 +78,7 @@ def _without_secrets(lines: list[str], redact: Callable[[str], str], texts: Sequ
     return [line if line[:2] == "@@" or line[1:] in kept else line[:1] + (made if (made := redact(line[1:])) != line[1:] else "(part of a secret)") for line in lines]
 
 # %% ../nbs/16b_previews.ipynb #00fc7534
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     "What a file holds, and what it would hold: text and nothing that could write it. None stands for no file."
     path: str
@@ -156,7 +157,7 @@ def preview_of(agent, action: Action, signal: Signal) -> Preview | None:
     finally: judgement.close()
 
 # %% ../nbs/16b_previews.ipynb #ae3e1249
-@dataclass(frozen=True, slots=True)
+@record
 class Foreseen:
     "What a call would change: the changes or a sentence about why there are none, the digest of the result, the moment that counts as now."
     changes: tuple[Change, ...]

@@ -13,7 +13,6 @@ __all__ = ['Change', 'FACTS', 'BLANKS', 'ORG_TAG', 'SPECIAL', 'PLAIN', 'RewriteE
 
 # %% ../nbs/08f_rewrite.ipynb #0b5dcd8a
 import re
-from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
 from .capture import UNWANTED, line_ending
@@ -22,6 +21,7 @@ from .lazy import Regex
 from .markdown import ATX, CODE, FRONT, ITEM, TAG, TOML
 from .notes import parse_note
 from .org import DRAWER, PRIORITY, Node, Outline
+from .records import record
 
 # %% ../nbs/08f_rewrite.ipynb #6ee6cc64
 class RewriteError(PassepartoutError):
@@ -87,7 +87,7 @@ def lines_above(outline: Outline, at: int) -> str:
     return re.compile(r"[ \t]*").match(outline.text, start)[0]
 
 # %% ../nbs/08f_rewrite.ipynb #e2eaf02c
-@dataclass(frozen=True, slots=True)
+@record
 class Head:
     "Spans of the parts of an Org heading line."
     stars: tuple[int, int]

@@ -11,7 +11,6 @@ __all__ = ['TIERS', 'Test', 'UNREADABLE', 'Places', 'RuleError', 'Rule', 'glob',
 # %% ../nbs/12a_rules.ipynb #5922d7d0
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -19,6 +18,7 @@ from .addresses import AddressRefused, WebAddress, read_address, read_host
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .patterns import linear
+from .records import record
 
 # %% ../nbs/12a_rules.ipynb #1b2fc1c8
 TIERS = ("allow", "ask", "deny")
@@ -26,7 +26,7 @@ TIERS = ("allow", "ask", "deny")
 class RuleError(PassepartoutError):
     "A rule that cannot mean anything; the message says what is wrong with it."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     "One rule: which tools, which tier, and for each argument that it speaks of the patterns of which one has to fit."
     name: str

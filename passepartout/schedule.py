@@ -13,7 +13,7 @@ __all__ = ['SPANS', 'NAMED', 'SHORTEST', 'DAY', 'LATE', 'SETTLE', 'GAP', 'LOOK',
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta, timezone, tzinfo
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -24,29 +24,30 @@ from zoneinfo import ZoneInfo
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .org import parse_org
+from .records import record
 from .timestamps import Stamp, occurrences, stamps
 
 # %% ../nbs/18a_schedule.ipynb #56333224
 class ScheduleError(PassepartoutError):
     "A trigger that cannot be read; the message says what can."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Every:
     "So many seconds after it was last begun."
     seconds: float
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cron:
     "The minutes that a cron line names."
     line: str
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeater:
     "The date of an Org timestamp, and each time that its repeater leads to."
     text: str
     stamp: Stamp
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     "A note whose path fits one of the patterns was written, moved or removed."
     patterns: tuple[str, ...] = ("*",)
@@ -138,7 +139,7 @@ def last_moment(trigger: Any, after: float, until: float, zone: tzinfo) -> float
     return max(takewhile(lambda at: at <= until, moments(trigger, after, zone)), default=None)
 
 # %% ../nbs/18a_schedule.ipynb #8f858c9e
-@dataclass(frozen=True, slots=True)
+@record
 class Remembered:
     "What is known of a job. All times are Unix seconds."
     seen: float
@@ -156,7 +157,7 @@ def corrected(known: Remembered, now: float) -> Remembered:
     return known if (seen, begun) == (known.seen, known.begun) else replace(known, seen=seen, begun=begun)
 
 # %% ../nbs/18a_schedule.ipynb #c440c01a
-@dataclass(frozen=True, slots=True)
+@record
 class Due:
     "A reason to run a job now. `slot` is the moment of the calendar, which must not be used twice; None for the other reasons."
     why: str

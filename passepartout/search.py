@@ -11,7 +11,6 @@ __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'fold', 'Term', 'read_query', 'Se
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Iterable, Iterator, NamedTuple, Sequence
@@ -20,6 +19,7 @@ from unicodedata import normalize
 from .lazy import Regex
 from .org import Node, Outline, plain_text
 from .privacy import is_private
+from .records import record
 
 # %% ../nbs/08c_search.ipynb #9c1a3f0a
 MARKS = Regex("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670]")
@@ -34,7 +34,7 @@ def fold(text: str) -> str:
     return f" {GAPS.sub(' ', text).strip()} "
 
 # %% ../nbs/08c_search.ipynb #ddd6dcdd
-@dataclass(frozen=True, slots=True)
+@record
 class Term:
     "One thing that has to occur."
     text: str          # as typed
@@ -98,7 +98,7 @@ def standing(node: Node, modified: float, now: float) -> float:
     return state - (3.0 if node.hidden else 0.0) + 0.5 / (1.0 + max(0.0, now - modified) / (30 * 86400))
 
 # %% ../nbs/08c_search.ipynb #b6bd552a
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     "A section that matches, and where it stands."
     file: str
@@ -116,7 +116,7 @@ class Hit:
         "The hit in plain values, for programs."
         return {name: getattr(self, name) for name in self.__slots__}
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     "The hits of one search, best first."
     hits: tuple[Hit, ...]

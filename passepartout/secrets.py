@@ -13,7 +13,6 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -24,6 +23,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .nearby import find_nearby
 from .patterns import Finding, TooMuch, find_forms, linear, stands_in
+from .records import record
 
 # %% ../nbs/04c_secrets.ipynb #ce67214f
 _LOWER = bytes(c + 32 if 65 <= c <= 90 else c for c in range(256))
@@ -50,7 +50,7 @@ def writings(value: bytes) -> list[bytes]:
 SHORTEST = 8
 
 # %% ../nbs/04c_secrets.ipynb #356c63ce
-@dataclass(frozen=True, slots=True)
+@record
 class Secret:
     "A known value: its name, the value, and the hosts to which it may be sent."
     name: str

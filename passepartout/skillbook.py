@@ -21,6 +21,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .messages import HEARTBEAT, Action, ApprovalRequired, Rejected, Signal, pick
+from .records import record
 from .shell.sandbox import Bubblewrap
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
 from .skillpage import SkillPage, read_skill, sort_skills, words_of
@@ -99,7 +100,7 @@ class Remembered:
             self.save()
 
 # %% ../nbs/17g_skillbook.ipynb #182a6d73
-@dataclass(frozen=True, slots=True)
+@record
 class SkillFolder:
     "A folder in which skills lie. Only in the person's own may a skill be mandatory, and a file be a link."
     path: Path

@@ -15,15 +15,15 @@ import signal
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from .conditions import PassepartoutError
+from .records import record
 from .shell.sandbox import SANDBOX_HOME, Bubblewrap, environment, find_bubblewrap, interpreter, sandbox_command
 from .skillpage import SkillPage
 
 # %% ../nbs/12g_skilljail.ipynb #de5f2322
-@dataclass(frozen=True, slots=True)
+@record
 class JailLimits:
     "Seconds, bytes and numbers."
     start_s: float = 5.0               # until the page is loaded

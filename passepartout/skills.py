@@ -8,19 +8,19 @@ Docs: https://example.org/passepartout/skills.html.md"""
 __all__ = ['SkillError', 'Skill', 'skill_name', 'SkillTable', 'SkillRegistry', 'triggered', 'mandate']
 
 # %% ../nbs/10_skills.ipynb #9ac76383
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Callable, Iterator
 
 from .conditions import PassepartoutError
 from .limits import time_limit
+from .records import record
 
 # %% ../nbs/10_skills.ipynb #c0e35627
 class SkillError(PassepartoutError):
     "A skill cannot be registered or ordered; the message says which and why."
 
 # %% ../nbs/10_skills.ipynb #fc02b520
-@dataclass(frozen=True, slots=True)
+@record
 class Skill:
     "A named bundle of prompt, gate and mandate. Higher priorities are asked first."
     name: str

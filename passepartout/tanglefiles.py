@@ -14,19 +14,19 @@ import json
 import os
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .headerargs import TangleError
 from .notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
 from .org import Outline
+from .records import record
 from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, tangled
 
 # %% ../nbs/08w_tanglefiles.ipynb #218e548b
-@dataclass(frozen=True, slots=True)
+@record
 class Page:
     "A page that was read: its blocks, and the outline they stand in (None for a notebook)."
     path: Path
@@ -112,7 +112,7 @@ class Ledger:
         os.replace(new, self.path)
 
 # %% ../nbs/08w_tanglefiles.ipynb #83425312
-@dataclass(frozen=True, slots=True)
+@record
 class Planned:
     "A file that would be written, and what is there now."
     page: Path

@@ -23,9 +23,10 @@ from .conditions import GateError, PassepartoutError
 from .labels import shape_of
 from .messages import KEYWORD_FIELDS, FrozenDict, Label, Text, freeze, pick
 from .plist import key_name
+from .records import record
 
 # %% ../nbs/12_tools.ipynb #85f8592b
-@dataclass(frozen=True, slots=True)
+@record
 class Effects:
     "What a tool does to the world, in MCP's terms. The defaults assume the worst."
     read_only: bool = False
@@ -56,7 +57,7 @@ ABSENT = object()
 KINDS, ACCESS = ("text", "path", "command", "address"), ("read", "write", "tree")
 
 # %% ../nbs/12_tools.ipynb #8076c41a
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     "One argument of a tool."
     name: str
@@ -123,7 +124,7 @@ def one_parameter(name: str | None, spec: Any) -> Parameter:
     return Parameter(name, "any" if spec is None else "string", str(spec or ""))
 
 # %% ../nbs/12_tools.ipynb #3264fb6a
-@dataclass(frozen=True, slots=True)
+@record
 class ToolContext:
     "What a running tool may use besides its arguments."
     resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))   # argument name -> what the gates opened
@@ -133,7 +134,7 @@ class ToolContext:
     settings: Any = None
     services: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToolResult:
     "A result with its text for people, its data for programs, and the label of where it comes from."
     content: str

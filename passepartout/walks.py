@@ -12,11 +12,11 @@ __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS'
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import SUFFIXES
+from .records import record
 from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
@@ -29,7 +29,7 @@ NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true fal
 GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar".split())
 
 # %% ../nbs/12ca_walks.ipynb #0ee0710c
-@dataclass(frozen=True, slots=True)
+@record
 class Going:
     "A command that goes through folders. `folders` are absolute, without links."
     program: str

@@ -12,25 +12,26 @@ import asyncio
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .addresses import WebAddress
 from .conditions import PassepartoutError
 from .httpclient import library
+from .records import record
 
 # %% ../nbs/11d_webclient.ipynb #25301c24
 class WebFailed(PassepartoutError):
     "A request that did not succeed, or an answer that is not taken; the message says why."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     "What an answer may cost: seconds in all, bytes as they come and unpacked."
     seconds: float = 20.0
     received: int = 2_000_000
     unpacked: int = 4_000_000
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     "A response: status, content type in lower case, where it redirects to, and the body."
     status: int

@@ -12,12 +12,12 @@ __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say',
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
-from dataclasses import dataclass
 from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
 from .dates import UNITS, WEEKDAY, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from ..records import record
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
 def tool_call(tool: str, explanation: str, **args) -> dict:
@@ -38,7 +38,7 @@ _THANKS = (("please",), ("pls",), ("thanks",), ("thank", "you"), ("for", "me"))
 MOST_TEXT, MOST_WORDS, MOST_TITLE = 20_000, 40, 160
 
 # %% ../../nbs/providers/captures.ipynb #438de7a8
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     "What the person wrote, without courtesies, with its first words in lower case and the day it was written on."
     text: str

@@ -12,15 +12,15 @@ __all__ = ['SERVICES', 'NEARBY', 'BUILT_IN', 'Service', 'dialect_of', 'named', '
 # %% ../../nbs/providers/catalogue.ipynb #595598e8
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..backends import BackendFailure, provider_name, register_backend
 from ..conditions import PassepartoutError
 from ..messages import USER_INPUT, FrozenDict
+from ..records import record
 
 # %% ../../nbs/providers/catalogue.ipynb #7d66189a
-@dataclass(frozen=True, slots=True)
+@record
 class Service:
     "What is known of a provider by its name."
     url: str
@@ -120,7 +120,7 @@ def missing_keys(settings: Any, environ: Mapping[str, str]) -> list[str]:
     return [key for key in dict.fromkeys(wanted) if not variables.get(key, "").strip()]
 
 # %% ../../nbs/providers/catalogue.ipynb #b50a3cc5
-@dataclass(frozen=True, slots=True)
+@record
 class Made:
     "A backend, and whether it runs on this machine."
     fn: Callable

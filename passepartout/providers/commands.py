@@ -13,16 +13,17 @@ __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', '
 # %% ../../nbs/providers/commands.ipynb #968b0bb5
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, say
 from .dates import UNITS, When, a_count, period, read_when, say_day, split_when, words_of
+from ..records import record
 
 # %% ../../nbs/providers/commands.ipynb #d51e3b66
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     "One reading of a sentence: the edit, the words for the heading, and what else the edit needs."
     verb: str                          # "state", "date", "undate", "rename", "tags", "property", "priority", "move", "archive", "body", "item", "check" or "show"

@@ -14,11 +14,11 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
 from calendar import isleap, monthrange
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from ..conditions import PassepartoutError
 from ..lazy import Regex
+from ..records import record
 
 # %% ../../nbs/providers/dates.ipynb #71489404
 MONTHS = ("January February March April May June July August September October November December").split()
@@ -211,7 +211,7 @@ def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False)
     return None
 
 # %% ../../nbs/providers/dates.ipynb #5bb5c3d6
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     "Days from `start` to `end`, both included, and what the person called them."
     start: date
@@ -290,7 +290,7 @@ def read_span(text: str | tuple[str, ...], today: date) -> Span | None:
         words = words[1:]
 
 # %% ../../nbs/providers/dates.ipynb #a72459a5
-@dataclass(frozen=True, slots=True)
+@record
 class When:
     "A day, perhaps a time of day, and whether it is a `deadline` or `scheduled`."
     kind: str

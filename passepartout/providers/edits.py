@@ -32,6 +32,7 @@ from ..org import Node, Outline
 from .captures import Request, letter_for, say, tool_call
 from .commands import Command, read_command, show_command
 from .dates import read_day, say_day, words_of
+from ..records import record
 from ..search import fold
 from ..states import BOXES
 from ..targets import FILLERS, Place, Resolved, choose, files_called, files_holding, fits, has_ident, places_of, read_target, read_words, resolve_target, same_file
@@ -41,7 +42,7 @@ from ..timestamps import stamps
 class NotesChanged(PassepartoutError):
     "What was looked up is no longer there; the message says so, and that nothing was done."
 
-@dataclass(frozen=True, slots=True)
+@record
 class Surroundings:
     "What a sentence may refer to: the notes, what was asked and answered before (oldest first), and which tags make a title private."
     outlines: Callable[[], Sequence[Outline]] = tuple

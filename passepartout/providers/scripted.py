@@ -10,18 +10,19 @@ __all__ = ['MOST_SCRIPT', 'Backend', 'ScriptError', 'Step', 'directive', 'pieces
 
 # %% ../../nbs/providers/scripted.ipynb #35b94090
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Awaitable, Callable, Iterator
 
 from ..conditions import PassepartoutError
+from ..records import record
 
 # %% ../../nbs/providers/scripted.ipynb #bd205e50
 class ScriptError(PassepartoutError):
     "A script that cannot be used; the message names the file and the line."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     "One answer: `text`, or a failure with `error`; given after `sleep` seconds, and only for the sensor `on` if that is set."
     text: str = ""

@@ -25,13 +25,14 @@ from ..lazy import Regex
 from ..measure import BYTES, Composed, Measure, Measures
 from ..prices import Usage
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema, proposal_text
+from ..records import record
 
 # %% ../../nbs/providers/wire.ipynb #85957fae
 FORMS = {"schema": JSON_FORM, "tool": TOOL_FORM}
 _READS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length", "max_input_tokens", "inputTokenLimit")
 
 # %% ../../nbs/providers/wire.ipynb #8e837445
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     "What a dialect writes down for its server."
     prompt: str

@@ -10,8 +10,9 @@ __all__ = ['Judged', 'judge_command']
 # %% ../../nbs/shell/judge.ipynb #41c43dc2
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ..lazy import Regex
+from ..records import record
 from ..resources import PathRefused, Root, shown
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
@@ -23,7 +24,7 @@ from .table import lookup
 from .words import Impure, bad_character, unseen_character
 
 # %% ../../nbs/shell/judge.ipynb #b9a1dedb
-@dataclass(frozen=True, slots=True)
+@record
 class Judged:
     "A verdict: `level` is READ, ASK, CONFIRM or DENY. `script` is what would run, with every program's path; `None` when nothing may."
     level: int

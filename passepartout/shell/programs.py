@@ -10,10 +10,11 @@ __all__ = ['pinned', 'another', 'Program', 'TableError', 'program', 'objection']
 # %% ../../nbs/shell/programs.ipynb #9dad7650
 import os, re, stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from ..conditions import PassepartoutError
 from ..lazy import Regex
+from ..records import record
 from ..resources import PathRefused, Place, shown
 from .places import Places
 
@@ -125,7 +126,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "fields": lambda value, places: None if "env" not in value and re.fullmatch(r"[\w,.=:%+-]+", value, re.ASCII) else f"{shown(value)} is not a list of fields."}
 
 # %% ../../nbs/shell/programs.ipynb #4c5566bb
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     "A program, or a subcommand such as `git log`, and the options under which it only reads."
     name: str

@@ -22,13 +22,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
 from ..conditions import PassepartoutError
+from ..records import record
 from ..resources import READ, OpenedPath, Root, resolve, shown
 from .sandbox import SANDBOX_HOME, Bubblewrap, Cover, environment, interpreter, sandbox_command
 from .script import Redirect, Script
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/run.ipynb #7acad48d
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     "Seconds, bytes and numbers."
     wall_s: float = 30.0

@@ -15,10 +15,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from ..conditions import PassepartoutError
+from ..records import record
 from ..resources import Root, shown
 from .syscalls import filter_fd
 
@@ -46,7 +46,7 @@ def system_mounts(network: bool = False) -> list[str]:
     return options
 
 # %% ../../nbs/shell/sandbox.ipynb #4d591579
-@dataclass(frozen=True, slots=True)
+@record
 class Bubblewrap:
     "The sandbox program of this machine, and what it can do; or, with a `problem`, why there is none."
     path: str = ""
@@ -91,7 +91,7 @@ class SandboxError(PassepartoutError):
 
 def beneath(path: str, folder: str) -> bool: return path == folder or path.startswith(folder.rstrip("/") + "/")
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cover:
     "Something in a workspace that a command must not open: an absolute path without links, and whether it is a folder."
     path: str

@@ -9,10 +9,11 @@ __all__ = ['BUILTINS', 'Redirect', 'Simple', 'Pipeline', 'Script', 'quoted', 'co
 
 # %% ../../nbs/shell/script.ipynb #b219d8b0
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from ..records import record
 
 # %% ../../nbs/shell/script.ipynb #39a5d452
-@dataclass(frozen=True, slots=True)
+@record
 class Redirect:
     "One redirection of one command. They are carried out from left to right."
     fd: int
@@ -20,7 +21,7 @@ class Redirect:
     target: str | int                                # a path, a descriptor for dup, the text itself for text
 
 # %% ../../nbs/shell/script.ipynb #26f72fec
-@dataclass(frozen=True, slots=True)
+@record
 class Simple:
     "One command. With an empty `program` it is a built-in of ours, or, without words too, only its assignments and redirections."
     program: str                                     # absolute path of the executable, "" for a built-in
@@ -32,14 +33,14 @@ class Simple:
 BUILTINS = ("cd", "export", ":", "true", "false", "echo", "pwd")
 
 # %% ../../nbs/shell/script.ipynb #1c5e4069
-@dataclass(frozen=True, slots=True)
+@record
 class Pipeline:
     "Commands that run at once, the output of each being the input of the next. The status is that of the last one."
     commands: tuple[Simple, ...]
     negated: bool = False                            # `! a | b`: success and failure are exchanged
 
 # %% ../../nbs/shell/script.ipynb #2497c999
-@dataclass(frozen=True, slots=True)
+@record
 class Script:
     "Pipelines in order, each with the operator before it: \"\" (the first), \";\", \"&&\" or \"||\"."
     items: tuple[tuple[str, Pipeline], ...]

@@ -13,7 +13,6 @@ import hashlib
 import os.path
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -24,11 +23,12 @@ from ..links import Link, LinkTargets, all_links
 from ..messages import Label
 from ..notes import NoteCache, read_notes
 from ..org import Node, Outline
+from ..records import record
 from ..resources import resolve
 from ..skills import Skill
 
 # %% ../../nbs/workers/gardener.ipynb #6b2a049d
-@dataclass(frozen=True, slots=True)
+@record
 class Weed:
     "Something not in order. `repair` is the action that would mend it, as a tool and its arguments."
     kind: str                       # dead link, double id, stale task or orphan

@@ -11,7 +11,6 @@ __all__ = ['MARK', 'MADE', 'ASK', 'Piece', 'one_line', 'spoken', 'marked', 'read
 # %% ../../nbs/workers/scribe.ipynb #6eeb4df1
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from typing import Any
@@ -21,11 +20,12 @@ from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
 from ..notes import NoteCache, read_notes
 from ..org import Outline
+from ..records import record
 from ..resources import resolve
 from ..skills import Skill
 
 # %% ../../nbs/workers/scribe.ipynb #a676c748
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     "Something to be distilled: where it comes from, and how it reads in one line."
     source: str
