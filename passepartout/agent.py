@@ -39,7 +39,7 @@ from .previews import for_channel, foresee, holds_private
 from .resources import PathRefused, Root
 from .plandesk import PlanWindow
 from .retention import apply_retention
-from .settings import Settings, load_settings
+from .settings import Settings, load_settings, own_keys
 from .skills import Skill
 from .turns import Reply, Turn, recorded_turn
 from .undo import nothing_left, undo_action, undo_groups, undo_tool
@@ -364,7 +364,7 @@ def open_vault(agent: Agent, environ: Mapping[str, str] = os.environ) -> None:
         from passepartout.providers.catalogue import key_bindings
         keys = key_bindings(agent.settings, environ)
     meant = {name: environ[name] for name, _, _ in (key.partition("@") for key in keys) if name in environ}              # it is a secret, whatever it looks like
-    found = secrets_in(meant, ours=True) + secrets_in({name: value for name, value in environ.items() if name not in meant}) + secrets_in(agent.settings.secrets, ours=True)
+    found = secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in({name: value for name, value in environ.items() if name not in meant}) + secrets_in(agent.settings.secrets, ours=True)
     if journal.path is not None and (key := read_key(journal.path.with_suffix(".key"))): found.append(Secret("journal-key", key))
     agent.vault = Vault(found, [*agent.settings.bound_secrets, *keys])
     agent.log.redact, journal.scanner = agent.vault.scanner.redact, agent.vault.scanner

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/settings.html.md"""
 # %% auto #0
 __all__ = ['ORIGINAL', 'KINDS', 'ALIASES', 'Places', 'Thinkers', 'Budgets', 'Rights', 'Shown', 'Clock', 'Limits', 'Settings',
            'memex_slug', 'Entry', 'ini_entries', 'variable_name', 'variable_entries', 'xdg_dir', 'home_dir',
-           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unknown', 'lay_dotenv',
+           'working_dir', 'packaged_text', 'Draft', 'lay', 'lay_layer', 'shown', 'unknown', 'own_keys', 'lay_dotenv',
            'lay_arguments', 'load_settings']
 
 # %% ../nbs/04_settings.ipynb #95211660
@@ -124,7 +124,7 @@ class Limits(Clock):
 # %% ../nbs/04_settings.ipynb #4d618314
 @dataclass(frozen=True, kw_only=True)
 class Settings(Limits):
-    "Every setting in force: times in seconds, lengths in characters; `warnings` for the person, `secrets` from `.env`."
+    "Every setting in force: times in seconds, lengths in characters; `warnings` for the person, `secrets` from `.env` and from keys for this program alone."
     warnings: tuple[str, ...] = ()
     origin: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -188,7 +188,7 @@ def variable_entries(variables: Mapping[str, str], source: str, base: Path) -> I
     "What a mapping of variables says about settings, and what in it only looks as if it did."
     known = {variable_name(name): name for name in KINDS if name != "config_dir"}
     for variable in variables:
-        if variable in known or variable.startswith("PASSEPARTOUT_"):
+        if variable in known or variable.startswith("PASSEPARTOUT_") and not variable.endswith("_API_KEY"):
             if variables[variable].strip():
                 yield Entry(known.get(variable, variable), variables[variable], f"{source} {variable}", base)
 
@@ -279,6 +279,11 @@ def unknown(entry: Entry) -> str:
     near = get_close_matches(entry.name, names, 1, 0.4)
     return f"{entry.origin}: there is no setting {entry.name!r}" + (f"; did you mean {near[0]!r}?" if near else ".")
 
+# %% ../nbs/04_settings.ipynb #e8d24d44
+def own_keys(variables: Mapping[str, str]) -> dict[str, str]:
+    "The providers' keys among `variables` that are meant for this program alone, under the names that the providers give them."
+    return {name.removeprefix("PASSEPARTOUT_"): value.strip() for name, value in variables.items() if name.startswith("PASSEPARTOUT_") and name.endswith("_API_KEY") and value.strip()}
+
 # %% ../nbs/04_settings.ipynb #aa44f86a
 def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:
     "Put the `.env` on top, unless others can read it; returns what in it is no setting."
@@ -291,7 +296,7 @@ def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:
     lay_layer(draft, [Entry("", value, f"{path} line {number}", draft.home) for number, name, value in lines if not name.isidentifier()])
     found = {name: value for _, name, value in lines if name.isidentifier()}
     lay_layer(draft, variable_entries(found, str(path), draft.home))
-    return {name: value for name, value in found.items() if name not in map(variable_name, KINDS)}
+    return {name: value for name, value in found.items() if name not in map(variable_name, KINDS)} | own_keys(found)
 
 # %% ../nbs/04_settings.ipynb #78b1a967
 def lay_arguments(draft: Draft, given: Mapping[str, Any], here: Path) -> None:
@@ -323,5 +328,5 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     lay_layer(draft, variable_entries(environ, "environment", here))
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])
     lay_arguments(draft, given, here)
-    sealed = {"permissions": draft.values["permissions"], "origin": draft.origin, "secrets": secrets}
+    sealed = {"permissions": draft.values["permissions"], "origin": draft.origin, "secrets": secrets | own_keys(environ)}
     return Settings(**draft.values | {name: MappingProxyType(value) for name, value in sealed.items()}, warnings=tuple(draft.warnings))

@@ -496,6 +496,18 @@ async def test_a_key_in_the_environment_is_mentioned_and_one_in_env_is_used(tmp_
         assert agent.vault.refusal("{{secret:ANTHROPIC_API_KEY}}", "evil.example") and not agent.vault.refusal("{{secret:ANTHROPIC_API_KEY}}", "api.anthropic.com")
 
 
+async def test_one_variable_that_names_the_program_is_enough_to_think_with_a_model(tmp_path, monkeypatch):
+    "The key goes to that provider's host, counts before one that is for all programs, and is a secret like any other."
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-all-programs-2f81")
+    monkeypatch.setenv("PASSEPARTOUT_OPENAI_API_KEY", KEY)
+    async with serving(stream(openai_pieces(json.dumps(SAID)))) as server, agent_on(tmp_path, provider_urls=f"openai={server.url}") as agent:
+        assert agent.provider_cascade == ("openai", "reflex") and agent.hint is None
+        assert (await agent.handle("write me a sonnet about gutters")).status == "answered"
+        (head, body), = server.asked
+        assert f"bearer {KEY}".lower() in head.lower() and KEY not in json.dumps(body)
+        assert agent.vault.refusal("{{secret:OPENAI_API_KEY}}", "evil.example") and not agent.vault.refusal("{{secret:OPENAI_API_KEY}}", "127.0.0.1")
+
+
 def test_who_asks_without_a_model_reads_how_to_use_the_key_that_is_set(tmp_path, monkeypatch):
     from typer.testing import CliRunner
     from passepartout.program import build_app

@@ -18,6 +18,7 @@ from ..backends import BackendFailure, provider_name, register_backend
 from ..conditions import PassepartoutError
 from ..messages import USER_INPUT, FrozenDict
 from ..records import record
+from ..settings import own_keys
 
 # %% ../../nbs/providers/catalogue.ipynb #7d66189a
 @record
@@ -85,8 +86,8 @@ def nobody_chose(settings: Any) -> bool:
     return settings.origin.get("provider_cascade", "").startswith("default line ")
 
 def variables_of(settings: Any, environ: Mapping[str, str]) -> dict[str, str]:
-    "What `.env` and, above it, the environment say; an empty variable counts as none."
-    return {**settings.secrets, **{name: value for name, value in environ.items() if value.strip()}}
+    "What `.env` and, above it, the environment say, a key for this program alone at the top; an empty variable counts as none."
+    return {**settings.secrets, **{name: value for name, value in environ.items() if value.strip()}, **own_keys(environ)}
 
 def with_keys(variables: Mapping[str, str]) -> list[str]:
     "The services whose key stands among `variables`."
@@ -94,8 +95,10 @@ def with_keys(variables: Mapping[str, str]) -> list[str]:
 
 def unused_key(settings: Any, environ: Mapping[str, str]) -> str | None:
     "The sentence about a key that nothing uses, if nobody has said who is to be asked."
-    if not nobody_chose(settings) or with_keys(settings.secrets) or not (found := with_keys(environ)): return None
-    return f"{SERVICES[found[0]].key} is set, and not used. To think with {found[0]}: PROVIDER_CASCADE={found[0]},reflex. What you ask, and the notes that it needs, then go to {SERVICES[found[0]].url.split('/')[2]}; private notes do not."
+    if not nobody_chose(settings) or with_keys(settings.secrets): return None
+    for key in own_keys(environ): return f"PASSEPARTOUT_{key} is set, and no provider has a key of that name. Known are {', '.join(sorted(s.key for s in SERVICES.values() if s.key))}, each with PASSEPARTOUT_ before it."
+    if not (found := with_keys(environ)): return None
+    return f"{SERVICES[found[0]].key} is set, and not used. To think with {found[0]}: set it as PASSEPARTOUT_{SERVICES[found[0]].key}, or PROVIDER_CASCADE={found[0]},reflex. What you ask, and the notes that it needs, then go to {SERVICES[found[0]].url.split('/')[2]}; private notes do not."
 
 # %% ../../nbs/providers/catalogue.ipynb #b7f72e7d
 def key_bindings(settings: Any, environ: Mapping[str, str]) -> list[str]:
