@@ -178,9 +178,10 @@ def day_of_month(words, today, nearest):
 
 
 def ending(words, today, nearest):
-    "end of the week, end of next month"
+    "end of the week, end of next month, end of february"
     words = tuple(w for w in words if w != "the")
-    if words[:2] != ("end", "of") or len(words) > 4: return None
+    if words[:2] != ("end", "of") or not 2 < len(words) <= 4: return None
+    if words[2] in _MONTH: return nth_weekday(("last", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[1] if (month := calendar_span(words[2:], today)) else None
     span = period(words[2:] if len(words) == 4 else ("this",) + words[2:], today)
     return span[1] if span else None
 
@@ -224,6 +225,7 @@ class Span:
 
 # %% ../../nbs/providers/dates.ipynb #794b3dc3
 _NEXT, _LAST = ("next", "coming", "following"), ("last", "past", "previous")
+_FROM_TO = Regex(r"^(\d{1,2}\.?)([-–])(\d{1,2}\.?)$", re.ASCII)
 _FILLER = ("for", "during", "over", "of", "in", "on", "the", "within", "my", "due")
 
 def counted_span(words, today):
@@ -261,7 +263,8 @@ def open_span(words, today):
 
 
 def closed_span(words, today):
-    "from monday to wednesday, between 20 and 27 november, 16 to 22 november"
+    "from monday to wednesday, between 20 and 27 november, 16 to 22 november, 23-29 nov"
+    words = words_of(" ".join(_FROM_TO.sub(r"\1 \2 \3", word) for word in words))
     joints = [i for i, w in enumerate(words) if w in ("to", "until", "till", "and", "-", "–")]
     if not joints: return None
     left, right = words[1 if words[0] in ("from", "between") else 0:joints[0]], words[joints[0] + 1:]
@@ -363,13 +366,18 @@ def _without_clock(words):
     yield (None, None), words
 
 
+def _short_day(rest, words) -> bool:
+    "Whether `rest`, before a time of day, is a weekday in short."
+    return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
+
+
 def read_when(words, today) -> When | None:
     "A whole phrase such as `by friday`, `on 24 nov at 9:30` or `tomorrow`."
     for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
-        if not rest or (bare and not _plain_enough(rest)) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
+        if not rest or (bare and not _plain_enough(rest) and not (hours[0] and _short_day(rest, words))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
     return None
 
