@@ -260,7 +260,7 @@ def check_notes(patient: Patient) -> Iterator[Any]:
         index.refresh()
         left, doubtful = index.remarks()
         yield f"{len(index.known):,} files with {index.count():,} headings."
-        if left: yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left])}.", "The agent does not know what stands in them.", "Make them readable (chmod u+r), or move them out of the notes.")
+        if left: yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left])}.", "The agent does not know what stands in them.", "Mend what is named: chmod u+r where reading is not allowed, two files in place of one that is too large, plain text in place of one that holds NUL bytes. Or move them out of the notes.")
         if doubtful: yield Finding(f"Read with a doubt: {listed([f'{r.file}: {r.why}' for r in doubtful])}.", "What stands there may be doubled or misspelt.", "Compare conflict copies and delete one; save the others as UTF-8: iconv -f latin1 -t utf8", "note")
         if broken := broken_indexed(index): yield Finding(f"No such date: {listed([f'{file}:{line} {text}' for file, line, text in broken])}.", "Nobody will be reminded.", "Correct the date there.", "note")
         if same := twice(index): yield Finding(f"One ID for several headings: {listed([name + ' at ' + ', '.join(places[:4]) for name, places in same.items()])}.", "A link to it leads to one of them only.", "Remove the ID from all but one.", "note")
