@@ -3,6 +3,7 @@
 They are put into the jail without the look at their code (`unchecked`), as if that look had been fooled, since it is the
 process that has to hold. What is looked at first is tested as well."""
 import os
+import select
 import threading
 from pathlib import Path
 
@@ -109,6 +110,9 @@ def test_who_is_killed_from_outside_is_asked_again_and_who_dies_of_the_question_
     jail = SkillProcess(unchecked("import os\nseen = []\ndef gate(a, s):\n    seen.append(1)\n    if a['tool'] == 'die': os.kill(os.getpid(), 9)\n    return reject(str(len(seen)))"), WRAP, PATIENT)
     assert [jail.ask("gate", {"tool": "mail"}, {})["text"] for _ in range(2)] == ["1", "2"]
     jail.process.kill(); jail.process.wait()
+    gone = select.poll()
+    gone.register(jail.process.stdout, 0)
+    assert gone.poll(60_000)                        # what was inside the sandbox ends a moment later than the sandbox
     jail.process.poll = lambda: None                # it was alive when the question began
     assert jail.ask("gate", {"tool": "mail"}, {})["text"] == "1" and jail.deaths == []
     starts, start = [], jail.start
