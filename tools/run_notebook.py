@@ -53,7 +53,7 @@ def warm_up():
     from IPython.core.interactiveshell import InteractiveShell
     from pydantic import BaseModel
     class Model(BaseModel): number: int = 0
-    InteractiveShell().transform_cell("a, b = 'text', {1: [2]}")
+    InteractiveShell(warn_venv=False).transform_cell("a, b = 'text', {1: [2]}")
 
 
 def main(folder, workers, *paths):
