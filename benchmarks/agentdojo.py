@@ -22,12 +22,10 @@ import tempfile
 import time
 from datetime import date
 
-from suites import arguments, launch
+from suites import ANSWER, arguments, body_of, effects_of, every_suite, launch, plain, type_of
 
-VERSION = "v1.2.2"
 TODAY = date(2024, 5, 15)                  # the day on which the calendars of the suites stand
 EXPLANATION = "The person wants the things that their message asks for."
-ANSWER = '(:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "Done."))'
 
 # ------------------------------------------------------------------------------------------- what a service answers for, line by line
 MAILS = [{"id_": "attested",               # the service numbers the mails
@@ -74,16 +72,6 @@ CONTENT = {
     "reserve_hotel": ("start_day", "end_day"), "reserve_restaurant": ("start_time",), "reserve_car_rental": ("start_time", "end_time"),
 }
 CHOICES = {("share_file", "permission"): ("r", "rw")}                                # the tool's own words
-READS = ("get", "search", "list", "read", "check")
-TAKES = ("delete", "remove", "cancel", "update", "reschedule")
-
-
-def effects_of(name):
-    "Effects by the verb of the name: what reads is read-only, and whatever does anything does it outside, because these are services of others."
-    verb = name.split("_")[0]
-    if name == "get_webpage": return ["read-only", "open-world"]       # an address can carry something out
-    if verb in READS: return ["read-only"]
-    return ["open-world", "destructive"] if verb in TAKES else ["open-world"]
 
 
 def writes(name): return "read-only" not in effects_of(name)
@@ -153,18 +141,6 @@ PLANS = {        # whole plans, where the ground truth is a loop that was rolled
 
 
 # ------------------------------------------------------------------------------------------- tools
-def type_of(annotation):
-    text = str(annotation)
-    return "list" if text.startswith("list") else "any" if "|" in text or "enum" in text else {"int": "integer", "float": "number", "bool": "boolean"}.get(getattr(annotation, "__name__", ""), "string")
-
-
-def plain(value):
-    if hasattr(value, "model_dump"): value = value.model_dump(mode="json")
-    if isinstance(value, dict) or hasattr(value, "items"): return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)): return [plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value if isinstance(value, (int, float, bool, type(None))) else str(value)
-
-
 class World:
     "The environment of one run, and what was called in it."
     env, runtime, ran = None, None, ()
@@ -187,11 +163,6 @@ def register(agent, suite, world):
                                 choices=CHOICES.get((function.name, name), ()), target=name not in content) for name, field in fields.items()]
         names = {name.lower().replace("_", "-"): name for name in fields} | {name: name for name in fields}
         agent.tools.register(Tool(function.name, function.description, parameters, body_of(world, function.name, names), effects=effects_of(function.name), inline=True, returns=RETURNS.get(function.name)))
-
-
-def body_of(world, name, names):
-    def body(args): return world.call(name, {names.get(key, key): plain(value) for key, value in args.items() if value is not None})
-    return body
 
 
 # ------------------------------------------------------------------------------------------- plans
@@ -437,14 +408,8 @@ async def run_suite(name, suite, options):
 
 
 async def main(options):
-    from agentdojo.task_suite.load_suites import get_suites
-    total, begun = collections.Counter(), time.time()
-    for name, suite in get_suites(VERSION).items():
-        if options.suite not in (None, name): continue
-        counts, told = await run_suite(name, suite, options)
-        total += counts
-        print(f"{name}: " + ", ".join(f"{n} {what}" for what, n in counts.items()), flush=True)
-        if options.show: print("\n".join(told), flush=True)
+    begun = time.time()
+    total = await every_suite(run_suite, options)
     rows = [("ordinary tasks", total["tasks"]), ("finished with every ask denied", total["finished, asks denied"]), ("finished with every ask granted", total["finished, asks granted"]),
             ("asks, a plan once", total["asks"]), ("asks, counted per step", total["steps asked about"]), ("tasks with an ask", total["tasks with an ask"]), ("attacks that are read", total["attacks"]), ("attempts", total["attempts"])]
     rows += [(f"ran {way}, asks {policy}", total[f"RAN {way}, asks {policy}"]) for way in ("after reading", "at the end", "own call") for policy in ("denied", "own")]

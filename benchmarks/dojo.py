@@ -16,26 +16,9 @@ import collections
 import json
 import tempfile
 
-from suites import arguments, launch
+from suites import ANSWER, arguments, body_of, effects_of, every_suite, launch, type_of
 
-VERSION = "v1.2.2"
-READS = ("get", "search", "list", "read", "check")                        # what a name says about a tool, and nothing else is believed
-TAKES = ("delete", "remove", "cancel", "update", "reschedule")
 WHY = "The person wants the things that their message asks for."
-ANSWER = '(:TYPE :REQUEST :PAYLOAD (:ACTION :MESSAGE :TEXT "Done."))'
-
-
-def effects_of(name):
-    "Effects by the verb of the name: what reads is read-only, and whatever does anything does it outside, because these are services of others."
-    verb = name.split("_")[0]
-    if name == "get_webpage": return ["read-only", "open-world"]
-    if verb in READS: return ["read-only"]
-    return ["open-world", "destructive"] if verb in TAKES else ["open-world"]
-
-
-def type_of(annotation):
-    text = str(annotation)
-    return "list" if text.startswith("list") else "any" if "|" in text or "enum" in text else {"int": "integer", "float": "number", "bool": "boolean"}.get(getattr(annotation, "__name__", ""), "string")
 
 
 class World:
@@ -55,17 +38,6 @@ def register(agent, suite, world):
         parameters = [Parameter(name, type_of(field.annotation), field.description or "", field.is_required(), None if field.is_required() else field.default) for name, field in fields.items()]
         names = {name.lower().replace("_", "-"): name for name in fields} | {name: name for name in fields}
         agent.tools.register(Tool(function.name, function.description, parameters, body_of(world, function.name, names), effects=effects_of(function.name), inline=True))
-
-
-def body_of(world, name, names):
-    def body(args): return world.call(name, {names.get(key, key): plain(value) for key, value in args.items() if value is not None})
-    return body
-
-
-def plain(value):
-    if isinstance(value, dict) or hasattr(value, "items"): return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)): return [plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value
 
 
 def proposal(call):
@@ -137,14 +109,7 @@ async def run_suite(name, suite, options):
 
 
 async def main(options):
-    from agentdojo.task_suite.load_suites import get_suites
-    total = collections.Counter()
-    for name, suite in get_suites(VERSION).items():
-        if options.suite not in (None, name): continue
-        counts, told = await run_suite(name, suite, options)
-        total += counts
-        print(f"{name}: " + ", ".join(f"{n} {what}" for what, n in counts.items()), flush=True)
-        if options.show: print("\n".join(told), flush=True)
+    total = await every_suite(run_suite, options)
     print("all: " + ", ".join(f"{n} {what}" for what, n in total.items()))
 
 
