@@ -221,8 +221,8 @@ class PlanDesk(PlanList):
 def row_of(state: PlanState, tools: Any) -> dict[str, Any]:
     "A plan in plain values: where it stands, and its steps as sentences, each marked as done, left out, standing or to come."
     from passepartout.plan import PlanError, read_plan
-    from passepartout.plantext import sentences
-    try: lines = sentences(read_plan(state.written, tools).steps)
+    from passepartout.plantext import told_steps
+    try: lines = told_steps(read_plan(state.written, tools), tools)
     except PlanError as error: lines = [f"(The steps cannot be read with the tools of today: {error.message})"]
     done = {str(reply.get("step", "")).split(".")[0].split("[")[0]: "left out" if reply.get("hole") else "done" for reply in state.replies.values()}
     here = state.at.split(".")[0].split("[")[0] if state.waiting or state.failed else ""

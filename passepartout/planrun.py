@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/planrun.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_ITEMS', 'MOST_SIZE', 'MOST_NUMBER', 'HOLE', 'EVALUATE', 'RUN', 'PlanStopped', 'Missing', 'World',
-           'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'as_word', 'get', 'at',
-           'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope', 'chosen_value',
-           'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run', 'run_call',
-           'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
+           'as_number', 'number_value', 'as_list', 'of_chosen', 'list_value', 'weighed', 'record_value', 'as_word',
+           'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
+           'chosen_value', 'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run',
+           'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
 
 # %% ../nbs/12q_planrun.ipynb #6742159d
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -59,7 +59,11 @@ def as_list(value: Value) -> list[Value]:
     try: found = items(value)
     except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no list.") from None
     if len(found) > MOST_ITEMS: raise PlanStopped(f"A list has {len(found):,} items; {MOST_ITEMS:,} are allowed.")
-    return found
+    return found if value.chosen == PERSON else [of_chosen(value, each) for each in found]
+
+def of_chosen(whole: Value, each: Value) -> Value:
+    "A part of `whole`: whatever chose the whole chose it as well."
+    return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
 
 def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Value] = ()) -> Value:
     "A list with these items. `chosen`: what decided which ones they are. That it is empty tells something about what it was taken out of, so an empty one has that label."
@@ -84,7 +88,7 @@ def as_word(value: Value) -> str:
 def get(value: Value, name: str) -> Value:
     "The field `name`; the value itself when no name is given."
     if not name: return value
-    if isinstance(value.data, Mapping) and isinstance(inner := value.data.get(name), Value): return inner
+    if isinstance(value.data, Mapping) and isinstance(inner := value.data.get(name), Value): return of_chosen(value, inner)
     try: return part(value, name)
     except PassepartoutError as error: raise PlanStopped(error.message) from None
 

@@ -19,12 +19,12 @@ ROOMS = """
     chain store ledger erasure journal
     objects changes memory recall
     org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles chapter
-    identity entries indexfile identbook notefiles index query ranking finding targets objectsource watch upkeep periphery fovea embeddings lent meaning
+    identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
     summaries context
     schedule skills skillpage
     tools rules rulefile notetools edittools web
     shell.script shell.words shell.places shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.judge shell.inside shell.syscalls shell.sandbox shell.run shell.* skilljail walks reach shelltool filesearch filetools
-    plan planrun plantext
+    plan planrun deciders plantext
     verify
     breaker prices purse meter selector backends providers.dates providers.captures providers.commands providers.edits providers.questions providers.sequences providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
     provenance flow typed

@@ -1,5 +1,5 @@
 "Plans: what is printed reads as the same, every run ends within its bound, what strangers wrote changes no target, and nothing goes round the gates"
-import asyncio, json, os, random, signal as signals, subprocess, sys
+import asyncio, json, os, random, re, signal as signals, subprocess, sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -598,4 +598,77 @@ async def test_a_model_that_cannot_plan_goes_step_by_step_under_the_stricter_rul
     agent = await booted(tmp_path, [plan('(:CALL "fly")'), '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "find" :ARGS (:QUERY "lunch") :EXPLANATION "Look for the lunch in the mails"))', call(to="ana@example.org", amount=40)], ran)
     reply = await agent.handle("Pay ana@example.org back what the mail says")
     assert "no tool 'fly'" in str(reply) and "step by step" in str(reply) and len(reply.approvals) == 1 and ran == []
+    await agent.close()
+
+
+# What decides, said before a plan runs ----------------------------------------------------------------------------------
+
+class Watching(World):
+    "Writes down which calls were decided by something that is not trusted."
+    def __init__(self, text):
+        super().__init__(text)
+        self.swayed = set()
+    async def call(self, number, step, tool, args, under):
+        if not is_trusted(under): self.swayed.add(re.sub(r"\[\d+\]", "", step))
+        return await super().call(number, step, tool, args, under)
+
+
+def swayed(plan, text="lunch?"):
+    world = Watching(text)
+    try: asyncio.run(Run(plan, world).start())
+    except PlanStopped: pass
+    return world.swayed
+
+
+def test_what_decides_while_a_plan_runs_was_said_before_it_ran():
+    "Every call that free text chose or branched to while a plan ran is marked in its sentences, over generated plans; and the law is about something."
+    from passepartout.deciders import deciders
+    marked = calm = 0
+    for seed in range(400):
+        if (plan := readable(Sender(seed).steps(), belt())) is None: continue
+        said, found = deciders(plan, belt()).keys(), swayed(plan)
+        assert found <= said, plan_text(plan, belt())
+        marked, calm = marked + bool(found), calm + (not said)
+    assert marked > 20 and calm > 10, (marked, calm)
+
+
+TEXTS = '(:EACH "text" :OF (:REF "m"))'
+SELECTS = {"where": '(:FIRST (:WHERE "text" :TEST "contains" :TO "lunch" :OF (:REF "m")))', "to": '(:FIRST (:WHERE "" :TEST "unequal" :TO (:FIRST %s) :OF ("ana" "ben")))' % TEXTS, "sort": '(:FIRST (:SORT "text" :OF (:REF "m")))', "common": '(:FIRST (:COMMON %s))' % TEXTS,
+           "without": '(:FIRST (:WITHOUT %s :OF ("ana" "ben")))' % TEXTS, "choose": '(:CHOOSE (:IS "contains" :LEFT (:FIRST %s) :RIGHT "lunch") :THEN "ana" :ELSE "ben")' % TEXTS, "any": '(:CHOOSE (:ANY ((:IS "equal" :LEFT 1 :RIGHT 2) (:NOT (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x")))) :THEN "ana" :ELSE "ben")' % TEXTS,
+           "flat": '(:FIRST (:FLAT ((:WHERE "" :TEST "unequal" :TO "x" :OF %s))))' % TEXTS, "object": '(:FIELD "a" :OF (:OBJECT (:A (:FIRST (:SORT "text" :OF (:REF "m"))))))', "concat": '(:FIRST (:CONCAT ((:SORT "text" :OF (:REF "m")) ("ana"))))', "each": '(:FIRST (:EACH "from" :OF (:SORT "text" :OF (:REF "m"))))'}
+
+
+@pytest.mark.parametrize("form", SELECTS)
+def test_each_form_that_selects_by_free_text_is_found_before_it_runs(form):
+    from passepartout.deciders import deciders
+    plan = read_plan(f'(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO {SELECTS[form]}))))', belt())
+    assert swayed(plan) == {"2"} and list(deciders(plan, belt())) == ["2"]
+
+
+@pytest.mark.parametrize("steps, found", [
+    ('(:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ((:CALL "find" :ARGS (:QUERY "y"))) :ELSE ((:CALL "send" :ARGS (:TO "ana"))))' % TEXTS, "2.1"), ('(:FOR "one" :IN (:SORT "text" :OF (:REF "m")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO "ana"))))', "2.1"),
+    ('(:LET "t" :BE (:CHOOSE (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ("ana") :ELSE ("ben" "cleo"))) (:CALL "send" :ARGS (:TO (:FIRST (:SORT "" :OF (:REF "t")))))' % TEXTS, "3"),
+    ('(:LET "t" :BE (:SORT "text" :OF (:REF "m"))) (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:LAST (:REF "t")))))', "3"), ('(:EXTRACT "text" :FROM (:REF "m") :AS "e") (:CALL "send" :ARGS (:TO (:CHOOSE (:IS "equal" :LEFT (:REF "e") :RIGHT "a") :THEN "ana" :ELSE "ben")))', "3"),
+    ('(:FOR "one" :IN (:REF "m") :MOST 9 :AS "rows" :DO ((:LET "row" :BE (:OBJECT (:N (:FIELD "text" :OF (:REF "one")) :WHO (:FIELD "from" :OF (:REF "one"))))))) (:CALL "send" :ARGS (:TO (:FIELD "who" :OF (:FIRST (:SORT "n" :OF (:REF "rows"))))))', "3")])
+def test_each_step_that_free_text_decides_is_found_before_it_runs(steps, found):
+    from passepartout.deciders import deciders
+    plan = read_plan(f'(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") {steps}))', belt())
+    assert found in swayed(plan) and found in deciders(plan, belt())
+
+
+def test_sentences_name_the_text_that_has_a_say_and_no_other():
+    tools = belt()
+    by_text = read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "text" :TEST "contains" :TO "pay" :OF (:REF "m"))))))))', tools)
+    by_sender = read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "from" :TEST "equal" :TO "ana" :OF (:REF "m"))))))))', tools)
+    assert "[Decided by text that anyone may have written: the text of ⟨m⟩.]" in plan_text(by_text, tools).splitlines()[1] and "Decided" not in plan_text(by_sender, tools)
+
+
+async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_list_of_plans(tmp_path):
+    swayed = '(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "text" :TEST "contains" :TO "eve" :OF (:REF "mails")))) :AMOUNT 5))'
+    agent = await booted(tmp_path, [plan('(:CALL "find" :ARGS (:QUERY "lunch") :AS "m")'), plan(FIND, swayed, STOLEN)], [])
+    reply = await agent.handle("Pay them 5")
+    told = "2. Use send with to the from of the first of those of ⟨mails⟩ whose text contains “eve”, amount 5. [Decided by text that anyone may have written: the text of ⟨mails⟩.]"
+    assert reply.status == "requires-approval" and told in str(reply)
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert told in [step["text"] for step in agent.plan_rows()[0]["steps"]]
     await agent.close()
