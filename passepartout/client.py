@@ -133,7 +133,7 @@ class Distant:
     def __init__(self, link: Calls, settings: Any):
         self.link, self.settings, self.hint, self.provider_cascade = link, settings, None, ()
         self.desk, self.journal, self.turns = SimpleNamespace(codes={}), self, self
-        self.path, self.acted, self.hearing, self.watching = settings.journal_dir / "journal.sqlite", set(), None, None
+        self.path, self.acted, self.denied, self.hearing, self.watching = settings.journal_dir / "journal.sqlite", set(), set(), None, None
 
     def run(self, reply: Any) -> Any: return reply
     def stop(self) -> None: self.link.stop()
@@ -156,6 +156,7 @@ class Distant:
         "A reply from its payload."
         found = [self.pending_from(each) for each in told.get("approvals") or ()]
         if told.get("outcomes"): self.acted.add(told["turn"])
+        if told.get("refused"): self.denied.add(told["turn"])
         return Reply(told.get("text") or "", str(told["status"]), told.get("turn") or "", tuple(found), tuple(told.get("effects") or ()))
 
     def pending_from(self, told: Mapping) -> PendingApproval:
@@ -223,6 +224,7 @@ class DistantAgent(Distant):
         told = self.link.call(action="asked", approval=ident)
         return {"id": told["id"], "session": told["session"], "state": told["state"]} if told.get("id") else None
 
+    def refused(self, turn: str) -> bool: return turn in self.denied
     def records(self, turn: str, kinds: list[str], limit: int = 1) -> list: return [turn] if kinds == ["outcome"] and turn in self.acted else []
 
 # %% ../nbs/20ca_client.ipynb #e4c02b3c

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/commandline.html.md"""
 
 # %% auto #0
 __all__ = ['Memex', 'Session', 'AsJson', 'Today', 'booted', 'spans_of', 'fail', 'tell', 'as_json', 'reply_json', 'finish',
-           'code_of', 'read_input', 'as_typed']
+           'status_of', 'code_of', 'read_input', 'as_typed']
 
 # %% ../nbs/20c_commandline.ipynb #21502a63
 import contextlib
@@ -73,8 +73,8 @@ def as_json(value: Any) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     print(clean(json.dumps(value, ensure_ascii=not unicode, indent=2, default=str)))
 
-def reply_json(reply: Any) -> dict:
-    return {"text": str(reply), "status": reply.status, "turn": reply.turn, "effects": list(reply.effects),
+def reply_json(reply: Any, status: str | None = None) -> dict:
+    return {"text": str(reply), "status": status or reply.status, "turn": reply.turn, "effects": list(reply.effects),
             "approvals": [{"id": p.id, "code": p.code, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in reply.approvals]}
 
 def _print_reply(reply: Any, memex: Path | None) -> None:
@@ -86,15 +86,20 @@ def _print_reply(reply: Any, memex: Path | None) -> None:
         tell(f"To do it: passepartout approvals approve {pending.id} {pending.code}{' --confirm TEXT' if pending.phrase else ''}{where}", "magenta")
     if not reply.approvals and str(reply).strip(): tell(reply)
 
-def finish(reply: Any, json_: bool, memex: Path | None) -> None:
-    "Show a reply in the form asked for."
-    as_json(reply_json(reply)) if json_ else _print_reply(reply, memex)
+def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = None) -> None:
+    "Show a reply in the form asked for. Programs are told `status`, if it is another than the reply's."
+    as_json(reply_json(reply, status)) if json_ else _print_reply(reply, memex)
+
+def status_of(reply: Any, agent: Any, single: bool = False) -> str:
+    "What became of it. That a model talked about it makes no success of an effect that was refused or failed, nor the silence of a model a failure of one that was carried out."
+    if reply.status == "answered" and reply.turn and not reply.effects:
+        if single or agent.journal.records(turn=reply.turn, kinds=["outcome"], limit=1): return "failed"
+        return "rejected" if agent.turns.refused(reply.turn) else "answered"
+    return "answered" if single and reply.effects and reply.status == "failed" else reply.status
 
 def code_of(reply: Any, agent: Any, single: bool = False) -> int:
-    "The exit code for a reply. That a model talked about it makes no success of an effect that failed, nor the silence of a model a failure of one that was carried out."
-    if reply.status == "answered" and reply.turn and not reply.effects:
-        return 1 if single or agent.journal.records(turn=reply.turn, kinds=["outcome"], limit=1) else 0
-    return 0 if single and reply.effects and reply.status == "failed" else _CODES.get(reply.status, 1)
+    "The exit code for a reply."
+    return _CODES.get(status_of(reply, agent, single), 1)
 
 # %% ../nbs/20c_commandline.ipynb #87ef3e3b
 def read_input(json_: bool = False, most: int = 4_000_000) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, tell
+from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, status_of, tell
 from .client import NoDaemon, reached
 from .conditions import PassepartoutError
 from .draftview import draft_shown
@@ -33,7 +33,7 @@ def ask(text: Annotated[list[str], typer.Argument(help="What you want, in plain 
     with reached(memex, today, json_, no_daemon) as agent:
         with reading_shown(agent.upkeep), nullcontext() if json_ else draft_shown(agent, session): reply = agent.run(agent.handle(words, source="cli", session=session))
         code = code_of(reply, agent)
-        finish(reply, json_, memex)
+        finish(reply, json_, memex, status_of(reply, agent))
         if agent.hint and "a language model is needed" in reply and not json_: tell(agent.hint, stream=sys.stderr)
     raise typer.Exit(code)
 

@@ -132,17 +132,11 @@ def _verdict_text(body: dict, width: int, times: bool = False) -> str:
 def proposal_text(body: dict, width: int, told: bool) -> str:
     "Who proposes what. Laid out if it is a property list, as it came if it is not."
     who = f"{body.get('provider') or 'nobody'}" + (f" (attempt {body['attempt']})" if body.get("attempt", 1) > 1 else "")
+    from passepartout.turns import is_message
     text = str(body.get("proposal"))
-    if told and _is_message(text): return f"{who}: a message"
+    if told and is_message(text): return f"{who}: a message"
     shown = laid_out(text, width)
     return f"{who}: {shown}" if "\n" not in shown else f"{who}:\n{shown}"
-
-def _is_message(text: str) -> bool:
-    "Is this proposal only something to say to the session that asked?"
-    if not text.lstrip().startswith("("): return True
-    try: value = read_plist(text)
-    except PassepartoutError: return False
-    return isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict) and payload.get("action") == "message"
 
 # %% ../nbs/20_render.ipynb #d982e761
 def result_line(data: Any, most: int = 60) -> str:
@@ -195,8 +189,9 @@ def trace_lines(turn: dict, width: int = 88, times: bool = False) -> Iterable[Li
 # %% ../nbs/20_render.ipynb #4a4d7921
 def message_text(body: dict | None) -> str:
     "What a message proposal says; something that no answer contains if it is none."
+    from passepartout.turns import is_message
     text = str((body or {}).get("proposal"))
-    if not _is_message(text): return "\0"
+    if not is_message(text): return "\0"
     if not text.lstrip().startswith("("): return text.strip()
     return str(read_plist(text)["payload"].get("text"))
 

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/turns.html.md"""
 
 # %% auto #0
 __all__ = ['RECENT', 'VERDICT_FIELDS', 'Reply', 'Turn', 'Exchange', 'taken_back', 'without_quotes', 'last_exchanges',
-           'Conversations', 'parts', 'Turns', 'recorded_turn', 'recorded_turns']
+           'Conversations', 'parts', 'Turns', 'recorded_turn', 'recorded_turns', 'is_message', 'only_refused']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
 import os
@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .conditions import PassepartoutError
 from .messages import HEARTBEAT, NETWORK, PERSON, Action, FrozenDict, Label, Signal, pick
+from .plist import read_plist
 from .summaries import in_our_words
 
 # %% ../nbs/17a_turns.ipynb #40f54d75
@@ -158,6 +160,8 @@ class Turns(Conversations):
         if self.watchers:
             for part, shown in parts(kind, body): self.show(part, shown, turn.id if turn else "")
 
+    def refused(self, turn: str) -> bool: return only_refused(self.journal, turn)
+
     def show(self, kind: str, body: dict, turn: str) -> None:
         for watcher in tuple(self.watchers):
             try: watcher(kind, body, turn)
@@ -194,3 +198,17 @@ def recorded_turns(journal, session: str | None = None, since: float | None = No
     "The turns that began at `since` (Unix seconds) or later, oldest first."
     for begun in journal.records(session=session, kinds=["turn"], since=since):
         if (turn := recorded_turn(journal, begun["turn"])) is not None: yield turn
+
+# %% ../nbs/17a_turns.ipynb #1d2a6e99
+def is_message(proposal: str) -> bool:
+    "Whether a proposal is only something to say to the session that asked."
+    if not proposal.lstrip().startswith("("): return True
+    try: value = read_plist(proposal)
+    except PassepartoutError: return False
+    return isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict) and payload.get("action") == "message"
+
+def only_refused(journal, turn: str) -> bool:
+    "Whether gates refused all that was proposed in a turn, words not counted."
+    bodies = [r["body"] for r in journal.records(turn=turn, kinds=["proposal"]) if r["body"]] if turn else []
+    if all(body.get("verdict") != "rejected" for body in bodies): return False
+    return {body.get("verdict") for body in bodies if body.get("gate") != "reader" and not is_message(str(body.get("proposal")))} == {"rejected"}

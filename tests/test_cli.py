@@ -121,6 +121,15 @@ def test_each_exit_code(home):
     assert home("ask", "--memex", home.folder / "nowhere", "hello").returncode == 5
 
 
+def test_a_refusal_that_is_told_in_an_answer_is_a_refusal_for_scripts(home):
+    read = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "%s") :EXPLANATION "You asked me to read this file."))'
+    for script, code, status in ((None, 3, "rejected"), (read % "/etc/passwd" + "\n---\nI may not read that.\n", 3, "rejected"),
+                                 (read % "/etc/passwd" + "\n---\n" + read % "inbox.org" + "\n---\nIt says Inbox.\n", 0, "answered"), ("(:TYPE\n---\nHello.\n", 0, "answered")):
+        env = home.script(script) if script else None
+        said, told = home.ask("read /etc/passwd", env=env), home.ask("--json", "read /etc/passwd", env=env)
+        assert (said.returncode, told.returncode, json.loads(told.stdout)["status"]) == (code, code, status) and said.stdout.strip(), (said.stdout, told.stdout)
+
+
 def asked_on_record(home):
     "Does a question stand in the journal?"
     for path in home.state.glob("passepartout/*/journal.sqlite"):

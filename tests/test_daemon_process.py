@@ -63,7 +63,7 @@ def turnless(text): return re.sub(r"[0-9a-f]{12}", "TURN", text)
 
 def test_commands_say_the_same_with_and_without_a_daemon(running, home):
     daemon = running()
-    for args, code in ((["ask", "what is due this week?"], 0), (["ask", "--json", "what is due this week?"], 0), (["ask", "todo: buy stamps"], 0), (["undo"], 0), (["undo", "--json"], 0), (["approvals", "list"], 0), (["ask", " "], 2),
+    for args, code in ((["ask", "what is due this week?"], 0), (["ask", "--json", "what is due this week?"], 0), (["ask", "todo: buy stamps"], 0), (["undo"], 0), (["undo", "--json"], 0), (["approvals", "list"], 0), (["ask", " "], 2), (["ask", "read /etc/passwd"], 3), (["ask", "--json", "read /etc/passwd"], 3),
                        (["approvals", "approve", "nope", "abc234"], 1), (["approvals", "deny", "nope"], 1), (["approvals", "revoke", "nope"], 1), (["ask", "\x1b[2J\udcff?"], None)):
         here = daemon(*args, "--no-daemon")
         turns = daemon.log.read_text().count("event=turn")
