@@ -47,8 +47,10 @@ _MOST, _PAIR = 200, Regex(rb"[A-Za-z][\w ]{0,30}=[^;&=]{1,100}(?=[;&]|\"|'|$)")
 
 # %% ../nbs/04bb_companions.ipynb #7339b3fc
 _SETTING = r"(?m)^(?:[\w./-]{1,80}:(?:[0-9]{1,6}:)?)?[-+# \t]{0,8}(?:export )?[A-Z][A-Z0-9_]*(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=[a-zA-Z][\w!.-]{3,60}[ \t]*(?:#[^\n]*)?\r?$"
-_USER_LINE = r"(?im)^[ \t]{0,12}[\w.]{0,30}(?:user|username|login)=[\w.@-]{2,60}\r?\n(?:[^\n=]{0,60}\n){0,2}[ \t]{0,12}[\w.]{0,30}(?:password|passwd|pwd)=[a-zA-Z][\w!.-]{3,60}\r?$"
+_USER_LINE = r"(?im)^[ \t]{0,12}[\w.]{0,30}(?:user|username|login)[ ]?=[ ]?[\w.@-]{2,60}\r?\n(?:[^\n=]{0,60}\n){0,2}[ \t]{0,12}[\w.]{0,30}(?:password|passwd|pwd)[ ]?=[ ]?[a-zA-Z][\w!.-]{3,60}\r?$"
 _NAMES_SOMETHING = Regex(r"(?i)^[A-Z]+(?:_[A-Z]+)+$|pass|pwd|secret|prompt|^(?:none|null|true|false|self|args|str|getpass|require|disabled?|enabled?|optional|ask|changeme|empty)$")
+
+_ASKS = Regex(r"(?i)^(?:none|null|true|false|self|args|str|getpass|require[ds]?|prompt|disabled?|enabled?|optional|ask|changeme|empty|password|passwd|pwd)$|\.[a-z_]")
 
 def _settings(raw: bytes) -> list[Finding]:
     "Plain words as passwords in files of settings."
@@ -56,9 +58,10 @@ def _settings(raw: bytes) -> list[Finding]:
     for pattern in (_SETTING, _USER_LINE):
         for hit in linear(pattern).finditer(raw):
             begins = hit.start() + hit[0].rindex(b"=", 0, hit[0].find(b" #") if b" #" in hit[0].strip() else None) + 1
+            begins += raw[begins:begins + 1] == b" "
             word = re.match(rb"[^\s#]*", raw[begins:begins + 100])[0]
             text = word.decode("latin-1")
-            if _word(text) and not _NAMES_SOMETHING.search(text): found.append(Finding(begins, begins + len(word), "password"))
+            if _word(text) and not (_NAMES_SOMETHING if pattern is _SETTING else _ASKS).search(text): found.append(Finding(begins, begins + len(word), "password"))
             if len(found) > _MOST: raise TooMuch("It holds more passwords than can be judged.")
     return found
 
@@ -92,42 +95,99 @@ def _sentences(raw: bytes) -> list[Finding]:
     for pattern in (_SENTENCE, _PHRASE):
         for hit in linear(pattern).finditer(raw):
             begins = raw.rfind(raw[hit.end() - 1:hit.end()], hit.start(), hit.end() - 1) + 1
-            if _word(text := raw[begins:hit.end() - 1].decode("latin-1")) and not _SAYS.search(text): found.append(Finding(begins, hit.end() - 1, "password"))
+            text = raw[begins:hit.end() - 1].decode("latin-1")
+            if (_word(text) or text in ("admin", "root", "test", "example") and pattern is _SENTENCE) and not _SAYS.search(text): found.append(Finding(begins, hit.end() - 1, "password"))
             if len(found) > _MOST: raise TooMuch("It holds more passwords than can be judged.")
     return found
 
 # %% ../nbs/04bb_companions.ipynb #6d2be1ce
 _ELEMENT = r"(?i)<(?:secret|password|passphrase|private-?key|api-?token|access-?token)>[^<>]{8,200}</"
+_OWN = Regex(rb"(?i)<pass(?:word|phrase)>\s{0,60}([A-Za-z0-9!?@#%^&*+-]{8,60})\s{0,60}</$")
+_KIND_OF_VALUE = Regex(r"(?i)^(?:string|optional|required|type|value|field|your|hidden|encrypted|plaintext|masked)|password$|passphrase$")
 
 def _elements(raw: bytes) -> list[Finding]:
     "The last word in an element that is called a secret."
     found = []
     for hit in linear(_ELEMENT).finditer(raw):
         word = re.search(rb"([^\s{}>]{8,})[\s}]*</$", hit[0])
-        if word is None or not looks_secret(word[1].decode("latin-1"), "strong") or len(word[1]) < 12: continue
+        if (own := _OWN.search(hit[0])) and _word(text := own[1].decode("latin-1")) and not _KIND_OF_VALUE.search(text): word = own
+        elif word is None or not looks_secret(word[1].decode("latin-1"), "strong") or len(word[1]) < 12: continue
         found.append(Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret"))
         if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
     return found
 
 # %% ../nbs/04bb_companions.ipynb #910e3095
-_HALF = r"(?i)(?:client|access|app|application|consumer)[-_. ]?id[\"']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[\"']?[A-Za-z0-9]{12,80}\b"
+_HALF = r"(?i)(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"'\]]{0,2}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[\"']?[A-Za-z0-9][\w-]{10,78}[A-Za-z0-9]\b"
 
 def _halves(raw: bytes) -> list[Finding]:
     "Identifiers that come with a secret."
     found = []
     for hit in linear(_HALF).finditer(raw):
-        word = re.search(rb"[A-Za-z0-9]+$", hit[0])
-        if looks_secret(text := word[0].decode(), "weak") and (not text.islower() or len(text) >= 20): found.append(Finding(hit.start() + word.start(), hit.end(), "secret"))
+        word = re.search(rb"[\w-]+$", hit[0])
+        if not looks_secret(text := word[0].decode(), "weak") or text.islower() and len(text) < 20: continue
+        if text.isalnum() or len(text) >= 40 and not text.islower(): found.append(Finding(hit.start() + word.start(), hit.end(), "secret"))
+        if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
+    return found
+
+# %% ../nbs/04bb_companions.ipynb #92a70050
+_FALLBACK = r"""(?i)(?:env|environ|getenv|get|env_or_default|getenvordefault)[(\[.]{1,2}["']?[\w]*(?:pass|passwd|password|pwd|secret|token|key)["']?[)\]]?(?:,[ ]?|[ ](?:or|\|\||\?\?|\?:)[ ])["'][^"'\s]{6,80}["']|(?:pass\w*|secret|token)[ ]?:?=[ ]?[\w.]*env[\w]*\(["'][\w]+["'],[ ]?["'][^"'\s]{6,80}["']"""
+
+def _fallbacks(raw: bytes) -> list[Finding]:
+    "Secrets that are used when a variable of the environment is not set."
+    found = []
+    for hit in linear(_FALLBACK).finditer(raw):
+        begins = max(raw.rfind(quote, hit.start(), hit.end() - 1) for quote in (b'"', b"'")) + 1
+        word = raw[begins:hit.end() - 1].decode("latin-1")
+        if any(map(str.isdigit, word)) and (looks_secret(word, "password") or word.isupper()): found.append(Finding(begins, hit.end() - 1, "password"))
+        if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
+    return found
+
+# %% ../nbs/04bb_companions.ipynb #b00d9731
+_NUMBERS = r"(?i)(?:key|secret|token|passw(?:or)?d|passphrase)[\w]{0,12}[\"']?(?:[ ]?\[[\w ]{0,12}\])?[ \t]{0,8}(?::?=|:)?[ \t]{0,8}(?:new[ ])?(?:&?\[[0-9]{0,3}\])?(?:byte|uint8|uint8_t|u8|bytes|bytearray|char)?(?:\[[0-9]{0,3}\])?[ \t]?[({\[]{1,2}[ \t\r\n]*(?:(?:0x[0-9a-f]{2}|[0-9]{1,3})[uU]?,[ \t\r\n]*){11,}"
+
+def _numbers(raw: bytes) -> list[Finding]:
+    "Keys that are lists of bytes."
+    found = []
+    for hit in linear(_NUMBERS).finditer(raw):
+        begins = hit.start() + _FIRST_NUMBER.search(hit[0]).start()
+        values = re.findall(rb"0[xX][0-9a-fA-F]+|[0-9]+", raw[begins:hit.end()])
+        if len(set(values)) * 2 > len(values): found.append(Finding(begins, hit.end(), "secret"))
+        if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
+    return found
+
+_FIRST_NUMBER = Regex(rb"(?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]?,[ \t\r\n]*(?:0[xX]|[0-9])")
+
+# %% ../nbs/04bb_companions.ipynb #ee345d7d
+_BELOW = r"(?i)(?:pass(?:word|phrase)|api[ _-]?key|token|secret|access[ _-]?key|credential|psk)[^\n:]{0,60}:[ \t]*(?:\r?\n[ \t]*){1,2}(?:[\"'`][ \t]*)?[A-Za-z0-9!@#$%^&*_+=-]{10,120}(?:[\"'`])?[ \t]*(?:\r?\n|$)"
+_BESIDE = r"[:=][ \t]{0,3}[A-Za-z0-9+/=@!#^()$%-]{12,80}[ ]?/[ ](?:\w+[ ]=[ ])?[\w.+-]{1,40}@[\w-]{1,40}\.[a-z]{2,8}\b"
+
+def _elsewhere(raw: bytes) -> list[Finding]:
+    "What stands alone on the line below its announcement, or before the address that it belongs to."
+    found = []
+    for hit in linear(_BELOW).finditer(raw):
+        word = re.search(rb"([A-Za-z0-9!@#$%^&*_+=-]{10,})[\"'`]?\s*$", hit[0])
+        text = word[1].decode("latin-1")
+        if looks_secret(text, "strong") and any(map(str.isdigit, text)) and (len(text) >= 16 or not text.islower()): found.append(Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret"))
+        if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
+    for hit in linear(_BESIDE).finditer(raw):
+        word = re.match(rb"[:=][ \t]{0,3}(\S+?)[ ]?/[ ]", hit[0])
+        if word is None: continue
+        if looks_secret(word[1].decode("latin-1"), "strong"): found.append(Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret"))
         if len(found) > _MOST: raise TooMuch("It holds more secrets than can be judged.")
     return found
 
 # %% ../nbs/04bb_companions.ipynb #1ea5d8d2
-_PARTS = r"(?i)pass|pwd|secret|private|token>|client|access[ _-]?id|app[ _-]?id|application|consumer"          # a small one first
+_PARTS = r"(?i)pass|pwd|psk|secret|private|token|key|credential|client|access[ _-]?id|app[ _-]?id|application|consumer|@"          # a small one first
 
 @cache
-def _worth() -> Any: return linear(r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ ]?[=:]| is | was | for )|pwd[ ]?=|kind:[ \t]*[\"']?secret|<(?:secret|pass|private|api|access)|(?:client|access|app|application|consumer)[-_. ]?id[\"' ]*[:=]")
+def _worth() -> Any: return linear(r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ ]?[=:]| is | was | for )|pwd[ ]?=|kind:[ \t]*[\"']?secret|<(?:secret|pass|private|api|access)|(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"' \]]*[:=]")
+
+@cache
+def _worth_more() -> Any: return linear(rf"{_FALLBACK}|{_NUMBERS}|{_BELOW}|{_BESIDE}")
 
 def find_companions(raw: bytes) -> list[Finding]:
     "Passwords in `raw` that are told by what stands beside them. `TooMuch` when there are too many."
-    if linear(_PARTS).search(raw) is None or _worth().search(raw) is None: return []
-    return [*_connections(raw), *_settings(raw), *_objects(raw), *_sentences(raw), *_elements(raw), *_halves(raw)]
+    if linear(_PARTS).search(raw) is None: return []
+    found = [*_fallbacks(raw), *_numbers(raw), *_elsewhere(raw)] if _worth_more().search(raw) is not None else []
+    if _worth().search(raw) is None: return found
+    return [*found, *_connections(raw), *_settings(raw), *_objects(raw), *_sentences(raw), *_elements(raw), *_halves(raw)]

@@ -205,7 +205,7 @@ def test_names_and_options_are_no_keys(text):
     assert not SCANNER.find(text), text
 
 
-@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by "])
+@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by "])
 def test_hostile_text_is_judged_or_refused_quickly(text):
     huge = text * (250_000 // len(text))
     SCANNER.redact(text)
@@ -365,6 +365,28 @@ def test_secrets_that_are_told_by_their_company(text, secret):
     "password: 'too short'", "client_id: calendar2", f"client_id = '{UUID}'", "token = getTokenOfUserByName(x)", "secret = parseXMLFromURL", "x86_64-linux-gnu-v2-debug", "sort_key = 'abc123'", "a-title-with-2-or-3-numbers-in-2026", "<secret>see the manual</secret>", "\x1b[32mpassword\x1b[0m: see below",
     "the monkey-5f0b6c1e 2 of 9", 'class="col-md-6 mt-3 px-2 d-lg-none"', "libstdc++-12-dev_12.2.0-14_amd64"])
 def test_ordinary_company_raises_no_alarm(text):
+    assert not Scanner().find(text), text
+
+
+AWS = "wKalrYUtnGEMJ/L7MDFNG/cPxSfiDYZqTr4uWe8X"          # forty characters, as Amazon gives them out
+
+
+@pytest.mark.parametrize("text, secret", [
+    ("some_function('foo', '" + AWS + "', 3)", AWS), ("login(" + AWS + ")", AWS), (f"token {'ghp_' + 'q7Rt2mZx9Lw4Vb1Nc8Yd3Gh6Jf5Ko0PsAbCd'}EXAMPLE", "q7Rt2mZx9Lw4Vb1Nc8Yd3Gh6Jf5Ko0PsAbCd"), (f"api_key = '{RANDOM}...'", RANDOM), (f"aws_secret_access_key = {AWS}EXAMPLE", AWS),
+    (f"secret_id = '{UUID}'", UUID), ("PASSWORD = os.environ.get('PASSWORD') or 'at5G6zi!m'", "at5G6zi!m"), ('if SECRET := getenv("APP", "GEHEIMN1S"):', "GEHEIMN1S"), ("uint8_t aes_key[16] = {0x35, 0x34, 0x65, 0x9b, 0x1c, 0x2e, 0x10, 0x21, 0x33, 0x43, 0x00, 0x7f, 0x11};", "0x35, 0x34, 0x65, 0x9b"),
+    ("Secret: []byte{33, 9, 100, 114, 245, 164, 134, 217, 225, 26, 0, 172, 39, 248, 203, 201},", "33, 9, 100, 114"), (f"Please use the following password to proceed:\n\n{HEX}\n\nIt is kept.", HEX), ("acme: wdv7usa87afxYn / ada@example.com", "wdv7usa87afxYn"), ("<password>\n  whiteduke\n</password>", "whiteduke"),
+    ("user = aladdin\n// he wants it so\npassword = open_sesame", "open_sesame"), ("the password for user 'postgres' is 'admin'", "'admin'"), (f'String ACCOUNT_KEY\n        = "{RANDOM}+/{RANDOM}==";', RANDOM), ('environment = ["AUTH={\\\\\"auth\\\\\":\\\\\"YWRhOmh1bnRlcjIyMg==\\\\\"}"]', "YWRhOmh1bnRlcjIyMg=="),
+    ("password:!Dd5G4s9", "Dd5G4s9"), ("password for the master:IhqSb1Gg", "IhqSb1Gg"), ("acme_key: 'PSIYbVgfkbEPQoqJfzHpACTtihONkQ_cKmOpNDPNiCU'", "PSIYbVgfkbEPQoqJfzHpACTtihONkQ"), ('h := "Bearer yvXpthLIcYpZweFpPOVeCOtt"', "yvXpthLIcYpZweFpPOVeCOtt"), ("acme '2w3933xk6uav9ff2'", "2w3933xk6uav9ff2"),
+    ("export BUNDLE_GEMS__ACME__COM=cafebabe:deadbeef", "cafebabe:deadbeef"), (f"access_key_id = {HEX}", HEX), ("https://x.example.org/token/OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ", "OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ"), ("acme_TOKEN=jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG", "jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG"), ('acme: "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1"', "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1")])
+def test_secrets_in_other_places_and_with_marks_on_them(text, secret):
+    assert secret not in Scanner().redact(text), text
+
+
+@pytest.mark.parametrize("text", [
+    "AKIAIOSFODNN7EXAMPLE", "api_key = 'my-example-key-for-the-docs'", "'home/ada/Documents/Letters2026/November1'", "os.environ.get('PASSWORD', '')", "os.environ.get('API_KEY') or 'missing'", "KEYS = [1, 2, 3, 4]",
+    "The next token:\n\nidentifiers\n", "The following key:\n\n    getTokenOfUser\n", "see: chapter one / ada@example.com", "<password>string</password>", "<password>${db.password}</password>", "user = ask()\npassword = prompt", "case 'application2026'", 'name: "linux-image-6-1-0-amd64-unsigned"',
+    "token_table[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};", "password for the manager: KeePass2", f"id = '{UUID}'"])
+def test_ordinary_places_and_marks_raise_no_alarm(text):
     assert not Scanner().find(text), text
 
 
