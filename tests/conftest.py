@@ -44,6 +44,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGIN
 def pytest_unconfigure(config): shutil.rmtree(CACHE, ignore_errors=True)
 
 
+@pytest.fixture
+def opened_memex(tmp_path):
+    "An empty memex: its folder, and the `Root` that holds it open."
+    from passepartout.resources import Root
+    folder = tmp_path / "memex"
+    folder.mkdir()
+    root = Root(folder)
+    yield folder, root
+    root.close()
+
+
 @functools.cache
 def notebook_tool():
     spec = importlib.util.spec_from_file_location("nb_tool", Path(__file__).parents[1] / "tools" / "nb.py")

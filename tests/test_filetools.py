@@ -22,15 +22,6 @@ RG = pytest.mark.skipif(not (pinned("rg") and os.path.exists(pinned("rg"))), rea
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1")
 
 
-@pytest.fixture
-def tree(tmp_path):
-    memex = tmp_path / "memex"
-    memex.mkdir()
-    root = Root(memex)
-    yield memex, root
-    root.close()
-
-
 def found(root, pattern, folder=".", **more):
     with resolve([root], folder, "tree") as opened:
         result = search_files(opened, pattern, **more)
@@ -41,8 +32,8 @@ def found(root, pattern, folder=".", **more):
 @hypothesis_settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.lists(st.tuples(st.sampled_from(["a", "b/c", "b/d.org", "é", "x y", "-n", "b/.h", "z.pem", "b/x.git/y"]), st.text("aAkKsSſKéÉ ß\n\r\t-x\x0c", max_size=30), st.sampled_from(ENCODINGS)), max_size=6),
        pattern=st.text("aAkKsSſKéÉ ß-x", min_size=1, max_size=4), case=st.booleans(), most=st.integers(1, 4))
-def test_ripgrep_changes_no_answer(tree, files, pattern, case, most):
-    memex, root = tree
+def test_ripgrep_changes_no_answer(opened_memex, files, pattern, case, most):
+    memex, root = opened_memex
     shutil.rmtree(memex / "b", ignore_errors=True)
     for old in memex.iterdir(): old.is_file() and old.unlink()
     for name, text, encoding in files:
@@ -52,8 +43,8 @@ def test_ripgrep_changes_no_answer(tree, files, pattern, case, most):
     assert found(root, pattern, case=case, most=most) == found(root, pattern, case=case, most=most, scout=False)
 
 
-def test_a_hostile_pattern_is_an_argument_and_nothing_else(tree):
-    memex, root = tree
+def test_a_hostile_pattern_is_an_argument_and_nothing_else(opened_memex):
+    memex, root = opened_memex
     (memex / "n.txt").write_text("--pre=/bin/sh\n-f /etc/passwd\n$(touch x) `touch x`\n\\Q[\n")
     for pattern in ("--pre=/bin/sh", "-f /etc/passwd", "-f", "$(touch x)", "`touch x`", "\\Q[", "-"): assert len(found(root, pattern)[0]) >= 1, pattern
     assert os.listdir(memex) == ["n.txt"]
@@ -64,8 +55,8 @@ def test_a_hostile_pattern_is_an_argument_and_nothing_else(tree):
     with pytest.raises(SearchError): found(root, "a", files="*" * 9)
 
 
-def test_time_and_matches_are_bounded(tree):
-    memex, root = tree
+def test_time_and_matches_are_bounded(opened_memex):
+    memex, root = opened_memex
     (memex / "big.txt").write_text("a" * 4_900_000)
     (memex / "lines.txt").write_text("\n" * 2_000_000)
     (memex / "sparse").touch()
@@ -79,9 +70,9 @@ def test_time_and_matches_are_bounded(tree):
     assert time.monotonic() - begun < 30
 
 
-def test_what_ripgrep_may_name_is_checked_again(tree, monkeypatch):
+def test_what_ripgrep_may_name_is_checked_again(opened_memex, monkeypatch):
     import passepartout.filesearch as room
-    memex, root = tree
+    memex, root = opened_memex
     (memex.parent / "secret.txt").write_text("canary")
     (memex / "link").symlink_to(memex.parent / "secret.txt")
     (memex / "id_rsa").write_text("canary")
