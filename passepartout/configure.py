@@ -81,7 +81,7 @@ def read_tags(text: str) -> tuple[str, ...]:
     if text.strip().lower() == "none": return ()
     found = tuple(dict.fromkeys(each.strip(":") for each in items(text.replace(" ", ","))))
     for tag in found:
-        if not tag or not all(c.isalnum() or c in "_@#%-" for c in tag): raise PassepartoutError(f"{tag[:40]!r} cannot be a tag: letters, digits and _ @ # % are.")
+        if not tag or tag.startswith("-") or not all(c.isalnum() or c in "_@#%-" for c in tag): raise PassepartoutError(f"{tag[:40]!r} cannot be a tag: letters, digits and _ @ # % are.")
     return found
 
 def read_name(text: str) -> str:

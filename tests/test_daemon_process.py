@@ -1,5 +1,5 @@
 """The daemon as people run it: a process of its own, beside the commands that use it, with signals, deaths, and a Lisp at the other end."""
-import json, os, re, shutil, signal, socket, subprocess, sys, time
+import json, os, re, shlex, shutil, signal, socket, subprocess, sys, time
 from pathlib import Path
 
 import pytest
@@ -172,6 +172,13 @@ def test_systemd_hears_when_it_is_ready_and_takes_the_unit(running, home):
         (unit := home.folder / "passepartout.service").write_text(daemon("daemon", "--unit").stdout)
         told = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", str(unit)], capture_output=True, text=True, env={**home.env, "XDG_RUNTIME_DIR": str(home.folder)})
         assert not [line for line in told.stderr.splitlines() if "passepartout.service" in line], told.stderr
+
+
+def test_a_file_where_the_unit_starts_becomes_no_part_of_the_daemon(running, home):
+    words = shlex.split(next(line for line in home("daemon", "--unit", "--memex", home.memex).stdout.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart="))
+    for name in ("json", "passepartout"): (home.folder / f"{name}.py").write_text("raise SystemExit('a file that lay there was run')\n")
+    done = subprocess.run([*words[:words.index("daemon")], "doctor", "--json", *words[words.index("--memex"):]], cwd=home.folder, env=home.env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and json.loads(done.stdout)["health"], done.stderr
 
 
 def test_one_daemon_and_what_the_doctor_says(running, home):
