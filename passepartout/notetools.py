@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'DAYS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'HITS', 'ITEMS', 'LINES', 'ADDS',
            'FOLDER', 'notes_label', 'ReadNotes', 'Source', 'say_hit', 'say_found', 'fewer_words', 'passage', 'org_find',
            'read_when', 'read_clock', 'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'one_group',
-           'org_view', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
+           'dated_between', 'org_view', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
 import re
@@ -118,6 +118,7 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
 # %% ../nbs/12b_notetools.ipynb #b054df42
 def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, private: Sequence[str] = ()) -> tuple[str, bool] | None:
     "(the words of `query` that occur at all, or when they never meet the rarest of them; whether private notes had a say in that). `None` when that would be the same query."
+    if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone: without one of them it is a list that nobody asked for
     words, asked = query.split(), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
     if not 1 < len(words) <= 12 or '"' in query: return None
     def kept(total: Callable[[Found], int]) -> str:
@@ -213,10 +214,19 @@ def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[s
     plain = [name for name, items in groups.items() if name and not any(private_in(i.tags, private) for i in items)]
     return found, render_groups(found, each=50, nothing=f"Nothing open under “{wanted}”. There are: {', '.join(plain[:12]) or 'none'}.")
 
-def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "") -> ToolResult:
-    "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group."
+def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | None, end: date | None) -> tuple[dict[str, list[Item]], str]:
+    "The groups with the items that have their date from `start` to `end`, both included; as text too."
+    first, last = (day.date() if isinstance(day, datetime) else day for day in (start, end))
+    inside = lambda item: item.due is not None and (first is None or item.due >= first) and (last is None or item.due <= last)
+    found = {name: kept for name, items in groups.items() if (kept := [item for item in items if inside(item)])}
+    words = (f" from {say_day(first)}" if first else "") + (f" until {say_day(last)}" if last else "")
+    return found, render_groups(found, each=50, nothing=f"Nothing found{words}: {title}.")
+
+def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "", start: str | None = None, end: str | None = None) -> ToolResult:
+    "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group. `start` and `end`: only what has its date between them."
     notes = source.open(context)
     groups, text = notes.view(name, context.today or date.today())
+    if start or end: groups, text = dated_between(groups, VIEWS[name], read_when(start), read_when(end))
     if group: groups, text = one_group(groups, group, private)
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(private_in(item.tags, private) for _, item in every)
@@ -283,7 +293,7 @@ def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     source = Source(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context): return org_find(query, limit, context, source, private_tags, quote)
     def agenda_body(start, end, view, group, folder, context):
-        return org_agenda(start, end, context, source, private_tags) if view == DAYS else org_view(view, context, source, private_tags, group)
+        return org_agenda(start, end, context, source, private_tags) if view == DAYS else org_view(view, context, source, private_tags, group, start, end)
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context): return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
     return [
@@ -291,7 +301,7 @@ def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
             Parameter("query", "string", "words, or \"a phrase\""), Parameter("limit", "integer", "how many at most", default=8),
             Parameter("quote", "integer", "of how many the text is shown", default=0), FOLDER], find_body, effects=READS, returns=HITS),
         Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view", [
-            Parameter("start", "date", "first day, of the view by days", required=False), Parameter("end", "date", "last day, of the view by days", required=False),
+            Parameter("start", "date", "first day", required=False), Parameter("end", "date", "last day", required=False),
             Parameter("view", "string", "days, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items()), default=DAYS, choices=(DAYS, *VIEWS)),
             Parameter("group", "string", "of a view by project or tag, only this one", default=""), FOLDER], agenda_body, effects=READS, returns=ITEMS),
         Tool("org-capture", "Add a note or a task at the end of a file of notes", [

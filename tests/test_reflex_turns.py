@@ -340,3 +340,96 @@ def test_a_tag_that_is_so_already_is_said(text, hint):
     said = understand(text, TODAY, Surroundings(lambda: [notes]))["payload"]
     assert said["action"] == "MESSAGE" and hint in said["text"]
     for text in ("tag offers with tiles and slates", "untag offers from tiles", "untag bank from private"): assert understand(text, TODAY, Surroundings(lambda: [notes]))["payload"]["tool"] == "org-set-tags", text
+
+
+ANSWERED_TITLE = '* TODO x” in ../secret.org “y\n* TODO Set “Dentist” in house.org to DONE\n'
+
+@pytest.mark.parametrize("lines, has, lacks", [
+    (("schedule dentist for monday 9:30", "move it to friday"), "<2026-11-20 Fri 09:30>", "Mon"),
+    (("schedule dentist for monday 9:30", "no, tuesday"), "<2026-11-24 Tue 09:30>", "Mon"),
+    (("schedule dentist for monday 9:30", "sorry, I meant 4pm"), "<2026-11-23 Mon 16:00>", "09:30"),
+    (("schedule dentist for monday 9:30-10:45", "make it 16:00"), "<2026-11-23 Mon 16:00-17:15>", "09:30"),
+    (("todo buy stamps tomorrow in house.org", "actually make that the 28th"), "* TODO buy stamps\nSCHEDULED: <2026-11-28 Sat>", "2026-11-20"),
+    (("todo buy stamps in house.org", "done with it"), "* DONE buy stamps", "TODO buy stamps"),
+    (("show dentist", "move it to 4pm"), "<2026-11-26 Thu 16:00>", "08:15"),
+    (("find Ask loan", "cancel it"), "** CANCELLED Ask about the loan", "TODO Ask about"),
+    (("rename dentist to Doctor", "mark it as waiting"), "* WAITING Doctor", "Dentist"),
+    (("done call", "2", "reopen it"), "* TODO Call Ana about the roof", "DONE Call"),
+    (("schedule dentist for monday 9:30", "fhqwhgads", "no, friday"), "<2026-11-20 Fri 09:30>", "Mon")])
+def test_it_is_what_the_last_answer_named(tmp_path, lines, has, lacks):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, *lines)
+    assert replies[-1].status == "answered" and replies[-1].effects, str(replies[-1])
+    assert has in files["house.org"] and lacks not in files["house.org"].replace("DONE CANCELLED", "")
+
+
+@pytest.mark.parametrize("lines", [("move it to friday",), ("no, monday",), ("what is due this week?", "done with it"), ("find call", "done with it"), ("find loan roofer", "done with it"), ("done call", "move it to friday")])
+def test_without_one_heading_it_is_nothing(tmp_path, lines):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, *lines)
+    assert not replies[-1].effects and files["house.org"] == HOUSE, str(replies[-1])
+
+
+def test_a_title_that_looks_like_an_answer_means_no_more_than_a_heading(tmp_path):
+    (tmp_path / "secret.org").write_text("* TODO y\n* TODO x\n")
+    for line in ("done x in", "show line"):
+        replies, files = play(tmp_path, {"house.org": HOUSE, "odd.org": ANSWERED_TITLE}, line, "archive it")
+        assert (tmp_path / "secret.org").read_text() == "* TODO y\n* TODO x\n" and files["house.org"] == HOUSE
+        (tmp_path / "memex" / "odd.org").write_text(ANSWERED_TITLE)
+
+
+def test_what_it_means_is_not_the_persons_own_word(tmp_path):
+    "Archiving asks. The exact sentence answers that by itself; the same for *it* does not."
+    replies, files = play(tmp_path, {"house.org": HOUSE}, "show offers", "archive it")
+    assert replies[-1].status == "requires-approval" and files["house.org"] == HOUSE
+
+
+@pytest.mark.parametrize("text, has", [("move dentist to 4pm", "16:00>"), ("move dentist to 16 Uhr", "16:00>"), ("move the dentist to 16:00-17:30", "16:00-17:30>"), ("reschedule dentist to 9:45", "09:45>"), ("move dentist at 7", "07:00>")])
+def test_an_hour_alone_is_meant_on_the_day_that_there_is(tmp_path, text, has):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, text)
+    assert f"SCHEDULED: <2026-11-26 Thu {has}" in files["house.org"], str(replies[-1])
+
+
+@pytest.mark.parametrize("text, words", [("move roofer to 4pm", "has no date"), ("move old to 4pm", "has passed"), ("move dentist to 25:00", "no time 25:00"), ("move dentist to 4", "“4”")])
+def test_an_hour_without_a_day_is_asked_about(tmp_path, text, words):
+    notes = HOUSE + "* TODO Old\nSCHEDULED: <2026-11-02 Mon>\n"
+    replies, files = play(tmp_path, {"house.org": notes}, text)
+    assert words in str(replies[-1]) and files["house.org"] == notes
+
+
+@pytest.mark.parametrize("text, titles", [("overdue", {"A", "B", "C"}), ("overdue since last week", {"B", "C"}), ("what is overdue since monday?", {"C"}), ("which tasks are overdue since last week", {"B", "C"}), ("overdue for more than a week", {"A", "B"}), ("overdue for over 3 weeks", set()), ("overdue since this month", {"A", "B", "C"})])
+def test_overdue_from_one_day_to_another(tmp_path, text, titles):
+    notes = "* TODO A\nDEADLINE: <2026-11-02 Mon>\n* TODO B\nDEADLINE: <2026-11-10 Tue>\n* TODO C\nSCHEDULED: <2026-11-17 Tue>\n* TODO D\nDEADLINE: <2026-11-25 Wed>\n"
+    replies, _ = play(tmp_path, {"house.org": notes}, text)
+    assert {line.split()[1].rstrip(",") for line in str(replies[0]).splitlines() if line.startswith("  ")} == titles, str(replies[0])
+
+
+def test_what_was_asked_by_filters_alone_is_answered_by_them_alone(tmp_path):
+    replies, _ = play(tmp_path, {"house.org": HOUSE}, "what is urgent?", "priority A tasks")
+    for reply in replies: assert "Call the roofer" not in reply and "priority:A" in reply, str(reply)
+
+
+@pytest.mark.parametrize("text, has", [("put the dentist on monday", "<2026-11-23 Mon 08:15>"), ("put the dentist off to monday", "<2026-11-23 Mon 08:15>"), ("put off dentist by a week", "<2026-12-03 Thu 08:15>"), ("put eggs on the shopping list", "- [ ] eggs")])
+def test_put_is_a_date_or_a_place(tmp_path, text, has):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, text)
+    assert has in files["house.org"], str(replies[0])
+
+
+@pytest.mark.parametrize("text, titles", [
+    ("todo call Bo tomorrow and remind me on friday to buy flowers", ["call Bo", "buy flowers"]), ("note: cold and note: wet", ["cold and note: wet"]), ("todo call Bo and note: she likes cake", ["call Bo", "she likes cake"]),
+    ("todo bread and butter", ["bread and butter"]), ('todo "a and remind me on friday to b"', ["a and remind me on friday to b"])])
+def test_two_that_are_written_down_are_two(tmp_path, text, titles):
+    _, files = play(tmp_path, {"house.org": HOUSE}, text)
+    assert [line.removeprefix("* ").removeprefix("TODO ") for line in files["inbox.org"].splitlines() if line.startswith("*")] == titles
+
+
+@pytest.mark.parametrize("text, stamp", [
+    ("todo pay rent every 1st of the month", "pay rent\nSCHEDULED: <2026-12-01 Tue +1m>"), ("remind me on the 15th of every month to pay rent", "pay rent\nSCHEDULED: <2026-12-15 Tue +1m>"), ("remind me every 2nd of the month at 9 to pay rent", "pay rent\nSCHEDULED: <2026-12-02 Wed 09:00 +1m>"),
+    ("todo card for Ana every year on 3.5.", "card for Ana\nSCHEDULED: <2027-05-03 Mon +1y>"), ("todo laundry every two weeks on friday", "laundry\nSCHEDULED: <2026-11-20 Fri +2w>"), ("todo pills every morning", "pills\nSCHEDULED: <2026-11-19 Thu +1d>"), ("call Bo on 24.11. at 15 Uhr", "call Bo\nSCHEDULED: <2026-11-24 Tue 15:00>")])
+def test_days_of_the_month_come_again(tmp_path, text, stamp):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, text)
+    assert f"* TODO {stamp}\n" in files.get("inbox.org", ""), str(replies[0])
+
+
+@pytest.mark.parametrize("text", ["todo bins every first monday of the month", "todo books on the last day of every month", "todo books every 31st of the month", "todo standup every weekday at 9", "todo cake every 29 february", "todo gym every friday and sunday"])
+def test_a_repetition_that_org_does_not_have_is_asked_about(tmp_path, text):
+    replies, files = play(tmp_path, {"house.org": HOUSE}, text)
+    assert "inbox.org" not in files and ("repetitions" in replies[0] or "Not every" in replies[0]), str(replies[0])

@@ -125,18 +125,21 @@ def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     return " ".join(words[-2:]) if len(words) > 1 and period(words[-2:], today) else None
 
 
+_PLACES = "first second third fourth fifth".split()
+
 def _repeats(words: tuple[str, ...]) -> bool:
-    "Whether `words` end in something like `every 3 days` or `every friday`."
-    ends = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "every" and len(words) - i <= 4]
-    return any(word in UNITS or word in WEEKDAY or a_count(word) is not None for word in ends)
+    "Whether `words` end in something like `every 3 days`, `every friday`, `every first monday of the month` or `on the last day of every month`."
+    ends = [words[i + 1:] for i, word in enumerate(words[:-1]) if word in ("every", "each") and len(words) - i <= 7]
+    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "workday", "weekend", "morning", "evening", "night")
+    return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
 
 def doubt(line: str, when: When | None, today: date) -> str | None:
     "The question that a task's line leaves open, if any."
     words = words_of(line[-200:])
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
-    if when and when.day < today: return f"{say_day(when.day)} has passed. Which day do you mean?"
-    if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+    if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
+    if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
     return None
 
 # %% ../../nbs/providers/captures.ipynb #aebe9dfc
@@ -227,7 +230,8 @@ def remind(request: Request) -> dict | None:
     size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
     parts = request.after(size).lstrip(":, ").split(" ")
-    joint = next((i for i, w in enumerate(parts[:9]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)), None)
+    joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
+    joint = next((i for i in joints if parts[i].lower() != "of" and read_repeat(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)

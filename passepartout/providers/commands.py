@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/commands.html.md"""
 
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
-           'state_command', 'cut_date', 'cut_period', 'date_command', 'dated', 'priority_command', 'tags_of',
-           'tag_command', 'field_command', 'place_command', 'list_names', 'text_command', 'list_command',
+           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'priority_command',
+           'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'text_command', 'list_command',
            'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/providers/commands.ipynb #968b0bb5
@@ -19,7 +19,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, say
-from .dates import UNITS, When, a_count, period, read_when, say_day, split_when, words_of
+from .dates import UNITS, When, a_count, period, read_hours, read_when, say_day, split_when, words_of
 from ..records import record
 
 # %% ../../nbs/providers/commands.ipynb #d51e3b66
@@ -78,11 +78,12 @@ def state_command(text: str) -> list[Command] | None:
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]})]
 
 # %% ../../nbs/providers/commands.ipynb #36fbb265
-_PLAN = Regex(r"(schedule|plan|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PUT_OFF = Regex(r"put\s+(.+?)\s+off\s+(?=(?:to|until|till|for|by)\s)", re.I)
+_PLAN = Regex(r"(schedule|plan|put\s+off|put|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
-LATER = frozenset(("postpone", "delay", "defer", "snooze", "push", "push back", "shift"))
+LATER = frozenset(("postpone", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
@@ -102,6 +103,15 @@ def cut_period(text: str, today: date) -> tuple[str, When] | None:
         if words_of(right)[:1] == ("next",) and (found := period(words_of(right), today)): return left, When("scheduled", found[0])
     return None
 
+# %% ../../nbs/providers/commands.ipynb #6ba0e58a
+def cut_clock(text: str) -> Command | None:
+    "The command that gives a heading the hours at the end of `text`, on the day it has: `X to 4pm`, `X at 16:00`, `X from 9 to 10:30`."
+    for left, right in cuts(text, "to|until|till|for|at|from"):
+        joint, words = text[len(left):].split()[0].lower(), words_of(right)
+        hours = read_hours((joint, *words) if joint in ("at", "from") else words) if len(right) < 40 else None
+        if hours: return Command("date", object_of(left), f"move {{}} to {hours[0]:%H:%M}" + (f"-{hours[1]:%H:%M}" if hours[1] else ""), {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""}, "open")
+    return None
+
 # %% ../../nbs/providers/commands.ipynb #4bce3ec8
 def date_command(text: str, today: date) -> list[Command] | dict | None:
     "schedule X for D, reschedule X to D, postpone X by a week, set the deadline of X to D, unschedule X, remove the deadline of X"
@@ -111,10 +121,11 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if found := _DEADLINE.fullmatch(text):
         if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return say(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
-    if not (found := _PLAN.fullmatch(text)): return None
+    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(r"postpone \1 ", text))): return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
+    if verb in LATER | {"reschedule", "move", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if verb in LATER and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if verb in LATER | {"reschedule"}: return say(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return say("For which day? For example: schedule dentist for friday 9:30-10:30")

@@ -9,7 +9,7 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
            'a_count', 'make_day', 'closest_year', 'named_day', 'weekday', 'counted', 'feast', 'nth_weekday', 'numeric',
            'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span', 'calendar_span',
            'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'read_hours', 'read_when', 'split_when',
-           'read_repeat', 'split_repeat']
+           'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -316,8 +316,9 @@ _SCHEDULED = ("on", "for", "from", "scheduled")
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
 def read_time(words) -> time | None:
-    "9:30, at 9, at 9.30, half past nine, 5 pm, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
+    "9:30, at 9, at 9.30, half past nine, 5 pm, 5 o'clock, 17 Uhr, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
+    if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr"): at, words = True, words[:1]
     if words[:2] == ("half", "past") and len(words) == 3 and (hour := a_count(words[2])) is not None and hour < 24: return time(hour, 30)
     if words == ("noon",): return time(12)
     found = _CLOCK.fullmatch("".join(words)) if 1 <= len(words) <= 2 and (len(words) == 1 or words[1] in ("am", "pm")) else None
@@ -394,22 +395,56 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+_DAYTIMES = ("morning", "afternoon", "evening", "night")
+
+# %% ../../nbs/providers/dates.ipynb #1009fcfc
+_NUMBER = r"(?:the )?(\d{1,2}(?:st|nd|rd|th|\.))"
+_NUMBER_OR_WORD = rf"(?:the )?(\d{{1,2}}(?:st|nd|rd|th|\.)?|{'|'.join(_NTH)})(?: day)?"
+_MONTHLY = Regex(rf"(?:every|each) {_NUMBER}|(?:every|each) {_NUMBER_OR_WORD} (?:of|in) (?:the|each|every) month|(?:on )?{_NUMBER_OR_WORD} (?:of|in) (?:every|each) month"
+                 rf"|(?:(?:every|each) month|monthly)(?: on)? {_NUMBER_OR_WORD}(?: of (?:the|each|every) month)?", re.ASCII)
+_YEARLY = Regex(r"(?:(?:every|each) year|yearly|annually)(?: (?:on|at))? (.+)|(?:on )?(.+) (?:of )?(?:every|each) year|(?:every|each) (.+)")
+
+def same_day_again(words, today) -> tuple[str, date] | None:
+    "`every 1st of the month`, `every year on 24 december`: the repeater and the first such day. `NoSuchDate` for a day that not every month has."
+    said = " ".join(words)
+    if found := _MONTHLY.fullmatch(said):
+        number = next(filter(None, found.groups()))
+        number = _NTH.index(number) + 1 if number in _NTH else int(_ORDINAL.fullmatch(number)[1])
+        if number > 28: raise NoSuchDate(f"Not every month has a day {number}, so this can't be repeated as it stands. Name a day up to the 28th.")
+        return "+1m", day_of_month((f"{number}th",), today, False)
+    if not (found := _YEARLY.fullmatch(said)): return None
+    day = tuple(w for w in next(filter(None, found.groups())).split() if w != "the")
+    first = next((first for form in (written, numeric, feast) if (first := form(day, today, False))), None)
+    if first and (first.month, first.day) == (2, 29): raise NoSuchDate("Not every year has a 29 February, so this can't be repeated as it stands. Name another day.")
+    return first and ("+1y", first)
 
 # %% ../../nbs/providers/dates.ipynb #7d278e3e
 def read_repeat(words, today) -> tuple[str, When | None] | None:
-    "`every monday at 9`, `every 2 weeks`, `daily` as a repeater and, where it is said, the first day."
+    "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
-    if len(words) < 2 or words[0] not in ("every", "each"): return None
+    if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
+    for hours, rest in _without_clock(words):
+        if found := same_day_again(rest, today): return found[0], When("scheduled", found[1], *hours)
+    if words[0] not in ("every", "each"): return None
+    if len(words) == 2 and words[1] in _DAYTIMES: return "+1d", None
     for hours, rest in _without_clock(words[1:]):
-        other, rest = (2, rest[1:]) if rest[:1] == ("other",) else (1, rest)
+        other, rest = _skipped(rest)
         if len(rest) == 1 and rest[0] in WEEKDAY: return f"+{other}w", When("scheduled", read_day(rest, today), *hours)
+        if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]), today)) and again[0][-1] == "w": return again[0], When("scheduled", read_day(rest[-1:], today), *hours)
+        if rest in tuple((part,) for part in _DAYTIMES) and hours[0]: return "+1d", When("scheduled", today, *hours)
         count, unit = (other, rest) if len(rest) == 1 else (a_count(rest[0]), rest[1:]) if len(rest) == 2 else (None, ())
         if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS: return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
     return None
 
+def _skipped(words) -> tuple[int, tuple[str, ...]]:
+    "How many *every other*, *every second* or *every third* counts, and the words behind that. The first friday is one of a month, and none of those."
+    count = 2 if words[:1] == ("other",) else _NTH.index(words[0]) + 1 if words[:1] and words[0] in _NTH else int(found[1]) if words[:1] and (found := _ORDINAL.fullmatch(words[0])) and found[2] else 1
+    return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
+
 def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
-    for start in range(max(1, len(spots) - 6), len(spots)):
+    for start in range(max(1, len(spots) - _LONGEST), len(spots)):
+        if spots[start - 1][1].lower() in ("of", "in", "the"): continue                # “on the last day of every month” is more than “every month”
         if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today): return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
     return text, "", None

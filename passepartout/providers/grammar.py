@@ -20,23 +20,24 @@ from ..lazy import Regex
 from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
 from .commands import STATE_WORDS, read_command
-from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_words, edit, look, number_in
+from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in
 from .questions import AROUND, SHOW, STOP, agenda, filtered, find, journal, query_of, read, tasks
 from .sequences import found_and_added, several
 
 # %% ../../nbs/providers/grammar.ipynb #5ca7ed10
 _SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
-  what is due this week?      also: today, tomorrow, next 10 days, overdue, on friday, in november, am I free on friday
+  what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
   note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise inbox.org
-  todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday
+  todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting
   postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
+  move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
   tag dentist with urgent     also: untag …, set property NAME of … to …, add to …: a line
@@ -137,7 +138,7 @@ def timed(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
-FIRST: tuple[Form, ...] = (alone(shell_line), by_number, edit, alone(capture), alone(remind))
+FIRST: tuple[Form, ...] = (alone(shell_line), by_number, by_reference, edit, alone(capture), alone(remind))
 THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda, find))) + (inbox, look, by_words, alone(cannot), alone(timed))
 
 
@@ -160,7 +161,7 @@ READERS = frozenset(("org-find", "org-agenda", "read-file"))
 def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     "The call that `text`, taken as one request, names exactly."
     request = Request.of(text, today)
-    try: proposal = answer(request, around)
+    try: proposal = answer(request, around) if by_reference(request, around) is None else None
     except NoSuchDate: return None
     return proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request) else None
 
@@ -177,7 +178,7 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
 # %% ../../nbs/providers/grammar.ipynb #bad4a43d
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
 _STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
-_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang written read bought packed delivered picked sorted".split())
+_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)\s+(.{2,40})", re.I)
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())

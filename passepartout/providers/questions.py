@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/providers/questions.html.md"""
 
 # %% auto #0
 __all__ = ['SHOW', 'ASKS', 'AROUND', 'LISTS', 'FIND', 'STOP', 'JOURNAL', 'file_and_rest', 'line_range', 'read', 'take_folder',
-           'middle', 'agenda', 'filtered', 'tasks', 'query_of', 'find', 'journal']
+           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'query_of', 'find', 'journal']
 
 # %% ../../nbs/providers/questions.ipynb #3a152601
 import re
+from datetime import date, timedelta
 
 from ..lazy import Regex
 from .captures import MOST_WORDS, Request, letter_for, plain_words, say, tool_call
@@ -65,7 +66,7 @@ def read(request: Request) -> dict | None:
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late list urgent free busy booked available".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something else for on up going coming this's look like how with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
+                    "there's anything something else for on up going coming this's look like how say from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -87,6 +88,17 @@ def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     while words and words[-1] in AROUND: words = words[:-1]
     return words
 
+# %% ../../nbs/providers/questions.ipynb #14692ada
+def overdue_since(words: tuple[str, ...], today: date) -> dict[str, date] | None:
+    "The first or last day of what is overdue `since monday`, `since last week`, `from last month`, `for a week`, `for more than 3 days`."
+    if words[0] in ("since", "from", "after") and (span := read_span(words[1:], today)):
+        start = span.start - timedelta(days=7) if span.start > today and words[-1].capitalize() in WEEKDAYS else span.start
+        return {"start": start} if start <= today else None
+    over = words[1:3] in (("more", "than"), ("over", "a"), ("at", "least")) or words[1:2] in (("over",), ("longer",))
+    length = tuple(w for w in words[1:] if w not in ("more", "than", "over", "at", "least", "longer"))
+    if words[0] != "for" or not (day := read_day(("in", *length), today)): return None
+    return {"end": today - (day - today) - timedelta(days=over)}
+
 # %% ../../nbs/providers/questions.ipynb #03d492a5
 def agenda(request: Request) -> dict | None:
     "what is due this week?, agenda, tomorrow?, anything overdue?, what is on from monday to wednesday"
@@ -94,8 +106,11 @@ def agenda(request: Request) -> dict | None:
     words = plain_words(text) if folder else request.words
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
-    asked = any(w in ASKS for w in words) or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i")) or words[0] == "my"
+    asked = any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i")) or words[0] == "my"
     if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",)): return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""), view="overdue", folder=folder)
+    if len(inner) > 1 and inner[0] in ("overdue", "late") and (dates := overdue_since(inner[1:], request.today)):
+        said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates else "")
+        return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue", folder=folder, **{name: day.isoformat() for name, day in dates.items()})
     if words in _NOW: inner = ("today",)
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
@@ -152,12 +167,12 @@ def tasks(request: Request) -> dict | None:
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
 
 # %% ../../nbs/providers/questions.ipynb #9b425552
-FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?due\s+date\s+(?:of|for)
+FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)
     |(?:do\s+i\s+have\s+|have\s+i\s+got\s+|is\s+there\s+|show\s+(?:me\s+)?|list\s+)?(?:anything|something|everything|all|any\s+notes|my\s+notes|notes?)\s+(?:about|on)
     |(?:where|what|when)\s+(?:did|do|have|had)\s+(?:i|we)\s+\w{2,12}\s+(?:down\s+)?(?:about|on|regarding|for|to|with)
     |whose|notes\s+(?:mentioning|that\s+mention|containing|that\s+contain)|what\s+do\s+(?:you|we|i)\s+(?:know|have)\s+(?:about|on)|(?:show|give|list)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\s+(?:about|on)
     |what\s+(?:was|is)\s+(?:decided|written|said|the\s+decision|our\s+decision|my\s+decision)\s+(?:about|on|regarding|for)
-    |(?:where|when)\s+(?:did|do|have|will|am)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
+    |(?:where|(?:until\s+|till\s+|by\s+|since\s+)?when)\s+(?:did|do|have|will|am|must)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
     |what(?:['’]?s|\s+is|\s+was|\s+are|\s+were)(?=\s.*\b(?:password|number|address|phone|code|pin|price|rent|birthday|size|iban|recipe|e-?mail|name)\b)|what\s+do\s+my\s+notes\s+say\s+(?:about|on))(?=\s|:|$)[\s:]*(?:me\s+)?""", re.I | re.X)
 _FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
 _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
@@ -188,7 +203,7 @@ def find(request: Request) -> dict | None:
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes" + (f", in {folder}" if folder else ""), query=query[:300], folder=folder, quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73
-JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|write)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
+JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
 def journal(request: Request) -> dict | None:
     "what did I do yesterday, journal of 16 november"

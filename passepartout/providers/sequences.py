@@ -62,12 +62,16 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
     found = exact(_IT.sub(lambda _: f'"{title}"', part, count=1))
     return found if found is not None and (found["payload"]["args"].get("path"), found["payload"]["args"].get("heading")) == (args.get("path"), args["heading"]) else None
 
+# %% ../../nbs/providers/sequences.ipynb #d388df9b
+_WRITTEN = Regex(r"(?:please\s+)?(?:remind\s+me\b|(?:note|todo|task|capture|remember)\s*:|todo\s|(?:add|make|take)\s+a\s+(?:note|task|todo)\b)", re.I)
+
 # %% ../../nbs/providers/sequences.ipynb #e36606ee
 def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
-    if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS or exact(request.text) is not None: return None
+    if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
+    if exact(request.text) is not None and not all(map(_WRITTEN.match, parts[1:])): return None
     calls = read_parts(parts, exact)
     return in_one_plan(calls) if len(calls) == len(parts) else None
 
