@@ -82,7 +82,9 @@ def there(module: str) -> bool:
 def check_python(patient: Patient) -> Iterator[Any]:
     yield f"Python {platform.python_version()} on {platform.system()}, SQLite {sqlite3.sqlite_version}."
     if platform.system() != "Linux": yield Finding(f"This is {platform.system()}.", "Passepartout is complete on Linux only: without it there is no sandbox, and paths are not held as firmly.", "Run it on Linux.")
+    if (hears := can_watch()): yield "The kernel tells of notes that change: they are read as soon as they do."
     for name, (module, what) in EXTRAS.items():
+        if name == "watch" and hears: continue
         yield f"The extra {name}: {what}." if there(module) else f"Without the extra {name}. With it, {what}: pip install 'passepartout[{name}]'"
 
 def check_sqlite(patient: Patient) -> Iterator[Any]:
