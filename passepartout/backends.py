@@ -16,7 +16,6 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -141,7 +140,7 @@ def prompt_for(agent, backend: Backend, system_prompt: Prompt, context: Any, *si
     return composed._replace(private=private or composed.private)
 
 # %% ../nbs/14_backends.ipynb #f29b82ab
-@dataclass(slots=True)
+@record(frozen=False)
 class Composing:
     "What one provider is shown in one question: call it for the system prompt. `private` becomes true as soon as private text was in one."
     agent: Any

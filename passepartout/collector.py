@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/collector.html.md"""
 __all__ = ['FIRST', 'USUAL', 'collect_later']
 
 # %% ../nbs/01e_collector.ipynb #9990427e
+import atexit
 import gc
 from typing import Any
 
@@ -24,3 +25,4 @@ def collect_later(first: int = FIRST) -> None:
         gc.set_threshold(*USUAL)
     gc.callbacks.append(settle)
     gc.set_threshold(first, *USUAL[1:])
+    atexit.register(gc.freeze)             # the system takes the memory back sooner than a last search would

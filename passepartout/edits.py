@@ -10,7 +10,7 @@ __all__ = ['FileEdit', 'digest', 'difference', 'EditFailed', 'EditConflict', 'ap
 # %% ../nbs/11b_edits.ipynb #5a7397c1
 import errno, fcntl, os, signal, stat, time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from hashlib import sha256
 from .conditions import PassepartoutError
@@ -108,7 +108,7 @@ def _lease(fd: int) -> bool | None:
     return True
 
 # %% ../nbs/11b_edits.ipynb #44f6dfd8
-@dataclass(slots=True)
+@record(frozen=False)
 class _Held:
     "A file taken out of the folder's sight: open, leased if possible, with the bytes it held."
     fd: int

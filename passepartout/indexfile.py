@@ -62,7 +62,8 @@ def connect(path: Path | None) -> sqlite3.Connection:
         try: os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError: pass
     db = sqlite3.connect(":memory:" if path is None else path, timeout=5.0, isolation_level=None, check_same_thread=False)
-    for pragma in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000", "secure_delete = FAST", "temp_store = MEMORY", "mmap_size = 268435456", "trusted_schema = OFF"):
+    if not db.execute("PRAGMA auto_vacuum").fetchone()[0]: db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000", "secure_delete = FAST", "temp_store = MEMORY", "mmap_size = 268435456", "trusted_schema = OFF"):
         db.execute(f"PRAGMA {pragma}")
     return db
 

@@ -12,7 +12,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +44,7 @@ class Composed(NamedTuple):
 OVERHEAD = 512            # tokens that a server may put around a question, and for which no text stands in it
 _STEPS = 50               # rates are rounded up to a fiftieth
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Measure:
     "How one model counts: the rate so far, its window in tokens, and whether a context was counted (`sure`), rather than a bill divided."
     rate: Rate = BYTES

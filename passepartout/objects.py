@@ -12,7 +12,7 @@ __all__ = ['DIGEST', 'MemoryObject', 'canonical', 'own_text', 'hashed_bytes', 'm
 # %% ../nbs/06d_objects.ipynb #1358af8c
 import json, os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, time
 from functools import lru_cache
 from hashlib import sha256
@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 from .conditions import PipelineError
 from .messages import FrozenDict, Label, pick
 from .plist import Keyword, key_name
+from .records import record
 
 # %% ../nbs/06d_objects.ipynb #cb7478c0
-@dataclass(frozen=True, slots=True, init=False)
+@record
 class MemoryObject:
     "One thing in memory. `children` are ids in order; `digest` is the Merkle hash, and `hash` the same in hexadecimal; `label` says where the text comes from."
     id: str

@@ -13,7 +13,7 @@ __all__ = ['LINK', 'TAGS', 'PRIORITY', 'WORD', 'PLANNING', 'DRAWER', 'PROPERTY',
 # %% ../nbs/08_org.ipynb #975c69ad
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 from typing import Any, Callable, Iterator, Mapping
 
@@ -21,7 +21,7 @@ from .lazy import Regex
 from .records import record
 
 # %% ../nbs/08_org.ipynb #9a2cf11e
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class Node:
     "One heading, task item or file: facts and character offsets into the text of its outline. Read it, don't write it."
     index: int                         # place in `Outline.nodes`
@@ -110,7 +110,7 @@ class Above(Below):
         return tuple(dict.fromkeys([tag for n in self.lineage(node) for tag in n.tags]))
 
 # %% ../nbs/08_org.ipynb #b376dbbe
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Outline(Above):
     "One file: its text, and the nodes found in it."
     text: str

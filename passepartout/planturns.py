@@ -12,7 +12,7 @@ __all__ = ['STEP', 'HOLE_RECORD', 'KINDS', 'PlanState', 'index_plans', 'label_re
 # %% ../nbs/17dd_planturns.ipynb #564b2fbf
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import Any
 
@@ -22,13 +22,14 @@ from .flow import Case, follows_link, literal_label
 from .labels import Value, child, joined, label_of, plain_data, result_value
 from .messages import APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick
 from .plist import Keyword
+from .records import record
 from .services import Asks
 from .tools import ToolResult
 from .turns import without_quotes
 from .verify import clear, judgement_record, normalise
 
 # %% ../nbs/17dd_planturns.ipynb #a63339fd
-@dataclass
+@record(frozen=False)
 class PlanState:
     "One plan under way."
     id: str

@@ -12,7 +12,6 @@ __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'hunks', 'visible
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -132,7 +131,7 @@ def _counted(lines: Sequence[str]) -> str:
 def _rest(lines: Sequence[str]) -> list[str]: return [f"… not shown: {_counted(lines) or 'unchanged lines'}"] if lines else []
 
 # %% ../nbs/16b_previews.ipynb #5e042da8
-@dataclass(slots=True)
+@record(frozen=False)
 class Preview:
     "What a look ahead stands for: a call that the gates did not reject, and what they opened, for reading only."
     action: Action

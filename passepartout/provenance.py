@@ -11,7 +11,6 @@ __all__ = ['fold_text', 'stands_in', 'numbers_in', 'readings', 'days_in', 'Words
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -20,6 +19,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .providers.dates import read_day, words_of
+from .records import Remembers, record
 
 # %% ../nbs/14b_provenance.ipynb #5132ce76
 def fold_text(text: str) -> str:
@@ -69,8 +69,8 @@ def days_in(text: str, today: date, most: int = 400) -> Iterator[date]:
 _JOINED = Regex(r"(?<=[a-z0-9])\.(?=[A-Z][a-z])")
 
 # %% ../nbs/14b_provenance.ipynb #693c721b
-@dataclass(frozen=True)
-class Words:
+@record
+class Words(Remembers):
     "What somebody said, to be searched for values. `today` is the day from which `friday` is counted."
     texts: str | tuple[str, ...]
     today: date

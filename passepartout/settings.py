@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import passepartout
 from .conditions import PassepartoutError
 from .inifile import STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value, tool_key
+from .records import record
 
 # %% ../nbs/04_settings.ipynb #ac25a399
-_group = dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+_group = dataclass(kw_only=True, init=False, repr=False, eq=False, slots=True)
 
 # %% ../nbs/04_settings.ipynb #64075ae1
 @_group
@@ -122,7 +123,7 @@ class Limits(Clock):
     max_proposal_chars: int
 
 # %% ../nbs/04_settings.ipynb #4d618314
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class Settings(Limits):
     "Every setting in force: times in seconds, lengths in characters; `warnings` for the person, `secrets` from `.env` and from keys for this program alone."
     warnings: tuple[str, ...] = ()

@@ -9,19 +9,20 @@ __all__ = ['NAMES', 'Proposing', 'Testing', 'Writer', 'writing_skill', 'skill_to
 
 # %% ../nbs/17i_skilltools.ipynb #a1cbaf32
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from .conditions import PassepartoutError
 from .messages import Action, ApprovalRequired, Rejected, Signal, pick
+from .records import record
 from .skills import Skill, SkillError, skill_name
 from .tools import Effects, Parameter, Tool, ToolError
 
 # %% ../nbs/17i_skilltools.ipynb #b5ef119f
 NAMES = ("create-skill", "edit-skill")
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Proposing:
     "Works out what would be written. `passed` are digests of pages whose tests passed."
     agent: Any
@@ -70,7 +71,7 @@ class Testing(Proposing):
 
 
 # %% ../nbs/17i_skilltools.ipynb #184e54b4
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Writer(Testing):
     "Writes skills for one agent."
     def write(self, tool: str, name: str, page: str, kind: str = "org") -> str:

@@ -9,7 +9,6 @@ __all__ = ['in_our_words', 'status_in_words']
 
 # %% ../nbs/15b_summaries.ipynb #79016993
 import re
-from http import HTTPStatus
 from typing import Any
 
 # %% ../nbs/15b_summaries.ipynb #dd815cbe
@@ -31,5 +30,6 @@ def in_our_words(error: Any) -> str:
 
 def status_in_words(status: int) -> str:
     "What a status of HTTP means."
+    from http import HTTPStatus          # sixty constants, made when somebody asks for the first time
     try: return HTTPStatus(status).phrase.lower()
     except ValueError: return "a status that nobody knows"

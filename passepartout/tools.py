@@ -13,7 +13,7 @@ __all__ = ['TYPES', 'ALIASES', 'ABSENT', 'KINDS', 'ACCESS', 'IN_DISPATCH', 'HOW_
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from .conditions import GateError, PassepartoutError
 from .labels import shape_of
 from .messages import KEYWORD_FIELDS, FrozenDict, Label, Text, freeze, pick
 from .plist import key_name
-from .records import record
+from .records import Remembers, record
 
 # %% ../nbs/12_tools.ipynb #85f8592b
 @record
@@ -149,8 +149,8 @@ def pure(body: Callable) -> Callable:
     return body
 
 # %% ../nbs/12_tools.ipynb #f9743977
-@dataclass(frozen=True)
-class Tool:
+@record
+class Tool(Remembers):
     "A capability the model may ask for."
     name: str
     description: str

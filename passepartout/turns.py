@@ -13,12 +13,13 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
 from .messages import HEARTBEAT, NETWORK, PERSON, Action, FrozenDict, Label, Signal, pick
 from .plist import read_plist
+from .records import record
 from .summaries import in_our_words
 
 # %% ../nbs/17a_turns.ipynb #40f54d75
@@ -38,7 +39,7 @@ class Reply(str):
     def text(self) -> str: return str(self)
 
 # %% ../nbs/17a_turns.ipynb #6aa76dc5
-@dataclass(slots=True)
+@record(frozen=False)
 class Turn:
     "One stimulus and all that follows from it."
     id: str

@@ -16,7 +16,7 @@ __all__ = ['PASS', 'UNCONCERNED', 'MANDATORY', 'ROUNDS', 'normalise', 'normal_fo
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from .conditions import GateError, PassepartoutError, ProtocolError, signal_condition
@@ -24,6 +24,7 @@ from .limits import time_limit
 from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, PLAN, REQUEST, TOOL, Action, Allowed, ApprovalRequired,
                                    FrozenDict, Rejected, Signal, Verdict, freeze, pick)
 from .plist import key_name
+from .records import record
 from .skills import Skill, triggered
 from .tools import IN_DISPATCH, tool_name
 
@@ -160,7 +161,7 @@ def manifest_problem(agent) -> str | None:
 # %% ../nbs/13_verify.ipynb #8897d020
 ROUNDS = 8
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Judgement:
     "A verdict, what each gate said on the way (gate, verdict, text, microseconds), and what the gates opened."
     verdict: Verdict
@@ -291,7 +292,7 @@ class Clearance:
     __slots__ = ()
     def __reduce__(self): raise TypeError("a clearance cannot be copied or stored")
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Cleared:
     "What a clearance stands for."
     action: Action

@@ -383,6 +383,20 @@ def test_what_folders_contain(place, monkeypatch):
     assert index.refresh() == Refreshed()
 
 
+def test_opening_an_index_writes_nothing(tmp_path):
+    "SQLite writes, and waits for the disk, when it hears `auto_vacuum` once more; a start of every command would."
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.org").write_text("* One\n")
+    os.utime(tmp_path / "notes" / "a.org", (1_700_000_000, 1_700_000_000))        # old enough to be taken at its word
+    def look():
+        index = Index(Root(tmp_path / "notes"), tmp_path / "index.sqlite")
+        try: return index.refresh(), index.db.total_changes, (tmp_path / "index.sqlite-wal").stat().st_size, index.db.execute("PRAGMA auto_vacuum").fetchone()[0]
+        finally: index.close()
+    first, changes, log, vacuum = look()
+    assert first.read == 1 and changes and log and vacuum == 2
+    assert look() == (Refreshed(), 0, 0, 2)
+
+
 def test_a_file_that_vanishes_while_it_is_read(place, monkeypatch):
     for name in "abc": (place / f"{name}.org").write_text(f"* {name}\n")
     root = Root(place)

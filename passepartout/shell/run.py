@@ -19,7 +19,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from ..conditions import PassepartoutError
 from ..records import record
@@ -42,7 +42,7 @@ class Limits:
     flood: int = 64 << 20              # read at all
 
 # %% ../../nbs/shell/run.ipynb #116febb5
-@dataclass(slots=True)
+@record(frozen=False)
 class Outcome:
     "What a script printed, its status, and why it was ended if it was."
     status: int | None = None                                        # of the last pipeline; None when it was ended
@@ -95,7 +95,7 @@ def job_items(script: Script) -> list:
     return [[operator, p.negated, [[c.program, list(c.argv), [list(a) for a in c.assignments], [wire(r) for r in c.redirects]] for c in p.commands]] for operator, p in script.items]
 
 # %% ../../nbs/shell/run.ipynb #130c6891
-@dataclass(eq=False, slots=True)
+@record(frozen=False, eq=False)
 class OpenedScript:
     "A judged script and the files of its redirections, held open, in the order in which `file_redirects` names them."
     script: Script
