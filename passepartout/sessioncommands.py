@@ -77,7 +77,7 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
     with reached(memex, None, json_, alone) as agent:
         try: done = at_desk(agent, name, as_typed(session), **{key: as_typed(value) if isinstance(value, str) else value for key, value in given.items()})
         except PassepartoutError as error: fail(error.message, 1, json_)
-    if not json_: tell(done["text"])
+    if not json_: tell(done["text"].replace("/pop ", f"passepartout sessions pop {session} ").replace("/rewind edits ", "/rewind edits in its chat "))
     return {key: list(value) if isinstance(value, (list, tuple)) else value for key, value in done.items() if key not in ("action", "request")}
 
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
@@ -104,7 +104,7 @@ def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help
         if not asking: fail("Going back cannot be taken back, and nobody is there to be asked. Add --yes if you mean it.", 2, json_)
         at_desk_of("rewind", name, memex, json_, no_daemon, dry=True, **which)
         if not typer.confirm("Do that?", err=True): fail("Nothing was taken back.", 1)
-    done = at_desk_of("rewind", name, memex, json_, no_daemon, **which)
+    done = at_desk_of("rewind", name, memex, json_, no_daemon, **which, edits=edits or None)
     if edits is None: edits = bool(done["edits"]) and asking and typer.confirm("Take these edits back as well?", err=True)
     if edits: done["undone"] = at_desk_of("rewind-edits", name, memex, json_, no_daemon)
     if json_: as_json(done)

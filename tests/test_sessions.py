@@ -178,6 +178,11 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
         assert "Took back 1 request" in chat.stdout and "inbox.org is gone again" in chat.stdout and "Session other begins" in chat.stdout and "nothing to take back" in chat.stdout, chat.stdout + chat.stderr
         assert run("sessions", "pop", "work").stdout.startswith("Left house.org")
         assert json.loads(run("sessions", "--json").stdout)[0]["name"] == "work"
+        assert run("sessions", "push", "work", "house.org").stdout.strip().endswith("passepartout sessions pop work leaves it.")
+        for alone in ((), ("--no-daemon",)):
+            assert run("ask", "-s", "work", "todo: slate", *alone).returncode == 0
+            back = run("sessions", "rewind", "work", "--yes", "--edits", *alone)
+            assert back.returncode == 0 and "edits stand" not in back.stdout and "inbox.org is gone again" in back.stdout, back.stdout + back.stderr
     finally:
         daemon.send_signal(signal.SIGTERM)
         assert daemon.wait(20) == 0
