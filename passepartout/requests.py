@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/requests.html.md"""
 # %% auto #0
 __all__ = ['ACTIONS', 'Refused', 'text_in', 'number_in', 'join', 'in_use', 'session_of', 'reply_payload', 'ask_payload',
            'source_of', 'say', 'followed', 'step', 'drafts_to', 'on_the_socket', 'approve', 'deny', 'offer', 'endorse',
-           'endorsed', 'revoke', 'seen_session', 'pending', 'grants', 'plans', 'plan', 'trace', 'news', 'asked', 'undo',
-           'hello', 'handshake', 'health', 'metrics', 'status', 'plain_settings', 'log', 'cancel', 'at_the_desk',
-           'answer_to']
+           'attest', 'endorsed', 'revoke', 'seen_session', 'pending', 'grants', 'plans', 'plan', 'trace', 'news',
+           'asked', 'undo', 'hello', 'handshake', 'health', 'metrics', 'status', 'plain_settings', 'log', 'cancel',
+           'at_the_desk', 'answer_to']
 
 # %% ../nbs/19f_requests.ipynb #1aacd511
 import contextlib
@@ -165,6 +165,11 @@ def endorse(house: Any, guest: Guest, payload: Mapping) -> dict:
     session = row["session"] if row else session_of(house, guest, payload)
     return reply_payload(house, guest, house.agent.endorse(text_in(payload, "approval"), text_in(payload, "code") or "", text_in(payload, "argument") or "", text_in(payload, "said", 2000) or "", session), session)
 
+def attest(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "What the person says about a foreign tool: the words, or with a yes to them the record."
+    on_the_socket(guest)
+    return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "", text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
+
 def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict: return {"action": "endorsed", "json": json.dumps(house.agent.endorsed(seen_session(house, guest, payload)))}
 
 def revoke(house: Any, guest: Guest, payload: Mapping) -> dict:
@@ -267,13 +272,13 @@ def at_the_desk(name: str) -> Callable:
         on_the_socket(guest)
         session = session_of(house, guest, payload)
         given = {key: value for key, value in {"note": text_in(payload, "note", 1000), "place": text_in(payload, "place", 1000), "turn": text_in(payload, "turn"), "count": number_in(payload, "count"),
-                                               "limit": number_in(payload, "limit"), "dry": payload.get("dry") is True or None}.items() if value is not None}
+                                               "limit": number_in(payload, "limit"), "dry": payload.get("dry") is True or None, "edits": payload.get("edits") is True or None}.items() if value is not None}
         async def answered() -> dict: return {"action": name, **await house.in_turn(session, lambda agent: desk.ACTIONS[name](agent, session, given, source_of(guest)))}
         return answered()
     return ask
 
 # %% ../nbs/19f_requests.ipynb #5d4366f4
-ACTIONS = {"handshake": handshake, "health_check": health, "metrics": metrics, "status": status, "cancel": cancel, "approve": approve, "deny": deny, "offer": offer, "endorse": endorse, "endorsed": endorsed, "revoke": revoke,
+ACTIONS = {"handshake": handshake, "health_check": health, "metrics": metrics, "status": status, "cancel": cancel, "approve": approve, "deny": deny, "offer": offer, "endorse": endorse, "endorsed": endorsed, "attest": attest, "revoke": revoke,
            "pending": pending, "grants": grants, "plans": plans, "plan": plan, "trace": trace, "asked": asked, "undo": undo, "log": log, "news": news} | {key_name(name): at_the_desk(name) for name in desk.ACTIONS}
 
 def answer_to(house: Any, guest: Guest, message: Mapping) -> Any:
