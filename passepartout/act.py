@@ -121,9 +121,9 @@ async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) ->
     if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
 
 # %% ../nbs/17_act.ipynb #5d93394d
-async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], **detail: Any) -> Any:
-    "Record the intent, run, record the outcome: committed, failed or unknown."
-    effect = await agent.begin_effect(signal, cleared, **detail)
+async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], effect: str | None = None, **detail: Any) -> Any:
+    "Record the intent, unless that of `effect` is recorded already; run; record the outcome: committed, failed or unknown."
+    effect = effect or await agent.begin_effect(signal, cleared, **detail)
     try: result = await run()
     except (EditFailed, ToolError) as error:
         await agent.end_effect(signal, effect, "unknown" if getattr(error, "touched", False) else "failed", error=str(error))
@@ -204,11 +204,13 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
     check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
-    for done, edit in enumerate(edits):
+    effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
+    for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
-        try: await between_records(agent, cleared, signal, write, before=edit.before, edit=edit.record())
-        except EditFailed as error:
-            if not done: raise
+        try: await between_records(agent, cleared, signal, write, effect)
+        except BaseException as error:
+            for left in effects[done + 1:]: await asyncio.shield(agent.end_effect(signal, left, "failed", error="not begun"))
+            if not done or not isinstance(error, EditFailed): raise
             raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking it back (undo) restores what was.") from error
     return ToolResult(" ".join(e.summary for e in edits) or "Nothing had to be changed.", label=TOOLS)
 

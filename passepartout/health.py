@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/health.html.md"""
 
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'effect_findings',
-           'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers', 'check_journal',
-           'check_clock']
+           'half_findings', 'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers',
+           'check_journal', 'check_clock']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,6 +63,12 @@ def effect_findings(effects: Iterable[dict], severity: str = "degraded") -> Iter
     for effect in effects:
         yield Finding(f"An earlier run ended in the middle of an effect ({effect['id']}), and whether it happened is unknown.", "It will not be repeated by itself.", "Look at it: passepartout trace", severity)
 
+def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Finding]:
+    "About actions that ended between two files: the effects of each that happened, and those that did not."
+    for done, left in actions:
+        names = [" and ".join(dict.fromkeys(str(effect["detail"]["edit"]["path"]) for effect in effects)) for effects in (done, left)]
+        yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.", "Nothing is lost; what was to be moved stands in both.", "Take back the part that was done: passepartout undo; then ask again.")
+
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
     for problem in problems: yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.", "Correct the file, then start again.")
@@ -85,6 +91,7 @@ def check_providers(agent):
 def check_journal(agent):
     yield from chain_findings(agent.journal_verdict)
     yield from effect_findings(agent.unknown_effects)
+    yield from half_findings(agent.half_done)
 
 def check_clock(agent): yield from clock_findings(agent.clock_behind)
 

@@ -11,7 +11,7 @@ __all__ = ['Fields', 'Services', 'Views', 'Effects', 'unsaved_rows', 'Asks']
 import os
 import time
 from datetime import date, datetime
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from .act import ActuatorRegistry, register_core_actuators, tell
 from .approvals import ApprovalDesk, PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
@@ -58,7 +58,7 @@ class Fields:
         self.endorsements = Endorsements(journal)
         self.foci, self.sights = Foci(journal), Outlook(settings.privacy_filter_tags, settings.context_budget)
         self.exact_form: Callable[[Signal], dict | None] | None = None
-        self.health, self.diagnostics, self.journal_verdict, self.unknown_effects, self.clock_behind = "unknown", [], None, [], 0.0
+        self.health, self.diagnostics, self.journal_verdict, self.unknown_effects, self.half_done, self.clock_behind = "unknown", [], None, [], [], 0.0
         self.problems: list[str] = []                    # what went wrong at start, for the diagnostics
         self.tools.mark = self.actuators.mark = self.clearances.mark = object()       # another agent's clearances mean nothing here
         register_core_actuators(self)
@@ -209,23 +209,28 @@ class Effects(Views):
     "The two durable records around every effect."
     async def begin_effect(self, signal: Signal, cleared, *, before: bytes | None = None, **detail: Any) -> str:
         "Record, durably, that `cleared` is about to run. Returns the effect's id."
+        return (await self.begin_effects(signal, cleared, [(before, detail)]))[0]
+
+    async def begin_effects(self, signal: Signal, cleared, wanted: Sequence[tuple[bytes | None, dict]]) -> list[str]:
+        "Record, durably and in one commit, that `cleared` is about to run with these effects: what was before, and what else is known. Returns their ids."
         turn = self.turns.of(signal) or Turn("", signal.session, str(signal.source or ""), "", self.journal.batch(signal.session, ""))
         if cleared.answer == "typed": turn.batch.record("typed", {"hash": cleared.hash, "text": turn.text})
         elif cleared.answer not in (None, "used"):
             await self.turns.write(turn, durable=False)
             turn.batch.consume(cleared.answer, cleared.hash)
             cleared.answer = "used"
-        effect = os.urandom(6).hex()
-        if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): detail["grant"] = grant
-        if cleared.action.payload.get("tool") == "undo-edit": detail["undoes"] = cleared.action.payload["args"]["effect"]
-        turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail=detail)
+        effects, more = [os.urandom(6).hex() for _ in wanted], {}
+        if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
+        if cleared.action.payload.get("tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
+        for effect, (before, detail) in zip(effects, wanted): turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
         try: await self.turns.write(turn, durable=True)
         except BaseException as error:
             turn.batch = self.journal.batch(turn.session, turn.id)       # an intent that was not recorded must not be recorded later
             if isinstance(error, JournalError): turn.status = "failed"   # whatever is said about it
             raise
-        if self.turns.watchers: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
-        return effect
+        if self.turns.watchers:
+            for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
+        return effects
 
     async def end_effect(self, signal: Signal, effect: str, state: str, **detail: Any) -> None:
         "Record, durably, what became of `effect`, together with the memory that mirrors it."
