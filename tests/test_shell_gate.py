@@ -345,6 +345,21 @@ def test_scripts_that_pass_write_nothing(tmp_path):
     assert ran > 100
 
 
+@pytest.mark.parametrize("command", [
+    "ip a", "ip -br addr show", "ip -4 route get 1.1.1.1", "ip r l", "ip l sh", "ip a s", "ip -s link show dev eth0", "lsblk -o NAME,SIZE,UUID", "id root", "groups root", "findmnt -t ext4 -o TARGET,SIZE", "namei -l src/main.py", "readelf --section-headers a", "objdump -s a", "addr2line -fe a 0x10", "openssl x509 -in a -noout -text",
+    "openssl dgst -sha256 a.txt", "apt list --installed", "apt show git", "apt-mark showmanual", "dpkg --get-selections", "dpkg-deb -c a", "diff3 a b a.txt", "sdiff -s a b", "zgrep -n x a", "man -k printf", "top -bn1 -u root", "route -n", "hd -C a", "ipcs -a", "lsns -t net", "git annotate a.txt", "git check-attr -a a.txt", "git hash-object a.txt", "git archive --list"])
+def test_more_that_only_reads_runs_unasked(command, roots):
+    assert judge_command(command, roots, HOME).level == READ, judge_command(command, roots, HOME).reasons
+
+
+@pytest.mark.parametrize("command", [
+    "ip a a 10.0.0.1 dev eth0", "ip l s eth0 up", "ip link set eth0 down", "ip l s", "ip r r default", "ip route del default", "ip r f", "ip netns exec x id", "ip -n x a", "ip -b a.txt", "ip a add local 10.0.0.1/8 dev eth0", "ip link d eth0", "ip neigh c 10.0.0.1 dev eth0", "ip monitor", "findmnt --fstab", "openssl x509 -in a -signkey b",
+    "openssl x509 -in a -out b", "openssl dgst -sign a b", "openssl enc -d -in a", "apt -o Dir=/x list", "apt install x", "apt-mark hold x", "dpkg-deb -x a b", "dpkg-deb -c /etc/x.deb", "diff3 --diff-program=./x a b a", "sdiff -o a a b", "zgrep x /etc/shadow", "zgrep -f a b", "man -l a", "addr2line @a", "addr2line -e /bin/ls 1", "c++filt @a", "git hash-object -w a",
+    "git notes edit", "git archive HEAD", "git bundle create a HEAD", "route add default gw 10.0.0.1", "update-alternatives --set a /b", "pmap -c a 1", "lsblk -o NAME -x ./x y", "arp -s 10.0.0.1 00:11:22:33:44:55", "arp -f a"])
+def test_what_lies_beside_it_is_asked_about(command, roots):
+    assert judge_command(command, roots, HOME).level > READ
+
+
 @pytest.mark.parametrize("text", [
     "awk 'NR > 1 {print $1}' a", "awk '/a|b/ {print ($1 > 2)}' a", "sed -n '/x/{p;q}' a", "sed ':a;N;$!ba;s/\\n/ /g' a", "tar tvf x.tar", "command -v git", "type -a python3", "git branch --list 'f/*'", "git tag --contains HEAD", "git config user.name",
     "git -c color.ui=always log -3", "cat .gitignore src/.editorconfig", "cat .github/workflows/ci.yml", "diff -r src trips", "rg --version", "echo $PWD", "cd src && ls $PWD", "gzip -dc a.gz | head", "dpkg -l", "ip addr"])

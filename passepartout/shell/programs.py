@@ -36,7 +36,7 @@ def pinned(name: str) -> str | None:
     return f"{folder or _FOLDERS[0]}/{base}"
 
 # %% ../../nbs/shell/programs.ipynb #cbfe9895
-_RELATIVES = {"awk": "mawk gawk nawk original-awk busybox", "nawk": "mawk gawk original-awk", "unxz": "xz", "xzcat": "xz", "bunzip2": "bzip2", "bzcat": "bzip2", "apropos": "whatis", "npm": "npm-cli.js", "psql": "pg_wrapper"}
+_RELATIVES = {"awk": "mawk gawk nawk original-awk busybox", "nawk": "mawk gawk original-awk", "unxz": "xz", "xzcat": "xz", "bunzip2": "bzip2", "bzcat": "bzip2", "apropos": "whatis", "npm": "npm-cli.js", "psql": "pg_wrapper", "hd": "hexdump"}
 
 @lru_cache(maxsize=1024)
 def another(name: str, path: str) -> str | None:
@@ -113,6 +113,9 @@ def _duration(value: str, places: Places) -> str | None:
     if found and float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]] <= 600: return None
     return f"{shown(value)} is not a time of up to ten minutes."
 
+_NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
+_SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
+
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "path": _path, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "duration": _duration, "text": lambda value, places: None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
@@ -123,6 +126,8 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "ps": lambda value, places: None if re.fullmatch(r"[aufxwTlj]+|\d+", value, re.ASCII) else f"{shown(value)} may show more than the processes.",
     "name": lambda value, places: None if re.fullmatch(r"[\w.@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
     "format": lambda value, places: "the format asks for signatures, which starts another program." if "%G" in value or "signature" in value.lower() else None,
+    "network": lambda value, places: None if value in _NETWORK else f"ip {shown(value)} may change something.",
+    "network-word": lambda value, places: None if re.fullmatch(_SHOWN, value, re.ASCII) else f"{shown(value)} may tell ip to change something.",
     "fields": lambda value, places: None if "env" not in value and re.fullmatch(r"[\w,.=:%+-]+", value, re.ASCII) else f"{shown(value)} is not a list of fields."}
 
 # %% ../../nbs/shell/programs.ipynb #4c5566bb
