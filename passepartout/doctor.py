@@ -167,7 +167,9 @@ def check_journal(patient: Patient) -> Iterator[Any]:
         return
     try: journal = Journal.look(patient.journal)
     except JournalError as error:
-        yield Finding(error.message, "Nothing is done without a record.", "Do what the sentence says; a copy of the state folder is the best help.", "unhealthy")
+        lost = not patient.journal.with_suffix(".key").exists()
+        why = "The next start makes a new one, and nobody can tell any more whether what was recorded until now was changed." if lost else "Nothing is done without a record."
+        yield Finding(error.message, why, "Do what the sentence says; if you have a backup: passepartout restore FILE", "unhealthy")
         return
     try:
         verdict = journal.verify(whole=True)

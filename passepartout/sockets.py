@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/sockets.html.md"""
 
 # %% auto #0
 __all__ = ['DaemonError', 'socket_path', 'take_lock', 'Peer', 'peer_of', 'descends', 'short_name', 'listen_at', 'listen_on',
-           'connect_to', 'daemon_findings']
+           'connect_to', 'lock_holder', 'greets', 'daemon_findings']
 
 # %% ../nbs/19ba_sockets.ipynb #f4c5c182
 import contextlib
@@ -131,20 +131,37 @@ def connect_to(path: Path, timeout: float = 5.0) -> socket.socket | None:
         raise DaemonError(f"The daemon at {path} belongs to another user (number {uid}), so it is told nothing.")
     return made
 
+# %% ../nbs/19ba_sockets.ipynb #72e52a91
+def lock_holder(folder: Path) -> str:
+    "The number of the process that holds the lock of the daemon in `folder`; empty when nobody does, or it cannot be told."
+    try:
+        with open(os.open(folder / "daemon.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file, open("/proc/locks") as locks:
+            inode, holder = f":{os.fstat(file.fileno()).st_ino}", file.read(20).strip()
+            return holder if holder.isdigit() and any(words[1:2] == ["FLOCK"] and any(word.endswith(inode) for word in words) for words in map(str.split, locks)) else ""
+    except (OSError, UnicodeDecodeError): return ""
+
 # %% ../nbs/19ba_sockets.ipynb #af48daf7
-def daemon_findings(settings: Any) -> Iterator[Any]:
+def greets(connection: socket.socket | None) -> bool:
+    "Does somebody speak first at the other end? The kernel takes connections for a process that hangs, too."
+    if connection is None: return False
+    try: return bool(connection.recv(1, socket.MSG_PEEK))
+    except OSError: return False
+
+def daemon_findings(settings: Any, patience: float = 5.0) -> Iterator[Any]:
     "Facts and findings about the daemon of these notes."
     path = socket_path(settings)
     try: found = os.lstat(path)
     except OSError:
-        yield "No daemon runs; commands work alone."
+        if not (pid := lock_holder(path.parent)): yield "No daemon runs; commands work alone."
+        else: yield Finding(f"A daemon runs (process {pid}), and its socket {path} is gone: somebody removed it.", "Commands work alone until it is there again. The daemon makes it anew within a minute.", f"Wait for that; or end it, and start another: kill {pid}", "note")
         return
-    try: connection = connect_to(path, 1.0)
+    try: connection = connect_to(path, patience)
     except DaemonError as error:
         yield Finding(error.message, "Somebody else could have taken the place of your daemon.", f"Look at it: ls -l '{path}'", "unhealthy")
         return
-    if connection is None: yield Finding("A daemon ended without cleaning up, or hangs.", "Commands work alone until there is another.", "Start it again: passepartout daemon", "note")
-    else:
+    if greets(connection):
         yield f"A daemon answers (process {peer_of(connection).pid})."
-        connection.close()
         if found.st_mode & 0o077: yield Finding(f"Others may write to the socket of the daemon, {path}.", "The kernel's word about who connects still keeps them out.", f"chmod 600 '{path}'")
+    elif pid := lock_holder(path.parent): yield Finding(f"A daemon runs (process {pid}) and does not answer.", "Commands work alone, or wait for it. It starts, stops, or hangs.", f"If that lasts, end it, and start another: kill -9 {pid}", "note")
+    else: yield Finding("A daemon ended without cleaning up.", "Commands work alone until there is another.", "Start it again: passepartout daemon", "note")
+    if connection is not None: connection.close()

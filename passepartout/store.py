@@ -25,7 +25,7 @@ _TROUBLE = {
     "SQLITE_READONLY": "The journal {path} or its folder cannot be written to. Make both writable for you, or choose another state folder.",
     "SQLITE_CANTOPEN": "The journal {path} cannot be opened or created. Check that its folder exists and is writable for you.",
     "SQLITE_NOTADB": "{path} is not a journal, or its beginning is damaged. Put back a copy, or move the file away to begin a new journal.",
-    "SQLITE_CORRUPT": "The journal {path} has a damaged page. Put back a copy, save what is left with `sqlite3 {path} .recover`, "
+    "SQLITE_CORRUPT": "The journal {path} has a damaged page. Put back a copy (passepartout restore FILE), save what is left with `sqlite3 {path} .recover`, "
                       "or move it away to begin a new one.",
     "SQLITE_CONSTRAINT": "This record contradicts one that is already there ({error}); it was not written.",
 }

@@ -187,6 +187,13 @@ def test_one_daemon_and_what_the_doctor_says(running, home):
     assert second.returncode == 5 and str(daemon.process.pid) in second.stderr
     facts = lambda: json.dumps(json.loads(daemon("doctor", "--json").stdout))
     assert f"A daemon answers (process {daemon.process.pid})" in facts()
+    daemon.path.unlink()
+    assert f"A daemon runs (process {daemon.process.pid}), and its socket" in facts() and "No daemon runs" not in facts()
+    daemon.stop(signal.SIGTERM)
+    daemon.start()
+    daemon.process.send_signal(signal.SIGSTOP)
+    assert f"A daemon runs (process {daemon.process.pid}) and does not answer" in facts() and "A daemon answers" not in facts()
+    daemon.process.send_signal(signal.SIGCONT)
     daemon.stop(signal.SIGKILL)
     assert "ended without cleaning up" in facts() and daemon("daemon", "--metrics").returncode == 5
 
