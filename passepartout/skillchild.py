@@ -27,7 +27,9 @@ def page_tree(lines: Sequence[tuple[str, int]], page: str) -> ast.Module:
         if error.lineno is not None: error.lineno = error.end_lineno = where[min(error.lineno, len(where) - 1)]
         raise
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"): node.lineno, node.end_lineno = (first := where[node.lineno]), max(first, where[node.end_lineno or 0])
+        if not hasattr(node, "lineno"): continue
+        node.lineno, node.end_lineno = (first := where[node.lineno]), max(first, where[node.end_lineno or 0])
+        if node.end_lineno == first: node.end_col_offset = max(node.col_offset, node.end_col_offset)
     return tree
 
 # %% ../nbs/10c_skillchild.ipynb #87a8d03a

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/tangle.html.md"""
 
 # %% auto #0
 __all__ = ['code_of', 'around', 'literal', 'trimmed', 'target_name', 'Target', 'named_source', 'comments', 'link_to', 'tangled',
-           'add_block']
+           'add_block', 'astray']
 
 # %% ../nbs/08v_tangle.ipynb #25f50be1
 import posixpath
@@ -122,18 +122,18 @@ def link_to(outline: Outline, source: Source, page: str, folder: str) -> str:
     return re.sub(r"(\\*)([\[\]])", r"\1\1\\\2", f"file:{posixpath.relpath(page, folder or '.')}::{search}")
 
 # %% ../nbs/08v_tangle.ipynb #a940318b
-def tangled(web: Web, page: str, *, name_sources: bool = True) -> list[Target]:
+def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool = False) -> list[Target]:
     "The files that a page is exported to, in the order in which it first names them. `TangleError` names the line of what cannot be exported."
     targets: dict[str, Target] = {}
     for source in web.sources:
         if source.node is not None and source.node.hidden: continue
         try:
-            if name := target_name(source, page): add_block(targets.setdefault(name, Target(name)), web, source, page, name_sources)
+            if name := target_name(source, page): add_block(targets.setdefault(name, Target(name)), web, source, page, name_sources, same_lines)
         except TangleError as error: raise TangleError(error.message if error.message.startswith("line ") else f"line {source.at}: {error.message}") from None
     return list(targets.values())
 
-def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True) -> None:
-    "Put the code of one block behind what the file holds already."
+def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
+    "Put the code of one block behind what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
     args, out, code = source.arguments, target.lines, code_of(web, source)
     if out and args.text(":padline") != "no": out.append(Line("", 0))
     if (shebang := args.text(":shebang")) and not target.program:
@@ -142,4 +142,11 @@ def add_block(target: Target, web: Web, source: Source, page: str, name_sources:
     target.folders = target.folders or args.text(":mkdirp", "no") != "no"
     before, after = comments(web, source, target, page)
     before = (named_source(source, page) if name_sources else []) + before
+    if same_lines and out and out[-1] == ("", 0) and len(out) + len(before) >= code[0].at: out.pop()       # no room for an empty line
+    if same_lines: out += [Line("", 0)] * (code[0].at - 1 - len(before) - len(out))
     out += [*(Line(text, 0) for text in before), *code, *(Line(text, 0) for text in after)]
+
+# %% ../nbs/08v_tangle.ipynb #382b362b
+def astray(target: Target) -> int:
+    "How many lines of code of a file have another number than in the page."
+    return sum(line.at not in (0, number) for number, line in enumerate(target.lines, 1) if line.text.strip())

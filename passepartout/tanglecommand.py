@@ -29,25 +29,26 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="
            check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when a file differs from what its page says.")] = False,
            notebook: Annotated[bool, typer.Option("--notebook", help="Turn each Org page into a notebook instead.")] = False,
            plain: Annotated[bool, typer.Option("--plain", help="Without the comments that name page and line of every block: exactly what Org writes.")] = False,
+           lines: Annotated[bool, typer.Option("--lines", help="Empty lines for prose, so that errors name the line of the page.")] = False,
            force: Annotated[bool, typer.Option("--force", help="Overwrite files that tangle did not write, or that were edited since.")] = False) -> None:
     """Export the code of pages to the files they name.
 
     A block of an Org page names its file with :tangle; Markdown pages and notebooks are exported to a module of their own name. Nothing is written outside of one folder, and no file that somebody else wrote is overwritten."""
     from passepartout.tanglefiles import Ledger
-    try: code = run_tangle(files, dir_, Ledger(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain, force=force)
+    try: code = run_tangle(files, dir_, Ledger(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain, same_lines=lines, force=force)
     except TangleError as error: fail(error.message, 1)
     except OSError as error: fail(f"{error.filename or 'A file'} could not be written: {(error.strerror or str(error)).lower()}.", 1)
     raise typer.Exit(code)
 
 # %% ../nbs/20g_tanglecommand.ipynb #7d85df50
-def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False, name_sources: bool = True, force: bool = False) -> int:
+def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False, name_sources: bool = True, same_lines: bool = False, force: bool = False) -> int:
     "Do what the command says; the exit code. `TangleError` for what is refused."
     from passepartout.tanglefiles import plan_files, read_page, write_files
     plans: dict[Path, list] = {}
     for file in dict.fromkeys(files):
         page = read_page(file)
         home = folder if folder is not None else file.parent
-        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger, name_sources=name_sources)
+        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger, name_sources=name_sources, same_lines=same_lines)
         for note in notes: tell(note, "yellow", sys.stderr)
         if not planned: tell(nothing_to_do(page), "yellow", sys.stderr)
         plans.setdefault(Path(os.path.realpath(home)), []).extend(planned)

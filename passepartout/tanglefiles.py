@@ -23,7 +23,7 @@ from .org import Outline
 from .records import record
 from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
-from .tangle import Target, tangled
+from .tangle import Target, astray, tangled
 
 # %% ../nbs/08w_tanglefiles.ipynb #218e548b
 @record
@@ -120,16 +120,18 @@ class Planned:
     relative: str
     state: str                    # new, same, ours (older, written here), foreign
 
-def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool = True) -> tuple[list[Planned], list[str]]:
+def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned], list[str]]:
     "What a page is exported to, below `folder`, and notes about it. `TangleError` when that cannot be."
     web, name = Web(page.outline, page.sources), page.path.name
-    try: targets = tangled(web, name, name_sources=name_sources)
+    try: targets = tangled(web, name, name_sources=name_sources, same_lines=same_lines)
     except TangleError as error: raise TangleError(f"{name}, {error.message}") from None
     planned = []
     for target in targets:
         relative = placed(page.path, folder, target.name)
         planned.append(Planned(page.path, target, relative, state_of(folder, relative, target, ledger)))
-    return planned, [f"{name}, {note}" for note in (*page.notes, *web.notes)]
+    notes = [*page.notes, *web.notes]
+    if same_lines: notes += [f"{each.relative}: {count} of its lines stand elsewhere than in the page, because a reference brought them there or there was no room before them." for each in planned if (count := astray(each.target))]
+    return planned, [f"{name}, {note}" for note in notes]
 
 def state_of(folder: Path, relative: str, target: Target, ledger: Ledger) -> str:
     "How the file that is there compares with the target."

@@ -18,7 +18,7 @@ ROOMS = """
     protocol seal
     chain store ledger erasure journal
     objects changes memory recall
-    org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles chapter
+    org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
     summaries context
     schedule skills skillpage
@@ -30,7 +30,7 @@ ROOMS = """
     provenance flow typed
     perceive agreement
     reason lookonly previews
-    previews act turns prompts drafts approvals grants endorsements undo sessions services planturns plandesk retention archive health skillbook skillwatch skilltools
+    previews act turns prompts drafts approvals grants endorsements undo sessions services attestations planturns plandesk retention archive health skillbook skillwatch skilltools
     loop
     gates.*
     diary jobs
@@ -217,13 +217,20 @@ def runs_text(tree):
 
 # The program in which a skill's code runs. The agent starts it in a process of its own and never calls it.
 RUNS_SKILLS = "skillchild"
+# A program for people who export their own modules: it runs the one they name, as Python would. No room may bring it into the agent.
+RUNS_MODULES = "pagelines"
 # Writes the function that makes a record, from the names of its fields and nothing else, as the standard library does.
 WRITES_ONE = "records"
 
 
-@pytest.mark.parametrize("name, path", [(name, path) for name, path in modules() if name not in (RUNS_SKILLS, WRITES_ONE)], ids=[name for name in NAMES if name not in (RUNS_SKILLS, WRITES_ONE)])
+@pytest.mark.parametrize("name, path", [(name, path) for name, path in modules() if name not in (RUNS_SKILLS, RUNS_MODULES, WRITES_ONE)], ids=[name for name in NAMES if name not in (RUNS_SKILLS, RUNS_MODULES, WRITES_ONE)])
 def test_text_is_never_run(name, path):
     assert list(runs_text(tree_of(path))) == []
+
+
+def test_no_room_reaches_what_runs_a_module():
+    for name, path in modules():
+        if name != RUNS_MODULES: assert RUNS_MODULES not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name
 
 
 def test_records_are_the_one_place_that_writes_a_function():

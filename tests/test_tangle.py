@@ -13,7 +13,7 @@ from passepartout.chapter import chapter_cells, notebook_text
 from passepartout.headerargs import TangleError, read_arguments, split_arguments
 from passepartout.noweb import Web
 from passepartout.skillchild import page_tree
-from passepartout.tangle import tangled
+from passepartout.tangle import astray, tangled
 from passepartout.tanglecommand import run_tangle
 from passepartout.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
 
@@ -115,6 +115,43 @@ def test_a_traceback_points_into_the_page():
     with pytest.raises(ValueError) as raised: space["f"]()
     last = traceback.extract_tb(raised.value.__traceback__)[-1]
     assert (last.filename, last.lineno) == ("p.org", 10)
+
+
+def test_code_whose_end_stands_further_up_has_places_that_python_takes():
+    for lines in ([("x = (1 +", 20), ("2)", 5)], [("def f():", 9), ("    return len([1,", 30), ("2])", 2)]): compile(page_tree(lines, "p.org"), "p.org", "exec")
+
+
+FAILS = """
+import sys, traceback, gatekeeper
+try: eval(sys.argv[1], vars(gatekeeper))
+except Exception as error: print([(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)][-1])
+"""
+
+
+@pytest.mark.parametrize("code, line", [("reversible(None)", "    if proposal.action in"), ("judge(None, [1])", "    answer = Answer(REFUSE, rule.__name__, f")])
+def test_an_exported_module_blames_the_line_of_its_page(tmp_path, code, line):
+    (tmp_path / "gatekeeper.org").write_text(EXAMPLE.read_text())
+    assert run_tangle([tmp_path / "gatekeeper.org"], None, Ledger(tmp_path / "t.json")) == 0
+    (tmp_path / "fails.py").write_text(FAILS)
+    said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}).stdout.strip() for how in ((), ("-m", "passepartout.pagelines"))]
+    at = next(number for number, text in enumerate(EXAMPLE.read_text().splitlines(), 1) if text.startswith(line))
+    assert said[1] == str((str(tmp_path / "gatekeeper.org"), at)) and said[0] != said[1]
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.booleans()), min_size=1, max_size=6), st.data())
+def test_every_line_of_code_keeps_its_number_or_is_counted(shape, data):
+    text, marks = "", 0
+    for prose, lines, other in shape:
+        text += "prose\n" * prose + f"#+begin_src python :tangle {'b' if other else 'a'}.py{data.draw(st.sampled_from(['', ' :padline no', ' :comments org']))}\n"
+        for _ in range(lines): text, marks = text + f"here = {marks}\n", marks + 1
+        text += "#+end_src\n"
+    page = page_of(Path("p.org"), text.encode())
+    for target in tangled(Web(page.outline, page.sources), "p.org", name_sources=data.draw(st.booleans()), same_lines=True):
+        at = {number: there for number, there in enumerate(target.text.splitlines(), 1) if there.startswith("here")}
+        wrong = [number for number, there in at.items() if text.splitlines()[number - 1:number] != [there]]
+        assert len(wrong) == astray(target)
+        if ":comments" not in text: assert not wrong
 
 
 @pytest.mark.parametrize("data, why", [(b"#+begin_src python :tangle a.py\nx", "never ends"), (b"* caf\xe9\n", "UTF-8"), (b"\0", "NUL"), (b"\xff\xfe\xff", "damaged"), (block("(shell-command)").encode(), "Lisp"), (block("").encode(), "no file"),
