@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/httpclient.html.md"""
 
 # %% auto #0
 __all__ = ['Endpoint', 'is_loopback', 'HttpFailed', 'Times', 'seconds_of', 'wait_of', 'Lines', 'Events', 'read_json',
-           'read_piece', 'library', 'Http']
+           'read_piece', 'library', 'Connections', 'Sending', 'Http']
 
 # %% ../nbs/11ca_httpclient.ipynb #db4a3970
 import asyncio
@@ -34,14 +34,18 @@ class Endpoint:
     @classmethod
     def of(cls, text: str) -> "Endpoint":
         "The endpoint at the address `text`. `PassepartoutError` says what to write instead."
-        if not re.match(r"(?i)https?://[^/]", text): raise PassepartoutError(f"{text[:80]!r} is not the address of a server: it begins with http:// or https://, as in http://127.0.0.1:8080/v1.")
+        said = repr(text[:80])
+        if not re.match(r"(?i)https?://[^/]", text):
+            raise PassepartoutError(f"{said} is not the address of a server: it begins with http:// or https://, as in http://127.0.0.1:8080/v1.")
         try: parts, port = (split := urlsplit(text)), split.port
-        except ValueError as error: raise PassepartoutError(f"{text[:80]!r} is not the address of a server: {error}.") from None
+        except ValueError as error: raise PassepartoutError(f"{said} is not the address of a server: {error}.") from None
         if "@" in parts.netloc: raise PassepartoutError("The address of a server holds a name or password. Leave it out, and put the key into .env.")
-        if not parts.hostname or parts.query or parts.fragment or re.search(r"[\s\\\x00-\x1f\x7f]", text): raise PassepartoutError(f"{text[:80]!r} is not the plain address of a server.")
+        if not parts.hostname or parts.query or parts.fragment or re.search(r"[\s\\\x00-\x1f\x7f]", text):
+            raise PassepartoutError(f"{said} is not the plain address of a server.")
         host = parts.hostname.lower().rstrip(".")
-        local = is_loopback(host)
-        return cls(f"{parts.scheme.lower()}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}{parts.path.rstrip('/')}", host, local)
+        named = f"[{host}]" if ":" in host else host
+        at_port = f":{port}" if port else ""
+        return cls(f"{parts.scheme.lower()}://{named}{at_port}{parts.path.rstrip('/')}", host, is_loopback(host))
 
     @property
     def protected(self) -> bool:
@@ -57,7 +61,9 @@ def is_loopback(host: str) -> bool:
 
 # %% ../nbs/11ca_httpclient.ipynb #59238506
 class HttpFailed(PassepartoutError):
-    "A request without a good answer. `status` is 0 when none came; `body` is what the server said, `wait` the seconds it asks for; `begun`: it broke off in the middle."
+    """A request without a good answer.
+
+    `status` is 0 when none came; `body` is what the server said, `wait` the seconds it asks for; `begun`: it broke off in the middle."""
     def __init__(self, message: str, status: int = 0, body: str = "", wait: float | None = None, begun: bool = False):
         super().__init__(message)
         self.status, self.body, self.wait, self.begun = status, body, wait, begun
@@ -75,16 +81,24 @@ class Times:
 _DAY = 86_400.0
 _SPAN = Regex(r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,9}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?")
 
+_UNITS = (3600, 60, 1, 0.001)               # seconds in each part of such a span
+
 def seconds_of(text: str, now: float) -> float | None:
-    "The seconds from `now` (a Unix time) that a header names: `12`, `1m30s`, `6ms`, a date, or a Unix time in seconds or milliseconds. `None` for anything else."
+    """The seconds from `now` (a Unix time) that a header names, between 0 and a day.
+
+    It may be written as `12`, `1m30s`, `6ms`, a date, or a Unix time in seconds or milliseconds. `None` for anything else."""
     text = text.strip()[:64]
     try:
-        number = float(text) if re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text) else None
-        if number is not None: seconds = number / 1000 - now if number > 1e11 else number - now if number > 1e9 else number
-        elif text and (span := _SPAN.fullmatch(text)): seconds = sum(float(part or 0) * unit for part, unit in zip(span.groups(), (3600, 60, 1, 0.001)))
+        if re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text): seconds = _until(float(text), now)
+        elif text and (span := _SPAN.fullmatch(text)): seconds = sum(float(part or 0) * unit for part, unit in zip(span.groups(), _UNITS))
         else: seconds = (datetime.fromisoformat(text) if text[10:11] == "T" else parsedate_to_datetime(text)).timestamp() - now
     except (ValueError, TypeError, OverflowError): return None
     return min(max(seconds, 0.0), _DAY)
+
+def _until(number: float, now: float) -> float:
+    "The seconds that a bare number means: its size tells a Unix time in milliseconds or seconds from a span."
+    if number > 1e11: return number / 1000 - now
+    return number - now if number > 1e9 else number
 
 # %% ../nbs/11ca_httpclient.ipynb #7d98ad14
 def wait_of(headers: Mapping[str, str], now: float) -> float | None:
@@ -102,7 +116,8 @@ class Lines:
 
     def feed(self, piece: bytes) -> list[str]:
         "The lines that `piece` completes."
-        if not self.held and piece.endswith(b"\n") and b"\r" not in piece and len(piece) <= self.most: return piece.decode("utf-8", "replace").split("\n")[:-1]       # as nearly all are
+        if not self.held and piece.endswith(b"\n") and b"\r" not in piece and len(piece) <= self.most:       # as nearly all are
+            return piece.decode("utf-8", "replace").split("\n")[:-1]
         self.held += piece
         lines, at = [], 0
         for end in _LINE_END.finditer(self.held, self.looked):
@@ -128,25 +143,25 @@ class Events:
     def feed(self, line: str) -> str | None:
         "The data that `line` completes, if it does."
         if not self.sse: return line.strip() or None
-        if line.startswith("data: "): self.data.append(line[6:]); return None
-        if not line:
-            if not self.data: return None
-            whole, self.data = self.data[0] if len(self.data) == 1 else "\n".join(self.data), []
-            return whole or None
+        if line.startswith("data: "):
+            self.data.append(line[6:])
+            return None
+        if not line: return self.whole()
         name, _, value = line.partition(":")
         if name == "data": self.data.append(value.removeprefix(" "))
         return None
+
+    def whole(self) -> str | None:
+        "The data of the event that ends here, if it had any."
+        if not self.data: return None
+        whole, self.data = self.data[0] if len(self.data) == 1 else "\n".join(self.data), []
+        return whole or None
 
     def finish(self) -> str | None:
         "Data that no empty line followed."
         return self.feed("") if self.sse else None
 
-# %% ../nbs/11ca_httpclient.ipynb #2499cec6
-def read_json(text: str | bytes) -> Any:
-    "The value of a JSON text. `ValueError` for what is none, for a name given twice, and for anything too deep or too long to be a number."
-    try: return _DECODER.decode(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
-    except RecursionError: raise ValueError("it is nested too deeply") from None
-
+# %% ../nbs/11ca_httpclient.ipynb #89daf80a
 def _once(pairs: list[tuple[str, Any]]) -> dict:
     found = dict(pairs)
     if len(found) < len(pairs): raise ValueError("a name is given twice")
@@ -156,6 +171,12 @@ def _no_number(text: str): raise ValueError(f"{text} is no number")
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_no_number)
 _QUICK = json.JSONDecoder(strict=False, parse_constant=_no_number)
+
+# %% ../nbs/11ca_httpclient.ipynb #2499cec6
+def read_json(text: str | bytes) -> Any:
+    "The value of a JSON text. `ValueError` for what is none, for a name given twice, and for anything too deep or too long to be a number."
+    try: return _DECODER.decode(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
+    except RecursionError: raise ValueError("it is nested too deeply") from None
 
 def read_piece(text: str) -> Any:
     "The value of a piece of a stream, of which there are thousands: names given twice are not looked for, since nobody else reads it."
@@ -172,40 +193,33 @@ def library() -> Any:
     import httpx
     return httpx
 
-# %% ../nbs/11ca_httpclient.ipynb #52c46e44
-class Http:
-    "One agent's connections to servers of models. `verify` as httpx takes it."
-    def __init__(self, verify: Any = True): self.verify, self._client, self._loop, self.waiting, self.received = verify, None, None, set(), set()
+# %% ../nbs/11ca_httpclient.ipynb #f8003b59
+class Connections:
+    "The connections of one agent. `verify` as httpx takes it."
+    def __init__(self, verify: Any = True):
+        self.verify, self._client, self._loop = verify, None, None
+        self.waiting, self.received = set(), set()            # questions that have no answer yet, and those of them for which something came in
 
     def client(self):
         "The connections of the running event loop."
-        httpx = library()
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            limits = httpx.Limits(max_connections=16, max_keepalive_connections=4, keepalive_expiry=30.0)
-            self._client, self._loop = httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=self.verify, limits=limits, headers={"user-agent": "passepartout", "accept-encoding": "identity"}), loop
+        if self._client is None or self._loop is not loop: self._client, self._loop = self.new_client(library()), loop
         return self._client
+
+    def new_client(self, httpx: Any) -> Any:
+        "A client that takes nothing from the environment and follows nobody."
+        limits = httpx.Limits(max_connections=16, max_keepalive_connections=4, keepalive_expiry=30.0)
+        headers = {"user-agent": "passepartout", "accept-encoding": "identity"}
+        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=self.verify, limits=limits, headers=headers)
 
     async def close(self) -> None:
         "Close what is open in this loop."
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop(): await client.aclose()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times = Times()) -> bool:
-        "POST `body` as JSON and give each piece of the answer to `take`, which says whether it held a word, or `None` after the last; whether it came in pieces. `HttpFailed` says what went wrong."
-        return await self._apart("POST", url, headers, body, take, times)
-
-    async def get(self, url: str, headers: Mapping[str, str] | None = None, times: Times = Times()) -> Any:
-        "The JSON document at `url`. `HttpFailed` says what went wrong."
-        found: list = []
-        await self._apart("GET", url, headers or {}, None, lambda data: not found.append(data), times)
-        return found[0] if found else None
-
-    async def _apart(self, *request) -> bool:
-        task = asyncio.ensure_future(_exchange(self, *request))      # the library cancels tasks of its own when a name has two numbers: not ours
-        try: return await task
-        finally: task.cancel()
-
+# %% ../nbs/11ca_httpclient.ipynb #52c46e44
+class Sending(Connections):
+    "Sends a question, and knows whether it may be sent once more."
     async def send(self, request: Any) -> Any:
         "Send a request, once more if its connection had just been closed; the response, whose body is still to be read."
         httpx, task, made = library(), asyncio.current_task(), []
@@ -217,7 +231,9 @@ class Http:
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
             if made or task in self.received: raise
             return await self.client().send(request, stream=True)
-        finally: self.waiting.discard(task); self.received.discard(task)
+        finally:
+            self.waiting.discard(task)
+            self.received.discard(task)
 
     def count(self, made: list, stream: Any) -> None:
         "Note for which questions something comes in on a new connection; each has a task of its own."
@@ -229,40 +245,84 @@ class Http:
         stream.read = counted
         made.append(stream)
 
-# %% ../nbs/11ca_httpclient.ipynb #6456a40a
-async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times) -> bool:
-    httpx, client, loop = library(), http.client(), asyncio.get_running_loop()
-    begun, last, watch = False, 0.0, None
-    def taken(data: Any) -> bool:
-        nonlocal begun
-        if (said := take(data)) and not begun:
-            begun = True
-            first.reschedule(None)
-            alive(); look()
-        return said is None
-    def alive() -> None:
-        nonlocal last
-        last = loop.time()
-    def look() -> None:
-        nonlocal watch
-        if (left := last + times.idle - loop.time()) <= 0: first.reschedule(0.0)
-        else: watch = loop.call_later(left, look)
-    try:
-        async with asyncio.timeout(times.first) as first:
-            content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-            request = client.build_request(method, url, content=content, headers={"content-type": "application/json", **headers} if content else dict(headers), timeout=httpx.Timeout(None, connect=times.connect))
-            response = await http.send(request)
-            client.cookies.clear()
-            try: return await _answer(response, taken, times, alive)
-            finally: await response.aclose()
-    except TimeoutError: raise HttpFailed(f"nothing more came for {times.idle:g} s" if begun else f"nothing came within {times.first:g} s", begun=begun) from None
-    except httpx.TimeoutException: raise HttpFailed(f"it could not be reached within {times.connect:g} s") from None
-    except httpx.ConnectError as error: raise HttpFailed(f"it could not be reached ({_why(error, url)})") from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error: raise HttpFailed(f"the connection broke {'in the middle of the answer' if begun else 'before an answer came'} ({_why(error)})", begun=begun) from None
-    finally:
-        if watch is not None: watch.cancel()
+# %% ../nbs/11ca_httpclient.ipynb #087d7a88
+class Http(Sending):
+    "One agent's connections to servers of models: a question, and its answer whole or in pieces."
+    async def post(self, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times = Times()) -> bool:
+        """POST `body` as JSON and give each piece of the answer to `take`; whether it came in pieces.
 
-# %% ../nbs/11ca_httpclient.ipynb #b146727a
+        `take` says of a piece whether it held a word, or `None` when it was the last. `HttpFailed` says what went wrong."""
+        return await self._apart("POST", url, headers, body, take, times)
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None, times: Times = Times()) -> Any:
+        "The JSON document at `url`. `HttpFailed` says what went wrong."
+        found: list = []
+        await self._apart("GET", url, headers or {}, None, lambda data: not found.append(data), times)
+        return found[0] if found else None
+
+    async def _apart(self, *request) -> bool:
+        task = asyncio.ensure_future(_exchange(self, *request))
+        try: return await task
+        finally: task.cancel()
+
+# %% ../nbs/11ca_httpclient.ipynb #0aa11e61
+class _Watch:
+    "Hands the pieces of one answer to `take` and watches the time: `limit` holds until the first word, from then on no pause may be longer than `idle` seconds."
+    def __init__(self, take: Callable[[Any], bool | None], idle: float):
+        self.take, self.idle, self.loop = take, idle, asyncio.get_running_loop()
+        self.begun, self.last, self.timer, self.limit = False, 0.0, None, None
+
+    def taken(self, data: Any) -> bool:
+        "Hand a piece on; whether it was the last."
+        if (said := self.take(data)) and not self.begun:
+            self.begun = True
+            self.limit.reschedule(None)
+            self.alive()
+            self.look()
+        return said is None
+
+    def alive(self) -> None:
+        "Something came in."
+        self.last = self.loop.time()
+
+    def look(self) -> None:
+        "Give up when nothing came for too long; otherwise look again when it might be so."
+        left = self.last + self.idle - self.loop.time()
+        if left <= 0: self.limit.reschedule(0.0)
+        else: self.timer = self.loop.call_later(left, self.look)
+
+    def stop(self) -> None:
+        if self.timer is not None: self.timer.cancel()
+
+# %% ../nbs/11ca_httpclient.ipynb #f44dc2d0
+async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times) -> bool:
+    "One question and its answer; whether that came in pieces. Every failure leaves as `HttpFailed`."
+    httpx, client, watch = library(), http.client(), _Watch(take, times.idle)
+    try:
+        async with asyncio.timeout(times.first) as watch.limit:
+            response = await http.send(_request(client, method, url, headers, body, times))
+            client.cookies.clear()
+            try: return await _answer(response, watch.taken, times, watch.alive)
+            finally: await response.aclose()
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error: raise _failure(error, url, times, watch.begun) from None
+    finally: watch.stop()
+
+def _request(client: Any, method: str, url: str, headers: Mapping[str, str], body: Any, times: Times) -> Any:
+    content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    if content: headers = {"content-type": "application/json", **headers}
+    return client.build_request(method, url, content=content, headers=dict(headers), timeout=library().Timeout(None, connect=times.connect))
+
+# %% ../nbs/11ca_httpclient.ipynb #9764a079
+def _failure(error: Exception, url: str, times: Times, begun: bool) -> HttpFailed:
+    "What went wrong with a question to `url`, in a sentence; `begun`: in the middle of the answer."
+    httpx = library()
+    if isinstance(error, TimeoutError):
+        return HttpFailed(f"nothing more came for {times.idle:g} s" if begun else f"nothing came within {times.first:g} s", begun=begun)
+    if isinstance(error, httpx.TimeoutException): return HttpFailed(f"it could not be reached within {times.connect:g} s")
+    if isinstance(error, httpx.ConnectError): return HttpFailed(f"it could not be reached ({_why(error, url)})")
+    when = "in the middle of the answer" if begun else "before an answer came"
+    return HttpFailed(f"the connection broke {when} ({_why(error)})", begun=begun)
+
 def _why(error: BaseException, url: str = "") -> str:
     "A short reason from an error of the library, in our words where it is one of the usual ones; `url`: what could not be reached."
     said = str(error) or type(error).__name__
@@ -271,15 +331,19 @@ def _why(error: BaseException, url: str = "") -> str:
     if re.search(r"certificate", said, re.I): return "this machine does not trust its certificate"
     return "what answers there does not speak https. Should the address begin with http://?" if url.startswith("https:") else said[:120]
 
+# %% ../nbs/11ca_httpclient.ipynb #b146727a
+_STREAMS = ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
+
 async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> bool:
     "Read an answer by what it says it is; whether it came in pieces."
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"): raise HttpFailed("the answer is packed, although that was not asked for")
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise HttpFailed("the answer is packed, although that was not asked for")
     if response.status_code != 200: await _refused(response, times)
-    if kind in ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl"):
+    if kind in _STREAMS:
         await _pieces(response, kind == "text/event-stream", taken, times, alive)
         return True
-    if not (kind.endswith("json")): raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
+    if not kind.endswith("json"): raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
     try: data = read_json(await _whole(response, times.most))
     except UnicodeDecodeError: raise HttpFailed("the answer is not in UTF-8, in which JSON has to be. Is the address right?", 200) from None
     except ValueError as error: raise HttpFailed(f"the answer is broken JSON ({_why(error)})", 200) from None
@@ -289,24 +353,26 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, ali
 # %% ../nbs/11ca_httpclient.ipynb #5b83f318
 async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times: Times, alive: Callable[[], None]) -> None:
     "Give each event of a stream to `taken`, until the stream ends or says that it is done."
-    lines, events, received = Lines(times.line), Events(sse), 0
-    def one(data: str | None, ended: bool = False) -> bool:
-        if data is None: return False
-        if data.endswith("]") and data.strip() == "[DONE]": return True
-        try: value = read_piece(data)
-        except ValueError as error:
-            if ended: return True                            # the stream broke off in the middle of it
-            raise HttpFailed(f"a piece of the answer is broken JSON ({_why(error)})", 200, begun=True) from None
-        return taken(value)
-    pieces = response.aiter_raw()
+    lines, events, received, pieces = Lines(times.line), Events(sse), 0, response.aiter_raw()
     async for piece in pieces:
         alive()
         if not received: piece = piece.removeprefix(b"\xef\xbb\xbf")             # a mark of the encoding, which some put in front
-        if (received := received + len(piece)) > times.most: raise HttpFailed("the answer does not end", begun=True)
+        received += len(piece)
+        if received > times.most: raise HttpFailed("the answer does not end", begun=True)
         for line in lines.feed(piece):
-            if one(events.feed(line)): return await _ended(pieces)
+            if _event(events.feed(line), taken): return await _ended(pieces)
     for data in [*map(events.feed, lines.finish()), events.finish()]:
-        if one(data, ended=True): return
+        if _event(data, taken, ended=True): return
+
+def _event(data: str | None, taken: Callable[[Any], bool], ended: bool = False) -> bool:
+    "Give the data of an event to `taken`; whether it was the last. `ended`: the stream is over, and may have broken off in the middle of it."
+    if data is None: return False
+    if data.endswith("]") and data.strip() == "[DONE]": return True
+    try: value = read_piece(data)
+    except ValueError as error:
+        if ended: return True
+        raise HttpFailed(f"a piece of the answer is broken JSON ({_why(error)})", 200, begun=True) from None
+    return taken(value)
 
 # %% ../nbs/11ca_httpclient.ipynb #a2a52879
 async def _ended(pieces: Any) -> None:
@@ -317,6 +383,7 @@ async def _ended(pieces: Any) -> None:
 
 # %% ../nbs/11ca_httpclient.ipynb #584ccfee
 async def _whole(response: Any, most: int) -> bytes:
+    "The body of an answer. `HttpFailed` for more than `most` bytes."
     body = bytearray()
     async for piece in response.aiter_raw():
         body += piece
@@ -327,7 +394,8 @@ async def _refused(response: Any, times: Times) -> None:
     "Raise `HttpFailed` with what a server says that does not answer."
     import time
     status, headers = response.status_code, {name.lower(): value for name, value in response.headers.items()}
-    if 300 <= status < 400: raise HttpFailed("it sends the question on to another address, which is not followed. Write the address it should go to", status)
+    if 300 <= status < 400:
+        raise HttpFailed("it sends the question on to another address, which is not followed. Write the address it should go to", status)
     try: said = (await _whole(response, 65_536)).decode("utf-8", "replace")
     except HttpFailed: said = ""
     raise HttpFailed(f"it answered with HTTP {status}", status, said, wait_of(headers, time.time()))
