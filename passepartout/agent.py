@@ -28,7 +28,7 @@ from .chain import read_key
 from .conditions import PassepartoutError
 from .context import confidential
 from .edits import recover_edit
-from .endorsements import offered
+from .endorsements import ALWAYS, agreed_to, offered
 from .grants import Grant, GrantRefused, covers, in_words, offer, read_until
 from .journal import Journal, JournalError
 from .health import Finding, rule_findings, sandbox_findings
@@ -109,22 +109,31 @@ class Lasting(Conversation):
     def grants(self, session: str | None = None) -> list[Grant]: return self.permissions.grants.standing(session) if self.permissions is not None else []
 
     def endorse(self, approval: str | None, code: str, argument: str = "", said: str = "", session: str = "main") -> Reply:
-        "Answer for the strange value in a question (for its `argument`, where there are several): `said` is for how long, 30 days without it, and `everywhere` before that means in all conversations. The question still waits."
+        """Answer for the strange value in a question (for its `argument`, where there are several): `said` is for how long, 30 days without it, and `everywhere` before that means in all conversations.
+        *always* is a rule, for good and everywhere: without the person's yes to its words behind it, the words (status `offered`), and nothing is written. The question still waits."""
         row = self.desk.find(approval, code, session)
         _, tool, args = self.call_of(row)
+        held = self.words(Signal(meta={"source": "cli", "session": row["session"]})).hold
+        if said.split()[:1] == ["always"]: return self.endorse_always(offered(tool, args, held, argument, "", ALWAYS), " ".join(said.split()[1:]), row["id"])
         everywhere, said = said.strip().lower().startswith("everywhere"), said.strip()[10:] if said.strip().lower().startswith("everywhere") else said
         until, rest = read_until(said.strip() or "for 30 days", datetime.fromtimestamp(self.journal.clock()))
         if rest: raise GrantRefused(f"“{rest[:40]}” is not understood. Say: for 1 day, until 18:00, or until 2026-11-21.")
-        held = self.words(Signal(meta={"source": "cli", "session": row["session"]})).hold
         given = [self.endorsements.give(each, "person", row["id"]) for each in offered(tool, args, held, argument, "" if everywhere else row["session"], until.timestamp())]
-        return Reply("\n".join([f"{each.id}  {each.words()}" for each in given] + [f"To make it last, put this into settings.ini: known_targets = {', '.join(json.loads(each.value) for each in given if each.value.startswith(chr(34)))}"] * any(each.value.startswith('"') for each in given)), "answered")
+        return Reply("\n".join([f"{each.id}  {each.words()}" for each in given]), "answered")
+
+    def endorse_always(self, wanted: list, confirm: str, approval: str) -> Reply:
+        "Make rules of endorsements, once the person said yes to their words."
+        words = "\n".join(each.words() for each in wanted)
+        if not agreed_to(words, confirm): return Reply(words, "offered")
+        return Reply("\n".join(f"{each.id}  {each.words()}" for each in [self.endorsements.give(each, "person", approval) for each in wanted]), "answered")
 
     def endorsed(self, session: str | None = None) -> list[dict]:
-        "The values for which the person answers: id and words."
-        return [{"id": each.id, "words": each.words()} for each in self.endorsements.standing(session)]
+        "The values for which the person answers, and what they said about foreign tools: id and words."
+        return [{"id": each.id, "words": each.words()} for each in self.endorsements.standing(session)] + self.attested()
 
     def revoke(self, grant: str) -> Reply:
-        "Take a grant or an endorsement back. `PassepartoutError` when there is none."
+        "Take a grant, an endorsement or an attestation back. `PassepartoutError` when there is none."
+        if (attested := self.retract(grant)) is not None: return Reply(f"Taken back. From now on everything that {attested.tool} returns is text that anyone may have written.")
         if any(each.id == grant for each in self.endorsements.standing()): return Reply(f"Taken back. From now on it asks again: {self.endorsements.revoke(grant, 'person').tool}.")
         if self.permissions is None: raise GrantRefused("There is no grant here.")
         return Reply(f"Taken back. From now on it asks again: {self.permissions.grants.revoke(grant, 'person').tool}.")
@@ -401,7 +410,7 @@ def install_gates(agent: Agent) -> None:
     mine = agent.permissions = Permissions(agent.tools, settings.permissions, load_rules(settings.config_dir / "passepartout" / "rules.ini", [root.path for root in agent.roots]), agent.roots, Grants(agent.journal))
     made = [policy_skill(settings.max_proposal_chars), secrets_skill(agent.vault.scanner), permissions_skill(mine), paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
             network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows), shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem),
-            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold),
+            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold, settings.allowed_hosts),
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence), unattended_skill(agent.tools, agent.journal)]
     agent.manifest = Manifest({skill.name: agent.skills.register(skill) for skill in made})
 
@@ -516,7 +525,8 @@ def install_providers(agent: Agent) -> None:
 # %% ../nbs/19_agent.ipynb #0ec76ed3
 def recover(agent: Agent) -> None:
     "Settle the effects of runs that died: edits by looking at the file, everything else as unknown."
-    for effect in agent.journal.orphans():
+    found = agent.journal.orphans()
+    for effect in found:
         edit = (effect["detail"] or {}).get("edit")
         state = {"before": "failed", "after": "committed"}.get(recover_edit(edit, agent.roots), "unknown") if edit else "unknown"
         batch = agent.journal.batch(effect["session"], effect["turn"])
@@ -524,6 +534,10 @@ def recover(agent: Agent) -> None:
         try: batch.commit_now()
         except JournalError as error: agent.log(f"RECOVERY: {error}")
         if state == "unknown": agent.unknown_effects.append(effect)
+    for session, turn, action in dict.fromkeys((e["session"], e["turn"], e["hash"]) for e in found):
+        same = [e for e in reversed(agent.journal.effects(session, limit=50)) if (e["turn"], e["hash"]) == (turn, action) and "edit" in (e["detail"] or {})]
+        done, left = ([e for e in same if e["state"] == state] for state in ("committed", "failed"))
+        if done and left: agent.half_done.append((done, left))
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
     agent.clock_behind = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/chat.html.md"""
 
 # %% auto #0
 __all__ = ['ALIASES', 'COMMANDS', 'PLAIN_ANSWERS', 'ALONE', 'Command', 'run_command', 'nearest', 'count_of', 'approve', 'deny',
-           'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'revoke', 'trace', 'pending', 'tell_news',
-           'cost', 'only_code', 'help_text', 'Chat', 'remember_lines', 'load_lines', 'append_line', 'complete_commands',
-           'greet', 'run_chat']
+           'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'attest', 'revoke', 'trace', 'pending',
+           'tell_news', 'cost', 'only_code', 'help_text', 'Chat', 'remember_lines', 'load_lines', 'append_line',
+           'complete_commands', 'greet', 'run_chat']
 
 # %% ../nbs/20a_chat.ipynb #1740a5b2
 import os
@@ -22,6 +22,7 @@ from .approvals import confirms
 from .conditions import PassepartoutError
 from .costs import spent_today
 from .draftview import draft_shown
+from .endorsements import agreement
 from .grants import in_words
 from .planwords import PLAN_COMMANDS, steps_shown
 from .progress import reading_shown
@@ -96,9 +97,27 @@ def endorse(chat: Any, text: str) -> None:
     code, _, rest = text.partition(" ")
     only_code(chat, code)
     argument, _, said = rest.strip().partition(" ")
-    if argument.lower() in ("for", "until", "everywhere"): argument, said = "", rest
-    chat.say(chat.agent.endorse(None, code, argument, said, chat.session))
+    if argument.lower() in ("for", "until", "everywhere", "always"): argument, said = "", rest.strip()
+    told = chat.agent.endorse(None, code, argument, f"always {_agreed(chat, text)}" if said.strip() == "always" else said, chat.session)
+    if told.status == "offered": return _offer_words(chat, text, told)
+    chat.say(told)
     chat.say(f"The question itself still waits: /approve {clean(code)}", "magenta")
+
+def attest(chat: Any, text: str) -> None:
+    tool, _, fields = text.partition(" ")
+    told = chat.agent.attest(tool, fields, _agreed(chat, text))
+    if told.status == "offered": return _offer_words(chat, text, told)
+    chat.say(told)
+
+def _offer_words(chat: Any, line: str, words: str) -> None:
+    "Show what a line would write; the same line once more writes it."
+    chat.worded = line, agreement(words)
+    chat.say(f"{words}\nType the same line once more to have that written.", "bold magenta")
+
+def _agreed(chat: Any, line: str) -> str:
+    "The yes to the words that `line` showed, when it is typed again."
+    (shown, yes), chat.worded = chat.worded, ("", "")
+    return yes if shown == line else ""
 
 def revoke(chat: Any, ident: str) -> None: chat.say(chat.agent.revoke(only_code(chat, ident)))
 
@@ -131,7 +150,8 @@ COMMANDS = {
                        "with \"for 1 hour\", \"until 18:00\" or \"until 18:00 in projects/\" behind it: its like as well, until then"),
     "deny": Command(deny, "/deny CODE", "don't"),
     "pending": Command(pending, "/pending", "what still waits for your answer"),
-    "endorse": Command(endorse, "/endorse CODE", "say that the value a question is about is right, so that the next one with it need not ask for that\nwith the argument's name behind it where there are several, and \"for 1 day\"; it does not answer the question"),
+    "endorse": Command(endorse, "/endorse CODE", "say that the value a question is about is right, so that the next one with it need not ask for that\nwith the argument's name behind it where there are several, and \"for 1 day\" or \"always\"; it does not answer the question"),
+    "attest": Command(attest, "/attest TOOL FIELD…", "say which fields of its results a foreign tool's service answers for, such as each.id each.from=sender"),
     "grants": Command(grants, "/grants", "what runs without asking, and until when"),
     "revoke": Command(revoke, "/revoke ID", "take back what runs without asking"),
     **{name: Command(*each) for name, each in (PLAN_COMMANDS | SESSION_COMMANDS).items()},
@@ -152,6 +172,8 @@ PLAIN_ANSWERS = frozenset(["do it", "go ahead", *"y yes yeah yep ok okay sure ja
 # %% ../nbs/20a_chat.ipynb #7af3386f
 class Chat:
     "One conversation in a terminal."
+    worded: tuple[str, str] = ("", "")            # a line that showed the words of what it would write, and the yes to them
+
     def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input, remember: Callable[[str], None] = lambda line: None):
         self.agent, self.session, self.read, self.remember = agent, session, read, remember
         self.console, self.asked, self.offered, self.losing, self.commands = console or screen(), (), (None, None), None, COMMANDS

@@ -211,6 +211,7 @@ class DistantAgent(Distant):
     def endorse(self, approval: str | None, code: str, argument: str = "", said: str = "", session: str = "main") -> Reply:
         return self.reply(self.link.call(action="endorse", approval=approval, code=code, argument=argument or None, said=said or None, session=session))
 
+    def attest(self, tool: str, fields: str, confirm: str = "") -> Reply: return self.reply(self.link.call(action="attest", tool=tool, fields=fields, confirm=confirm or None))
     def endorsed(self, session: str | None = None) -> list[dict]: return json.loads(self.link.call(action="endorsed", session=session)["json"])
     def plan_rows(self, session: str | None = None) -> list[dict]: return json.loads(self.link.call(action="plans", session=session)["json"])
     def plan_do(self, plan: str, what: str, value: str = "", session: str | None = None) -> Reply: return self.turn(action="plan", plan=plan or None, do=what, value=value or None, session=session)

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/commands.html.md"""
 
 # %% auto #0
 __all__ = ['ask', 'chat', 'demo', 'undo', 'gate_check', 'approvals_list', 'approvals_approve', 'approvals_revoke',
-           'approvals_deny', 'shown_grant', 'typed_loss', 'answer_ask', 'approvals_app', 'gates_app', 'journal_app']
+           'approvals_deny', 'approvals_attest', 'approvals_endorse', 'written_words', 'shown_grant', 'typed_loss',
+           'answer_ask', 'approvals_app', 'gates_app', 'journal_app']
 
 # %% ../nbs/20c_commands.ipynb #fb4aa71b
 import sys
@@ -20,6 +21,7 @@ from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, boote
 from .client import NoDaemon, reached
 from .conditions import PassepartoutError
 from .draftview import draft_shown
+from .endorsements import agreement
 from .grants import in_words
 from .progress import reading_shown
 from .render import ask_lines, print_lines, screen, text_columns
@@ -88,9 +90,10 @@ def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.
 # %% ../nbs/20c_commands.ipynb #cd529b37
 def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "What waits for your answer, and what you allowed for longer than once."
-    with reached(memex, None, json_, no_daemon) as agent: waiting, granted = agent.pending(source="cli"), agent.grants()
-    if json_: return as_json([{"id": p.id, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in waiting] + [{"id": g.id, "grant": in_words(g), "expires": g.expires} for g in granted])
+    with reached(memex, None, json_, no_daemon) as agent: waiting, granted, said = agent.pending(source="cli"), agent.grants(), agent.endorsed()
+    if json_: return as_json([{"id": p.id, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in waiting] + [{"id": g.id, "grant": in_words(g), "expires": g.expires} for g in granted] + [{"id": each["id"], "said": each["words"]} for each in said])
     for each in granted: tell(f"{each.id}  {in_words(each)}")
+    for each in said: tell(f"{each['id']}  {each['words']}")
     if not waiting: tell("Nothing waits for your answer.")
     else:
         console = screen()
@@ -117,6 +120,33 @@ def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")], cod
                    memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Refuse what was asked about."
     answer_ask(approval, code, memex, json_, "deny", alone=no_daemon)
+
+# %% ../nbs/20c_commands.ipynb #3138ef0d
+def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")], fields: Annotated[list[str], typer.Argument(metavar="FIELD…", help="What its service answers for: each.id each.from=sender.")],
+                     memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+    "Say which fields of its results a foreign tool answers for; everything else stays text that anyone may have written."
+    with reached(memex, None, json_, no_daemon) as agent:
+        try: written_words(lambda confirm: agent.attest(as_typed(tool), as_typed(" ".join(fields)), confirm), None, memex, json_)
+        except PassepartoutError as error: fail(error.message, 1, json_)
+
+def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of the question.")], code: Annotated[str, typer.Argument(help="The code that stood beside it.")],
+                      argument: Annotated[str, typer.Option(help="Which argument, where several values are strange.")] = "", until: Annotated[Optional[str], typer.Option(metavar="TIME", help="Until 18:00, or for 3 days; 30 days without it.")] = None,
+                      always: Annotated[bool, typer.Option("--always", help="For good and in every conversation; the words are shown first.")] = False,
+                      yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+    "Say that the value a question is about is right, so that the next one with it need not ask for that. The question still waits."
+    with reached(memex, None, json_, no_daemon) as agent:
+        row = agent.journal.approval(approval) or {"id": approval, "session": "main"}
+        try: written_words(lambda confirm: agent.endorse(row["id"], code, argument, f"always {confirm}" if always else until or "", row["session"]), yes, memex, json_)
+        except PassepartoutError as error: fail(error.message, 1, json_)
+
+def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -> None:
+    "Have the words shown that something would write, and written after the person's yes to them. `yes`: they said so beforehand; `None`: they can't, because no code stands behind it, so it takes a terminal."
+    reply = say("")
+    if reply.status == "offered":
+        if not json_: tell(reply)
+        if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Have that written?")): fail("Nothing was written. " + ("This is said at a terminal." if yes is None else "If the words are right, say it again with --yes."), 4, json_, words=str(reply))
+        reply = say(agreement(reply))
+    finish(reply, json_, memex)
 
 # %% ../nbs/20c_commands.ipynb #e530ba33
 def shown_grant(agent: Any, row: dict, code: str, said: str, yes: bool, json_: bool) -> Any:
@@ -154,7 +184,7 @@ def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool,
 def approvals_app() -> typer.Typer:
     "What waits for an answer, and answering it."
     app = typer.Typer(help="What waits for your answer.", rich_markup_mode=None)
-    for name, fn in (("list", approvals_list), ("approve", approvals_approve), ("deny", approvals_deny), ("revoke", approvals_revoke)): app.command(name)(fn)
+    for name, fn in (("list", approvals_list), ("approve", approvals_approve), ("deny", approvals_deny), ("revoke", approvals_revoke), ("endorse", approvals_endorse), ("attest", approvals_attest)): app.command(name)(fn)
     return app
 
 def gates_app() -> typer.Typer:

@@ -188,7 +188,7 @@ def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
     source = told_of(node["in"], names)
     by = several(under, source.chosen)
     last = walk(node["do"], {**names, node["for"]: item_of(source)}, by, f"{here}.", tools, found)
-    return Told(item=last, chosen=source.chosen), by
+    return Told(item=last, chosen=several(source.chosen, *[by for step, by in found.items() if step.startswith(f"{here}.")])), by
 
 def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     by = several(under, decided(node["if"], names))

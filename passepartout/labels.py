@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/labels.html.md"""
 
 # %% auto #0
 __all__ = ['SURE', 'SENDER', 'FREE', 'LINK', 'shape_of', 'Value', 'size_of', 'result_value', 'child', 'part', 'items', 'label_of',
-           'joined', 'chosen_by', 'plain_data', 'is_trusted', 'addresses_in', 'links']
+           'joined', 'chosen_by', 'plain_data', 'is_trusted', 'addresses_in', 'as_typed', 'links']
 
 # %% ../nbs/03b_labels.ipynb #0e278ef4
 import re
@@ -110,12 +110,22 @@ def is_trusted(label: Label) -> bool:
 LINK = Regex(r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"'()]+", re.IGNORECASE)
 _NAMES = Regex(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]*\.)+[^\W\d_]{2,}(?:/[^\s<>\"'()]*)?")
 _MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is no account
-_ACCOUNT = Regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){10,30}\b|(?<![\w.])\+?\d(?:[ -]?\d){8,}(?![\w])", re.IGNORECASE)
+_ACCOUNT = Regex(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){10,30}\b|(?<![\w.])\+?\d(?:[ ./()-]{0,3}\d){8,}(?![\w])|(?<!\w)(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{26,}(?!\w)|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]\d)", re.IGNORECASE)
 
 def addresses_in(text: Any) -> list[str]:
     "The links, mail addresses and account numbers that stand in a text."
-    folded = _MOMENT.sub(" ", unicodedata.normalize("NFKC", str(text)))
+    folded = _MOMENT.sub(" ", as_typed(str(text)))
     return [found.group().rstrip(".,;:!?") for pattern in (LINK, _NAMES, _ACCOUNT) for found in pattern.finditer(folded)]
+
+def as_typed(text: str) -> str:
+    "A text as somebody would type it who sees it: what cannot be seen is gone, and there is one kind of space, dash and dot."
+    if text.isascii(): return text
+    return "".join([_alike(c) for c in unicodedata.normalize("NFKC", text)])
+
+def _alike(c: str) -> str:
+    kind = unicodedata.category(c)
+    if kind == "Cf" or c in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" or "\ufe00" <= c <= "\ufe0f": return ""
+    return " " if kind == "Zs" else "-" if kind == "Pd" or c == "\u2212" else "." if c in "\u3002\uff61\u2024\u06d4" else c
 
 # %% ../nbs/03b_labels.ipynb #748bd6bb
 def links(record: Value) -> list[Value]:

@@ -205,14 +205,14 @@ def place(scope: Scope, node: Node) -> Value:
     each, whole = scope.value(node["place"]), scope.value(node["in"])
     plain = [plain_data(one) for one in as_list(whole)]
     if plain_data(each) not in plain: raise PlanStopped(f"{as_word(each)[:60]!r} does not stand in the list.")
-    return Value(plain.index(plain_data(each)) + 1, joined([each, whole]).join(whole.chosen))
+    return Value(plain.index(plain_data(each)) + 1, joined([each, whole]).join(whole.chosen), chosen=chosen_by([each, whole]))
 
 def together(lists: list[Value]) -> Value: return list_value([each for one in lists for each in as_list(one)], out_of=lists)
 
 def rest(scope: Scope, node: Node) -> Value:
     dropped, whole = as_list(scope.value(node["without"])), as_list(scope.value(node["of"]))
     plain = [plain_data(each) for each in dropped]
-    return list_value([each for each in whole if plain_data(each) not in plain], joined([*dropped, *whole]))
+    return list_value([each for each in whole if plain_data(each) not in plain], joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
 
 EVALUATE: Mapping[str, Callable[[Scope, Node], Value]] = MappingProxyType({
     "items": lambda s, n: list_value(s.values(n["of"])),
@@ -245,6 +245,7 @@ class Run:
     requests: int = 0
     answer: Value | None = None
     left_out: list[str] = field(default_factory=list)       # steps that needed what a skipped one would have made
+    decided: list[Label] = field(default_factory=list)      # what decided each branch that was taken: a loop's list was chosen by those within it
 
     async def start(self) -> Value | None:
         "Run all steps. The value of the answer, or `None`. Raises what the world raises, and `PlanStopped`."
@@ -284,7 +285,7 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
     return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=source.chosen)
 
 async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
-    source, made = scope.value(node["in"]), []
+    source, made, before = scope.value(node["in"]), [], len(run.decided)
     found = as_list(source)
     if len(found) > node["most"]: raise PlanStopped(f"The list has {len(found)} items and the loop is for {node['most']} at most, so none was worked on.")
     for number, each in enumerate(found, 1):
@@ -292,10 +293,11 @@ async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -
         inner.names[node["for"]] = each
         last = await run.steps(node["do"], inner, under.join(source.chosen), f"{step}[{number}].")
         if last is not None and last is not HOLE: made.append(last)
-    return list_value(made, source.chosen, [source])
+    return list_value(made, reduce(Label.join, run.decided[before:], source.chosen), [source])
 
 async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value | None:
     held, decided = scope.holds(node["if"])
+    run.decided.append(decided)
     return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.")
 
 async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value: return scope.value(node["be"])

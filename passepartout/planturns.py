@@ -12,7 +12,7 @@ __all__ = ['STEP', 'HOLE_RECORD', 'KINDS', 'PlanState', 'index_plans', 'label_re
 # %% ../nbs/17dd_planturns.ipynb #564b2fbf
 import os
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -22,14 +22,13 @@ from .flow import Case, follows_link, literal_label
 from .labels import Value, child, joined, label_of, plain_data, result_value
 from .messages import APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick
 from .plist import Keyword
-from .records import record
-from .services import Asks
+from .attestations import Attests
 from .tools import ToolResult
 from .turns import without_quotes
 from .verify import clear, judgement_record, normalise
 
 # %% ../nbs/17dd_planturns.ipynb #a63339fd
-@record(frozen=False)
+@dataclass
 class PlanState:
     "One plan under way."
     id: str
@@ -91,17 +90,22 @@ class AgentWorld:
         "Written out in a plan that the person approved, a value is theirs; otherwise it depends on whether they said it."
         if self.state.approved or data is None: return PERSON
         key = (type(data), data)
-        if key not in self.labels: self.labels[key] = literal_label(data, self.words, self.known)
+        if key not in self.labels: self.labels[key] = literal_label(data, self.words, self.known, self.agent.settings.allowed_hosts)
         return self.labels[key]
 
     async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
         "The value of a call: the recorded one, or that of an action that went through the gates."
-        if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.agent.tools.get(tool))
+        if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.as_it_was(tool))
         for last in (False, False, True):
             try: return await self.attempt(number, step, tool, args, under)
             except self.stop as error: choice = self.chosen(number, step, error, last, tool)
             if choice[0] == "retry_with": self.state.given[number] = choice[1]
             else: return self.recorded(self.settle(number, step, choice), None)
+
+    def as_it_was(self, name: str) -> Any:
+        "The tool, when it is declared as it was when the plan was made; otherwise `None`, and nobody answers for what it gave."
+        tool = self.agent.tools.get(name)
+        return tool if tool is not None and self.declaration(tool) == self.state.declared.get(name) else None
 
     async def attempt(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
         if number in self.state.given: args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
@@ -133,6 +137,7 @@ class Steps(AgentWorld):
     "How one call becomes an action, is judged, and runs."
     def action(self, step: str, name: str, args: dict) -> Action:
         "The ordinary action of a call. `PlanStopped` when its tool is not what it was, or a value does not fit."
+        if self.agent.tools.theirs: self.agent.tools.look_again()
         tool = self.agent.tools.get(name)
         if tool is None or self.declaration(tool) != self.state.declared.get(name): raise self.stop(f"{name} is not declared any more as it was when the plan was made, so it was not called.")
         if self.state.stopped: raise self.stop(self.state.stopped)
@@ -275,7 +280,7 @@ async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:
     await agent.turns.write(turn, durable=True)
 
 # %% ../nbs/17dd_planturns.ipynb #bfa7103c
-class Judging(Asks):
+class Judging(Attests):
     "Plans under way, and what the gates may know of the step that they judge."
     def __init__(self, settings, journal):
         super().__init__(settings, journal)

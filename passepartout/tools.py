@@ -163,10 +163,13 @@ class Tool(Remembers):
     edits: bool = False                    # the body changes nothing: it returns FileEdits, which the actuator carries out
     returns: Any = None                    # which parts of the result the service answers for, as `labels.shape_of` reads it; None: none
     foreign: bool = False                  # somebody else's, from a plug-in or a server: nothing that it says about itself is believed
+    claims: Any = None                     # what a foreign tool says of its result: shown to the person, believed by nobody
 
     def __post_init__(self):
         if self.foreign:
+            if self.returns is not None: object.__setattr__(self, "claims", shape_of(self.returns))
             for name, value in (("effects", None), ("edits", False), ("inline", False), ("returns", None)): object.__setattr__(self, name, value)
+            object.__setattr__(self, "parameters", tuple([replace(p, target=True) for p in parameters_of(self.parameters)]))
         object.__setattr__(self, "name", tool_name(self.name))
         object.__setattr__(self, "parameters", parameters_of(self.parameters))
         object.__setattr__(self, "effects", Effects.of(self.effects))
@@ -226,6 +229,7 @@ class ToolRegistry:
         self._tools: dict[str, Tool] = {}
         self._bodies: dict[str, Tool] = {}
         self.state, self._belt, self.mark, self._own = object(), (None, ""), IN_DISPATCH, set()
+        self.theirs, self.attested = False, lambda tool: None      # is there a foreign tool; for which parts of its result the person answers
 
     def register(self, tool: Tool) -> Tool:
         "Add `tool`, replacing the one of the same name. Returns the description that others may see. `ToolError` for a foreign one under the name of one of our own."
@@ -233,9 +237,22 @@ class ToolRegistry:
         if not tool.foreign: self._own.add(tool.name)
         elif tool.name in self._own: raise ToolError(f"There is a tool {tool.name} already, and a foreign one cannot take its name. Give it another one.")
         self._bodies[tool.name] = tool
-        self._tools[tool.name] = replace(tool, body=refuse_direct_call(tool.name), guard=None)
+        self._tools[tool.name] = self.answered_for(replace(tool, body=refuse_direct_call(tool.name), guard=None))
         self.state = object()
         return self._tools[tool.name]
+
+    def answered_for(self, tool: Tool) -> Tool:
+        "A foreign tool with the parts of its result for which the person said that its service answers; any other as it is."
+        if not tool.foreign: return tool
+        self.theirs = True
+        bare = replace(tool, returns=None)
+        object.__setattr__(tool := replace(bare), "returns", self.attested(bare))
+        return tool
+
+    def look_again(self) -> None:
+        "Ask again for which results of foreign tools somebody answers."
+        changed = {tool.name: new for tool in self if tool.foreign and (new := self.answered_for(tool)).returns != tool.returns}
+        if changed: self._tools.update(changed); self.state = object()
 
     def unregister(self, name: str) -> None:
         "Take a tool out, if it is there."

@@ -103,3 +103,42 @@ def test_a_damaged_record_of_taking_back_brings_nothing_back():
     journal.db.execute("UPDATE chain SET body = replace(body, 'revoked', 'regiven') WHERE kind = 'endorse'")
     assert Endorsements(journal).standing() == []
     journal.close()
+
+
+async def test_a_rule_is_written_only_on_a_yes_to_its_words_and_holds_until_it_is_taken_back(tmp_path):
+    from passepartout.backends import register_backend
+    from passepartout.endorsements import agreement
+    ran, whom = [], "ana@example.org"
+    agent = await booted(tmp_path, [EVE, whom], ran, journal=None)
+    one = await asked(agent)
+    shown = agent.endorse(one.id, one.code, "", "always")
+    assert shown.status == "offered" and whom in shown and "Until you take it back, in every conversation" in shown and agent.endorsed() == []
+    for wrong in ("yes", agreement(shown.replace("ana", "eve")), agreement("")):
+        assert agent.endorse(one.id, one.code, "", f"always {wrong}").status == "offered" and agent.endorsed() == []
+    given = agent.endorse(one.id, one.code, "", f"always {agreement(shown)}")
+    assert given.status == "answered" and "known_targets" not in given and agent.journal.approval(one.id)["state"] == "pending"
+    agent.deny(one.id)
+    await agent.close()
+    agent = await booted(tmp_path, [EVE, whom], ran, journal=None)
+    agent.journal.clock = lambda now=agent.journal.clock(): now + 400 * 86_400
+    assert str(await agent.handle("Pay 5 to whom the mail says", session="other")) == "Paid." and len(ran) == 1
+    agent.revoke(agent.endorsed()[0]["id"])
+    left = [EVE, whom]
+    register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: left.pop(0) if left else "Nothing more.", inline=True)
+    assert (await asked(agent, "other")).code and len(ran) == 1
+    await agent.close()
+
+
+async def test_a_rule_does_not_reach_beyond_its_argument_its_tool_and_the_other_gates(tmp_path):
+    from passepartout.endorsements import agreement
+    ran, whom = [], "ana@example.org"
+    agent = await booted(tmp_path, [EVE, whom], ran, permissions={"send": "ask"})
+    one = await asked(agent)
+    agent.endorse(one.id, one.code, "to", f"always {agreement(agent.endorse(one.id, one.code, 'to', 'always'))}")
+    assert agent.endorsements.hold("send", "to", whom, "any") and not agent.endorsements.hold("send", "amount", whom, "any") and not agent.endorsements.hold("pay", "to", whom, "any")
+    agent.deny(one.id)
+    from passepartout.backends import register_backend
+    left = [EVE, whom]
+    register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: left.pop(0) if left else "Nothing more.", inline=True)
+    assert "It would use send" in (await asked(agent)).reason and ran == []                # the permissions still ask
+    await agent.close()

@@ -348,7 +348,7 @@ async def test_a_rule_for_a_tool_is_none_for_an_actuator_of_its_name(tmp_path):
 async def test_a_heartbeat_does_nothing(tmp_path):
     agent = await booted(tmp_path, ALLOW)
     action = Action.of(EFFECTS["canary"])
-    beat = Signal(payload={"sensor": "heartbeat"}, meta={"source": "cli"}, approved_action=action, label=PERSON)
+    beat = Signal(payload={"sensor": "heartbeat", "text": "x"}, meta={"source": "cli"}, approved_action=action, label=PERSON)
     assert await act_gate(agent, beat) is None
     permit, _ = clear(agent, action, beat)
     assert await dispatch_action(agent, permit, beat) is None

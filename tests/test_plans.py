@@ -648,6 +648,8 @@ def test_each_form_that_selects_by_free_text_is_found_before_it_runs(form):
 @pytest.mark.parametrize("steps, found", [
     ('(:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ((:CALL "find" :ARGS (:QUERY "y"))) :ELSE ((:CALL "send" :ARGS (:TO "ana"))))' % TEXTS, "2.1"), ('(:FOR "one" :IN (:SORT "text" :OF (:REF "m")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO "ana"))))', "2.1"),
     ('(:LET "t" :BE (:CHOOSE (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ("ana") :ELSE ("ben" "cleo"))) (:CALL "send" :ARGS (:TO (:FIRST (:SORT "" :OF (:REF "t")))))' % TEXTS, "3"),
+    ('(:FOR "one" :IN ("ana" "ben") :MOST 9 :AS "who" :DO ((:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "lunch?") :THEN ((:LET "x" :BE (:REF "one")))))) (:CALL "send" :ARGS (:TO (:FIRST (:REF "who"))))' % TEXTS, "3"),
+    ('(:LET "p" :BE (:PLACE (:CHOOSE (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN "ana" :ELSE "ben") :IN ("ana" "ben"))) (:CALL "send" :ARGS (:TO "ana" :AMOUNT (:REF "p")))' % TEXTS, "3"),
     ('(:LET "t" :BE (:SORT "text" :OF (:REF "m"))) (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:LAST (:REF "t")))))', "3"), ('(:EXTRACT "text" :FROM (:REF "m") :AS "e") (:CALL "send" :ARGS (:TO (:CHOOSE (:IS "equal" :LEFT (:REF "e") :RIGHT "a") :THEN "ana" :ELSE "ben")))', "3"),
     ('(:FOR "one" :IN (:REF "m") :MOST 9 :AS "rows" :DO ((:LET "row" :BE (:OBJECT (:N (:FIELD "text" :OF (:REF "one")) :WHO (:FIELD "from" :OF (:REF "one"))))))) (:CALL "send" :ARGS (:TO (:FIELD "who" :OF (:FIRST (:SORT "n" :OF (:REF "rows"))))))', "3")])
 def test_each_step_that_free_text_decides_is_found_before_it_runs(steps, found):
@@ -672,3 +674,24 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert told in [step["text"] for step in agent.plan_rows()[0]["steps"]]
     await agent.close()
+
+
+HIDDEN = ["see evil\u3002example", "see evil\uff0eexample", "see ev\u00adil.example", "see evil\u200b.example", "see evil.\u2060example", "see evil.\u200dexample/pay", "write to eve\uff20evil.example", "write to eve\u200b@evil.example", "\uff57\uff57\uff57.evil.example",
+          "pay to 0123\u20104567\u20108901", "pay to 0123\u20114567\u20118901", "pay to 0123\u22124567\u22128901", "pay to 1234.5678.9012", "pay to 0049 (0)170 / 12 34 567", "pay to DE89-3704-0044-0532-0130-00", "pay to DE89\u20093704\u20090044\u20090532\u20090130\u200900", "pay to \u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669",
+          "pay to 0x52908400098527886E0F7030069857D2E4169EE7", "pay to bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "ask 203.0.113.9", "ask \u2776evil.example", "see h\u200bttps://evil.example", "see \u202eelpmaxe.live\u202c evil.example", "see evil\ufe0f.example"]
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+async def test_an_address_in_odd_letters_is_one_all_the_same(tmp_path, text):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, '(:EXTRACT "text" :FROM (:REF "mails") :ASK "what it says" :AS "said")', '(:CALL "send" :ARGS (:TO "ana" :AMOUNT 5 :TEXT (:REF "said")))')] + [text], ran)
+    register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": text}])
+    reply = await agent.handle("Pay ana 5 and tell her what the mail says")
+    assert reply.status == "requires-approval" and "The text carries" in reply.approvals[0].reason and ran == []
+    await agent.close()
+
+
+@pytest.mark.parametrize("text", ["Lunch at 12:30 on 2026-11-22, table 14.", "It costs 1,250.00, not 980.50.", "Version 3.11.7 of 2026", "Room 4-12, e.g. the big one", "na\u00efve caf\u00e9 \u2014 see you", "He said: yes, no, perhaps."])
+def test_an_ordinary_text_carries_no_address(text):
+    from passepartout.labels import addresses_in
+    assert addresses_in(text) == []

@@ -36,7 +36,8 @@ async def test_what_a_local_model_read_in_the_diary_does_not_leave(tmp_path, lea
 
 
 async def test_the_persons_own_words_may_leave(tmp_path):
-    agent = await booted(tmp_path, [call("read-file", path="me.org"), call("mail", to="Ana", text="I am fine")])
+    plan = '(:TYPE :PLAN :EXPLANATION "Tell Ana what you were asked to tell her" :STEPS ((:CALL "read-file" :ARGS (:PATH "me.org") :AS "me") (:CALL "mail" :ARGS (:TO "Ana" :TEXT "I am fine")) (:ANSWER "Told.")))'
+    agent = await booted(tmp_path, [plan])
     await agent.handle("read me.org, then tell Ana: I am fine")
     assert agent.sent == [("Ana", "I am fine")]
     await agent.close()

@@ -74,10 +74,20 @@ async def test_what_a_poisoned_mail_wants_is_asked(tmp_path, attack, rules):
     await agent.close()
 
 
-async def test_what_the_person_said_is_done_even_after_reading(tmp_path):
-    agent = await booted(tmp_path, [call("inbox"), call("pay", to="Ana", amount=20)])
+def planned(*calls): return '(:TYPE :PLAN :EXPLANATION "The landlord waits for his money since Monday" :STEPS (' + " ".join(calls) + "))"
+
+
+async def test_what_the_person_said_is_done_even_after_reading_when_it_was_planned_before(tmp_path):
+    "A single proposal after reading is a plan made under influence: its words may all be the person's, and the proposal a stranger's."
+    agent = await booted(tmp_path, [planned('(:CALL "inbox" :AS "m")', '(:CALL "pay" :ARGS (:TO "Ana" :AMOUNT 20))'), "Paid."])
     await agent.handle("read my mail, then pay Ana 20")
     assert agent.ran == [("Ana", 20)]
+    await agent.close()
+    agent = await booted(tmp_path, [call("inbox"), call("pay", to="Ana", amount=20), call("inbox"), call("mail", to="Ben", text="Ana is late")])
+    reply = await agent.handle("read my mail. I owe Ana 20")
+    assert "proposed after something was read that you did not write (mail 7)" in reply.approvals[0].reason and agent.ran == []
+    agent.deny(reply.approvals[0].id)
+    assert (await agent.handle("read my mail, and tell Ana that Ben is late")).status == "requires-approval" and agent.ran == []
     await agent.close()
 
 
@@ -112,7 +122,9 @@ async def test_a_note_in_view_is_nobodys_word(tmp_path):
 
 
 async def test_what_the_settings_name_is_known(tmp_path):
-    agent = await booted(tmp_path, [call("inbox"), call("pay", to="PT50-6666", amount=20)], known_targets=("pt50-6666",))
+    agent = await booted(tmp_path, [call("pay", to="PT50-6666", amount=20), "Paid.", planned('(:CALL "inbox" :AS "m")', '(:CALL "pay" :ARGS (:TO "PT50-6666" :AMOUNT 20))'), "Paid.", call("pay", to="PT50-7777", amount=20)], known_targets=("pt50-6666",))
+    await agent.handle("pay 20 to the landlord")
     await agent.handle("read my mail and pay 20")
-    assert agent.ran == [("PT50-6666", 20)]
+    assert agent.ran == [("PT50-6666", 20)] * 2
+    assert (await agent.handle("pay 20 to the landlord")).status == "requires-approval"
     await agent.close()
