@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/resources.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'PathRefused',
-           'shown', 'Root', 'OpenedPath', 'resolve', 'Place', 'where']
+           'shown', 'Root', 'Held', 'OpenedPath', 'resolve', 'Place', 'where']
 
 # %% ../nbs/11_resources.ipynb #917d27cc
 import errno, os, stat, sys
@@ -67,27 +67,44 @@ def _openat2() -> Callable | None:
 
 # %% ../nbs/11_resources.ipynb #1dbbb42e
 class Root:
-    "A folder opened at start. `closed` and `own` are absolute paths of the agent's own places. `kernel=False` does without openat2, as older kernels must."
+    """A folder opened at start, beneath which everything else is opened.
+
+    `closed` and `own` are absolute paths of the agent's own places. `kernel=False` does without openat2, as older kernels must.
+    `aliases` are the absolute paths that lead here, `mount` the file system it lies on. PathRefused for a folder that is not there, or is closed."""
     __slots__ = ("fd", "path", "name", "aliases", "uid", "kernel", "mount", "closed", "own", "__weakref__")
+
     def __init__(self, path, *, kernel: bool = True, closed: Sequence[str] = (), own: Sequence[str] = ()):
         given = os.fspath(path)
-        if not given: raise PathRefused("A folder's path is empty; nothing was opened. Set it in the settings.", "name")
-        try: self.fd = os.open(given, PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (OSError, ValueError) as err:
-            why = getattr(err, "strerror", None) or str(err)
-            raise PathRefused(f"The folder {shown(given)} cannot be opened ({why.lower()}). Create it, or name another one in the settings.", "missing") from err
+        self.fd = _open_root(given)
         self.path = _real_path(self.fd, given)
         self.name = os.path.basename(self.path) or "/"
         self.aliases = tuple(dict.fromkeys(p.rstrip("/") for p in (self.path, os.path.abspath(given))))
         self.uid, self.kernel, self.mount = os.fstat(self.fd).st_uid, _openat2() if kernel else None, _mount(self.fd)
-        self.closed, self.own = (tuple(filter(None, (_inside(self.path, os.path.realpath(p)) for p in paths))) for paths in (closed, own))
+        self.closed, self.own = _places_inside(self.path, closed), _places_inside(self.path, own)
         if any(_inside(os.path.realpath(p), self.path) for p in closed):
             self.close()
-            raise PathRefused(f"The folder {shown(given)} holds the agent's own record, keys or settings, and cannot be opened to it. Name another one in the settings.", "own")
+            raise PathRefused(f"The folder {shown(given)} holds the agent's own record, keys or settings, and cannot be opened to it. "
+                              "Name another one in the settings.", "own")
+
     def close(self):
+        "Give the descriptor back. Closing twice is fine."
         fd, self.fd = self.fd, -1
         if fd >= 0: os.close(fd)
+
     def __repr__(self): return f"Root({shown(self.name)!r})"
+
+# %% ../nbs/11_resources.ipynb #daefc3cd
+def _open_root(given: str) -> int:
+    "The folder `given`, taken hold of."
+    if not given: raise PathRefused("A folder's path is empty; nothing was opened. Set it in the settings.", "name")
+    try: return os.open(given, PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError) as err:
+        why = (getattr(err, "strerror", None) or str(err)).lower()
+        raise PathRefused(f"The folder {shown(given)} cannot be opened ({why}). Create it, or name another one in the settings.", "missing") from err
+
+def _places_inside(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
+    "Those of some absolute paths that lie in `folder`, as seen from there."
+    return tuple(filter(None, (_inside(folder, os.path.realpath(p)) for p in paths)))
 
 # %% ../nbs/11_resources.ipynb #de16a523
 def _inside(folder: str, path: str) -> str:
@@ -118,7 +135,9 @@ def _step(root: Root, folder: int, name: str, flags: int = LOOK) -> int:
     try:
         if _mount(fd) == root.mount: return fd
         raise OSError(errno.EXDEV, "another file system is mounted here", name)
-    except BaseException: os.close(fd); raise
+    except BaseException:
+        os.close(fd)
+        raise
 
 # %% ../nbs/11_resources.ipynb #5d219ce1
 class _Place:
@@ -139,29 +158,36 @@ def _search(root: Root, parts: Sequence[str]) -> _Place:
             part = todo.popleft()
             if part in ("", "."): continue
             if part == "..":
-                if len(stack) == 1: raise OSError(errno.EXDEV, "leads out")
-                os.close(stack.pop()); names.pop()
+                _go_up(stack, names)
                 continue
             try: fd = _step(root, stack[-1], part)
             except FileNotFoundError:
                 if todo: raise
                 return _Place(names + [part], parent=stack.pop())
             info = os.fstat(fd)
-            if stat.S_ISDIR(info.st_mode):
-                stack.append(fd); names.append(part)
-                if len(stack) > 256: raise OSError(errno.ENAMETOOLONG, "too deep")
+            if stat.S_ISDIR(info.st_mode): _go_down(stack, names, fd, part)
             elif stat.S_ISLNK(info.st_mode):
                 links += 1
                 todo.extendleft(reversed(_target(root, fd, links, stack, names)))
             else:
-                place = _Place(names + [part], fd=fd, stat=info)
-                if todo: place.close(); raise OSError(errno.ENOTDIR, "not a folder")
-                place.parent = stack.pop()
-                return place
+                if todo:
+                    os.close(fd)
+                    raise OSError(errno.ENOTDIR, "not a folder")
+                return _Place(names + [part], parent=stack.pop(), fd=fd, stat=info)
         here = stack.pop()
         return _Place(names, fd=here, stat=os.fstat(here))
     finally:
         for fd in stack: os.close(fd)
+
+def _go_up(stack: list, names: list) -> None:
+    if len(stack) == 1: raise OSError(errno.EXDEV, "leads out")
+    os.close(stack.pop())
+    names.pop()
+
+def _go_down(stack: list, names: list, fd: int, name: str) -> None:
+    stack.append(fd)
+    names.append(name)
+    if len(stack) > 256: raise OSError(errno.ENAMETOOLONG, "too deep")
 
 # %% ../nbs/11_resources.ipynb #e48e431e
 def _target(root: Root, fd: int, links: int, stack: list, names: list) -> list[str]:
@@ -178,7 +204,8 @@ def _target(root: Root, fd: int, links: int, stack: list, names: list) -> list[s
 
 def _below(root: Root, path: str) -> str | None:
     "What is left of an absolute `path` beneath `root`, or None."
-    plain = "/" + "/".join(p for p in path.split("/") if p and p != ".") + ("/" if path.endswith(("/", "/.")) else "")
+    ending = "/" if path.endswith(("/", "/.")) else ""
+    plain = "/" + "/".join(p for p in path.split("/") if p and p != ".") + ending
     for alias in root.aliases:
         if plain == alias or plain.startswith(alias + "/"): return plain[len(alias) + 1:] or "."
     return None
@@ -202,45 +229,72 @@ def _search_fast(root: Root, parts: Sequence[str], parent_too: bool) -> _Place |
     place.close()
     return None
 
-# %% ../nbs/11_resources.ipynb #49b587b8
-class OpenedPath:
-    """Something beneath a root, held open. `relative` and `display` name it without links; `kind` is file, dir or missing.
-    `fd` reads the file or holds the folder; `parent_fd` and `name` say where an edit puts its result (access "write" only)."""
+# %% ../nbs/11_resources.ipynb #be346067
+class Held:
+    "Something beneath a root, held by its descriptors until it is closed."
     __slots__ = ("root", "relative", "display", "kind", "access", "fd", "parent_fd", "name", "stat", "prefix")
+
     def __init__(self, root, relative, kind, access, fd=None, parent_fd=None, info=None, prefix=""):
         self.root, self.relative, self.kind, self.access = root, relative, kind, access
         self.fd, self.parent_fd, self.stat, self.prefix = fd, parent_fd, info, prefix
         self.name = relative.rpartition("/")[2]
         self.display = prefix + relative if (prefix + relative).isprintable() else shown(prefix + relative, 4096)
-    @property
-    def identity(self): return None if self.stat is None else (self.stat.st_dev, self.stat.st_ino)
-    @property
-    def links(self) -> int: return 0 if self.stat is None or self.kind == "dir" else self.stat.st_nlink
-    @property
-    def sensitive(self) -> str: return _sensitive(self.root, self.relative)
-    def entries(self) -> list[tuple[str, str]]:
-        "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
-        above = "" if self.relative == "." else self.relative + "/"
-        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed)]
-    def read_bytes(self, limit: int = 16 << 20) -> bytes: return _read(self, limit)
-    def for_reading(self) -> "OpenedPath":
-        "The same thing, open on its own and for reading only: nothing can be put in its place through it."
-        fd = None if self.fd is None else os.dup(self.fd)
-        return OpenedPath(self.root, self.relative, self.kind, "tree" if self.access == "tree" else "read", fd, info=self.stat, prefix=self.prefix)
-    def walk(self, suffixes=(), max_files: int = 10_000, *, skipped: list | None = None) -> Iterator["OpenedPath"]:
-        return _walk(self, tuple(suffixes), max_files, skipped)
+
     def close(self):
         "Give the descriptors back. Closing twice is fine."
         fds, self.fd, self.parent_fd = (self.fd, self.parent_fd), None, None
         for fd in fds:
             if fd is not None: os.close(fd)
-    __enter__ = lambda self: self
-    __exit__ = lambda self, *error: self.close()
+
+    def __enter__(self): return self
+    def __exit__(self, *error): self.close()
     __del__ = close
+
+# %% ../nbs/11_resources.ipynb #49b587b8
+class OpenedPath(Held):
+    """Something beneath a root, held open. `relative` and `display` name it without links; `kind` is file, dir or missing.
+    `fd` reads the file or holds the folder; `parent_fd` and `name` say where an edit puts its result (access "write" only)."""
+    __slots__ = ()
+
+    @property
+    def identity(self) -> tuple[int, int] | None:
+        "Which file it is, whatever its name: device and number. None when it is missing."
+        return None if self.stat is None else (self.stat.st_dev, self.stat.st_ino)
+
+    @property
+    def links(self) -> int:
+        "How many names a file has; 0 for anything else."
+        return 0 if self.stat is None or self.kind == "dir" else self.stat.st_nlink
+
+    @property
+    def sensitive(self) -> str:
+        "Why it is no ordinary file, as the end of a sentence; empty when it is one."
+        return _sensitive(self.root, self.relative)
+
+    def entries(self) -> list[tuple[str, str]]:
+        "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
+        above = "" if self.relative == "." else self.relative + "/"
+        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed)]
+
+    def read_bytes(self, limit: int = 16 << 20) -> bytes:
+        "The content of the file. PathRefused when it has more than `limit` bytes, or is not open."
+        return _read(self, limit)
+
+    def for_reading(self) -> "OpenedPath":
+        "The same thing, open on its own and for reading only: nothing can be put in its place through it."
+        fd = None if self.fd is None else os.dup(self.fd)
+        access = "tree" if self.access == "tree" else "read"
+        return OpenedPath(self.root, self.relative, self.kind, access, fd, info=self.stat, prefix=self.prefix)
+
+    def walk(self, suffixes=(), max_files: int = 10_000, *, skipped: list | None = None) -> Iterator["OpenedPath"]:
+        "The files below, each open while it is its turn: those that end in one of `suffixes`, at most `max_files`. `skipped` collects (name, why)."
+        return _walk(self, tuple(suffixes), max_files, skipped)
+
     def __repr__(self): return f"OpenedPath({self.display!r}, {self.kind})"
 
 # %% ../nbs/11_resources.ipynb #cc869d14
-def _sensitive(root: Root, relative: str) -> str: return "is part of the agent itself" if _among(relative, root.own) else sensitive(relative)
+def _sensitive(root: Root, relative: str) -> str:
+    return "is part of the agent itself" if _among(relative, root.own) else sensitive(relative)
 
 def _read(resource: OpenedPath, limit: int) -> bytes:
     if resource.fd is None or resource.kind != "file":
@@ -256,12 +310,7 @@ def _read(resource: OpenedPath, limit: int) -> bytes:
 def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     "The root that `text` speaks of, and the components below it."
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
-    if len(text) > 4095: raise PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
-    if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in text):
-        raise PathRefused(f"The path {shown(text)} contains control characters; no note is named like that.", "name")
-    try: size = len(text) if text.isascii() else len(os.fsencode(text))
-    except UnicodeEncodeError: raise PathRefused(f"The path {shown(text)} is not valid Unicode.", "name") from None
-    if size > 4095: raise PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
+    _check_text(text)
     if not roots: raise PathRefused("No folder is open to the agent. Set the memex folder in the settings.")
     if not text.startswith("/"): return roots[0], text.split("/")
     found = [(root, below) for root in roots if (below := _below(root, text)) is not None]
@@ -269,8 +318,21 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     root, below = min(found, key=lambda pair: len(pair[1]))
     return root, below.split("/")
 
+def _check_text(text: str) -> None:
+    "Refuse a text that can be no path: too long, with control characters, or with what no encoding can carry."
+    if len(text) > 4095: raise _too_long(text)
+    if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in text):
+        raise PathRefused(f"The path {shown(text)} contains control characters; no note is named like that.", "name")
+    try: size = len(text) if text.isascii() else len(os.fsencode(text))
+    except UnicodeEncodeError: raise PathRefused(f"The path {shown(text)} is not valid Unicode.", "name") from None
+    if size > 4095: raise _too_long(text)
+
+def _too_long(text: str) -> PathRefused:
+    return PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
+
 # %% ../nbs/11_resources.ipynb #ee784c4e
-def _closed(text: str) -> PathRefused: return PathRefused(f"{shown(text)} is the agent's own record, keys or settings, which are closed to it.", "own")
+def _closed(text: str) -> PathRefused:
+    return PathRefused(f"{shown(text)} is the agent's own record, keys or settings, which are closed to it.", "own")
 
 def _outside(roots: Sequence[Root], text: str) -> str:
     names = ", ".join(shown(root.name) for root in roots)
@@ -300,7 +362,8 @@ def _hint(root: Root, text: str) -> str:
     names, place = [], None
     try:
         place = _search(root, _locate([root], folder or ("/" if text.startswith("/") else "."))[1])
-        if place.fd is not None: names = [name for name, kind in _entries(place.fd, 2_000) if same(name) == same(wanted) and not name.startswith(".")]
+        listed = [] if place.fd is None else _entries(place.fd, 2_000)
+        names = [name for name, kind in listed if same(name) == same(wanted) and not name.startswith(".")]
     except (PathRefused, OSError): pass                                        # no such folder either
     finally: place and place.close()
     return f" Did you mean {shown(names[0])}?" if names else ""
@@ -326,7 +389,8 @@ def _judge(roots, root: Root, text: str, place: _Place, access: str) -> OpenedPa
     if _among("/".join(place.names), root.closed): raise _closed(text)
     if (kind == "dir") != (access == "tree") and (kind, access) != ("file", "tree"):
         raise PathRefused(f"{shown(text)} is a folder; name a file in it.", "kind")
-    opened = OpenedPath(root, "/".join(place.names) or ".", kind, access, info=place.stat, prefix="" if root is roots[0] else root.path.rstrip("/") + "/")
+    prefix = "" if root is roots[0] else root.path.rstrip("/") + "/"
+    opened = OpenedPath(root, "/".join(place.names) or ".", kind, access, info=place.stat, prefix=prefix)
     if kind == "file": opened.fd = _readable(place)
     elif kind == "dir": opened.fd, place.fd = place.fd, None
     if access == "write": opened.parent_fd, place.parent = place.parent, None
@@ -369,10 +433,12 @@ def where(roots: Sequence[Root], text: str) -> Place:
         return _at(root, [p for p in parts if p not in ("", ".")], "missing")
     try:
         if place.stat is None: return _at(root, place.names, "missing")
-        return _at(root, place.names, "dir" if stat.S_ISDIR(place.stat.st_mode) else "file" if stat.S_ISREG(place.stat.st_mode) else "other")
+        if stat.S_ISDIR(place.stat.st_mode): return _at(root, place.names, "dir")
+        return _at(root, place.names, "file" if stat.S_ISREG(place.stat.st_mode) else "other")
     finally: place.close()
 
 def _at(root: Root, names: list[str], kind: str) -> Place:
+    "The place with these names below `root`. PathRefused when it is closed."
     relative = "/".join(names)
     if _among(relative, root.closed): raise _closed(relative)
     return Place("/".join([root.path.rstrip("/"), *names]), kind, _sensitive(root, relative))
@@ -384,39 +450,49 @@ def _entries(folder: int, limit: int = 200_000) -> list[tuple[str, str]]:
     try:
         with os.scandir(fd) as scan:
             for entry in scan:
-                kind = "file" if entry.is_file(follow_symlinks=False) else "dir" if entry.is_dir(follow_symlinks=False) else "other"
-                found.append((entry.name, kind))
+                if entry.is_file(follow_symlinks=False): found.append((entry.name, "file"))
+                else: found.append((entry.name, "dir" if entry.is_dir(follow_symlinks=False) else "other"))
                 if len(found) >= limit: break
     finally: os.close(fd)
     return sorted(found)
 
 # %% ../nbs/11_resources.ipynb #30986056
 def _walk(top: OpenedPath, suffixes: tuple, max_files: int, skipped: list | None) -> Iterator[OpenedPath]:
+    "What `OpenedPath.walk` yields. The stack holds, for each open folder, its descriptor, the beginning of its names, and what is left of its list."
     if top.fd is None: raise PathRefused(f"{top.display} was closed already.", "closed")
-    suffixes, start = tuple(s.lower() for s in suffixes), "" if top.relative == "." else top.relative + "/"
-    note = (lambda relative, why: None) if skipped is None else (lambda relative, why: skipped.append((shown(top.prefix + relative), why)))
-    stack = [] if top.kind == "file" else [(os.dup(top.fd), start, iter(_listed(top.fd, top.relative, note)))]
-    if top.kind == "file" and max_files > 0: yield top
+    if top.kind == "file":
+        if max_files > 0: yield top
+        return
+    note, suffixes = _noting(top, skipped), tuple(s.lower() for s in suffixes)
+    stack = [(os.dup(top.fd), "" if top.relative == "." else top.relative + "/", iter(_listed(top.fd, top.relative, note)))]
     try:
         while stack and max_files > 0:
             folder, prefix, entries = stack[-1]
             name, kind = next(entries, (None, None))
-            if name is None: os.close(stack.pop()[0]); continue
-            if name.startswith(".") or kind == "file" and suffixes and not name.lower().endswith(suffixes): continue
+            if name is None:
+                os.close(stack.pop()[0])
+                continue
             relative = prefix + name
+            if name.startswith(".") or kind == "file" and suffixes and not name.lower().endswith(suffixes): continue
             if _among(relative, top.root.closed): continue
-            if kind == "dir" and len(stack) < 64:
-                if (fd := _held(top.root, folder, name, LOOK | os.O_DIRECTORY, relative, note)) is not None:
-                    stack.append((fd, relative + "/", iter(_listed(fd, relative, note))))
-            elif kind == "file":
-                if (fd := _held(top.root, folder, name, READ, relative, note)) is not None and (opened := _taken(top, fd, relative, note)):
+            if kind == "file":
+                if (opened := _taken(top, _held(top.root, folder, name, READ, relative, note), relative, note)) is not None:
                     max_files -= 1
                     with opened: yield opened
+            elif kind == "dir" and len(stack) < 64:
+                if (fd := _held(top.root, folder, name, LOOK | os.O_DIRECTORY, relative, note)) is not None:
+                    stack.append((fd, relative + "/", iter(_listed(fd, relative, note))))
             else: note(relative, "too deep" if kind == "dir" else "not an ordinary file")
     finally:
         for fd, _, _ in stack: os.close(fd)
 
 # %% ../nbs/11_resources.ipynb #404272cc
+def _noting(top: OpenedPath, skipped: list | None) -> Callable[[str, str], None]:
+    "How a walk tells what it left out: into `skipped`, or nowhere."
+    def note(relative: str, why: str) -> None:
+        if skipped is not None: skipped.append((shown(top.prefix + relative), why))
+    return note
+
 def _listed(fd: int, relative: str, note: Callable) -> list[tuple[str, str]]:
     try: return _entries(fd)
     except OSError as err: note(relative, (err.strerror or "unreadable").lower())
@@ -427,11 +503,13 @@ def _held(root: Root, folder: int, name: str, flags: int, relative: str, note: C
     except OSError as err: note(relative, (err.strerror or "unreadable").lower())
     return None
 
-def _taken(top: OpenedPath, fd: int, relative: str, note: Callable) -> OpenedPath | None:
+def _taken(top: OpenedPath, fd: int | None, relative: str, note: Callable) -> OpenedPath | None:
     "The open file `fd` as a resource, or None (and closed) when it is not a plain file after all."
+    if fd is None: return None
     info = os.fstat(fd)
     try:
-        if _kind(top.root, relative, info) == "file": return OpenedPath(top.root, relative, "file", "read", fd, info=info, prefix=top.prefix)
+        if _kind(top.root, relative, info) == "file":
+            return OpenedPath(top.root, relative, "file", "read", fd, info=info, prefix=top.prefix)
     except PathRefused: pass
     os.close(fd)
     note(relative, "not an ordinary file")
