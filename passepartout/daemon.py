@@ -47,10 +47,10 @@ class Queues:
             async with lock, self.most:
                 await self.open.wait()
                 self.waiting, began = self.waiting - 1, time.monotonic()
-                self.gauges.count("wait_seconds_sum", by=began - came)
+                self.gauges.took("wait_seconds", began - came)
                 try: return await self.enter(work)
                 finally:
-                    self.gauges.count("turn_seconds_sum", by=time.monotonic() - began)
+                    self.gauges.took("turn_seconds", time.monotonic() - began)
                     self.waiting += 1
         finally: self.waiting -= 1
 

@@ -54,7 +54,7 @@ class Lines:
 
 # %% ../nbs/19d_gauges.ipynb #c0197223
 METRICS = {"connections_total": "Connections that were accepted, by way in.", "refused_total": "What was turned away, by reason.", "frames_total": "Messages that were read.",
-           "turns_total": "Turns, by how they ended.", "turn_seconds_sum": "Time that turns took, waiting not counted.", "wait_seconds_sum": "Time that turns waited for their place.",
+           "turns_total": "Turns, by how they ended.", "turn_seconds": "Time that turns took, waiting not counted.", "wait_seconds": "Time that turns waited for their place.",
            "reloads_total": "Times that settings and rules were read again.", "connections": "Connections that are open.", "turns_running": "Turns that run now.",
            "turns_waiting": "Turns that wait for their place.", "start_time_seconds": "When the daemon began, in Unix seconds.", "resident_bytes": "Memory in use.", "healthy": "1 when the agent is healthy."}
 
@@ -65,19 +65,27 @@ class Gauges:
 
     def count(self, name: str, label: str = "", by: float = 1) -> None:
         "Add to a number. KeyError for one that is not in the table."
-        METRICS[name]
+        METRICS[_family(name)]
         self.counts[name, label] += by
+
+    def took(self, name: str, seconds: float) -> None:
+        "Add a duration to a summary."
+        self.count(f"{name}_sum", by=seconds); self.count(f"{name}_count")
 
     def text(self, now: Mapping[str, float]) -> str:
         "All numbers in the text form of Prometheus, with those of this moment."
         rows = dict(sorted(self.counts.items())) | {(name, ""): value for name, value in now.items()} | {("start_time_seconds", ""): self.begun, ("resident_bytes", ""): resident_bytes()}
         told = []
         for name, what in METRICS.items():
-            if not (mine := [(label, value) for (each, label), value in rows.items() if each == name]): continue
-            kind = "counter" if name.endswith(("_total", "_sum")) else "gauge"
+            if not (mine := [(each, label, value) for (each, label), value in rows.items() if _family(each) == name]): continue
+            kind = "counter" if name.endswith("_total") else "summary" if mine[0][0] != name else "gauge"
             told += [f"# HELP passepartout_{name} {what}", f"# TYPE passepartout_{name} {kind}"]
-            told += [f"passepartout_{name}" + (f'{{kind="{label}"}}' if label else "") + f" {value:.10g}" for label, value in mine]
+            told += [f"passepartout_{each}" + (f'{{kind="{label}"}}' if label else "") + f" {value:.10g}" for each, label, value in mine]
         return "\n".join(told) + "\n"
+
+def _family(name: str) -> str:
+    "The name in the table under which a number stands."
+    return name.removesuffix("_sum").removesuffix("_count") if name.endswith(("_seconds_sum", "_seconds_count")) else name
 
 def resident_bytes() -> int:
     "The memory that this process has in use; 0 where the system does not say."

@@ -181,6 +181,36 @@ def test_a_file_where_the_unit_starts_becomes_no_part_of_the_daemon(running, hom
     assert done.returncode == 0 and json.loads(done.stdout)["health"], done.stderr
 
 
+def families(text):
+    "What a page of Prometheus's text format holds: family -> (type, samples). Its rules are asserted."
+    assert text.endswith("\n") and "\r" not in text
+    found, helped = {}, set()
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name = line.split(" ")[2]
+            assert name not in helped and name not in found and re.fullmatch(r"# HELP [a-zA-Z_:][a-zA-Z0-9_:]* .+", line), line
+            helped.add(name)
+        elif line.startswith("# TYPE "):
+            name, kind = line.split(" ")[2:]
+            assert name in helped and name not in found and kind in ("counter", "gauge", "summary"), line
+            found[name] = (kind, {})
+        else:
+            sample, labels, value = re.fullmatch(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-z_]+="[^"\\\n]*"\})? (\S+)', line).groups()
+            name, (kind, samples) = list(found.items())[-1]                      # the lines of a family stand together
+            assert sample == name if kind != "summary" else sample in (f"{name}_sum", f"{name}_count"), line
+            assert name.endswith("_total") == (kind == "counter") and (sample, labels) not in samples, line
+            samples[sample, labels] = float(value)
+    return found
+
+
+def test_the_numbers_are_as_prometheus_reads_them(running, home):
+    daemon = running()
+    for text in ("what is due this week?", "read /etc/passwd"): daemon("ask", text)
+    found = families(daemon("daemon", "--metrics").stdout)
+    assert found["passepartout_turns_total"][1]["passepartout_turns_total", '{kind="answered"}'] == 2 == found["passepartout_turn_seconds"][1]["passepartout_turn_seconds_count", None]
+    assert found["passepartout_turn_seconds"][1]["passepartout_turn_seconds_sum", None] > 0 and found["passepartout_healthy"] == ("gauge", {("passepartout_healthy", None): 1.0})
+
+
 def test_one_daemon_and_what_the_doctor_says(running, home):
     daemon = running()
     second = daemon("daemon")
