@@ -70,7 +70,7 @@ class Keyword(str):
     that could not be printed and read back unchanged.
     """
 
-    __slots__ = ("printed",)
+    __slots__ = ("printed", "folded")
     _interned = MappingProxyType({})
 
     def __new__(cls, text: str):
@@ -84,13 +84,15 @@ class Keyword(str):
         if name[:1] == ":":
             raise PlistError(f"{shown(name)} cannot be a keyword: its name would begin with a second colon.")
         self = str.__new__(cls, name)
-        self.printed = ":" + symbol_text(name)
+        self.printed, self.folded = ":" + symbol_text(name), key_name(name)
         return self
 
     def __eq__(self, other):
         if self is other:
             return True
-        return key_name(other) == key_name(self) if isinstance(other, str) else NotImplemented
+        if type(other) is Keyword:
+            return self.folded == other.folded
+        return key_name(other) == self.folded if isinstance(other, str) else NotImplemented
 
     def __ne__(self, other):
         return not self == other if isinstance(other, str) else NotImplemented

@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, assume, given, seed, settings, strategies as
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.assignments import find_assignments
+from passepartout.companions import find_companions
 from passepartout.messages import Action, Signal
+from passepartout.nearby import find_nearby
 from passepartout.patterns import FORMS, TooMuch, find_forms
-from passepartout.secrets import Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
+from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
 from passepartout.tools import Tool
 
 ROOT = Path(__file__).parents[1]
@@ -395,3 +397,31 @@ def test_ordinary_places_and_marks_raise_no_alarm(text):
     'type="password"', 'password = "password"', "Authorization: see the manual", "session=SessionLocal(bind=engine)", "cp -p a b", "docker login registry.example.org -p $PASS", "the token was renamed to convertTokenToHexadecimal", "psk = None", "machine learning, login and password policies"])
 def test_more_that_is_ordinary(text):
     assert not Scanner().find(text), text
+
+
+# What may be left out --------------------------------------------------------------------------------------------------
+
+STARTS = ["AKIA", "ASIA", "ghp", "sk", "xoxb", "AIza", "eyJ", "SG", "glpat", "npm", "key", "password", "token", "secret", "pass", "pin", "ya29", "hf", "0x", "AGE", "dop", "shpat", "Bearer", "Basic"]
+
+
+@settings(max_examples=examples(3000), deadline=None)
+@given(st.sampled_from(["", *STARTS]), st.text(string.ascii_letters + string.digits, min_size=1, max_size=TELLING - 1))
+def test_a_few_letters_and_digits_alone_are_no_form(start, rest):
+    raw = (start + rest)[:TELLING - 1].encode()
+    assert find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) == []
+
+
+TAIL = st.lists(st.sampled_from([VALUE[:7], VALUE[7:], "end", "", VALUE, "password: hunter22hunter", "notes " * 90]), max_size=3)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.lists(TAIL, min_size=1, max_size=8))
+def test_what_was_seen_before_changes_no_judgement(tails):
+    "A scanner that remembers says of every text what one says that sees it for the first time, also twice and thrice."
+    used = Scanner([Secret("T", VALUE.encode())])
+    for tail in [*tails, *tails, *tails[::-1]]:
+        text = "\n\n".join(["what the tools are " * 30, *tail])
+        fresh = Scanner([Secret("T", VALUE.encode())])
+        assert used.is_clean(text) == (not fresh.find(text))
+        assert used.redact(text) == fresh.redact(text)
+        assert used._head[-2:] in ("", "\n\n")
