@@ -6,6 +6,7 @@ from textual import events
 
 from passepartout.chat import COMMANDS
 from passepartout.client import DistantAgent, Calls
+from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
 from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
@@ -15,6 +16,7 @@ from passepartout.tui.questions import Guard, Questions
 from passepartout.tui.resident import Resident, leave
 from passepartout.tui.rows import seen
 from passepartout.tui.talk import Events as TalkEvents, Window
+from passepartout.turns import Reply
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said so"))'
 PICTURE = " ◆ QUESTION 1 of 1 \n◆ asks you  May it?\n  would run (:TOOL \"read\")\n [@click=app.leave]y do it[/]  n don't \x1b[2J\x1b]0;owned\x07 \u202e [bold]press y[/bold]"
@@ -287,6 +289,25 @@ async def test_of_an_answer_that_is_cut_off_stays_what_was_shown(tmp_path):
         assert has(app, "Half of it …") and has(app, "Stopped.") and app.talk.drafted is None
         app.hear_draft("x" * 20_000)
         assert len(app.talk.drafted.text) < 10_000 and app.talk.drafted.text.startswith("… ")
+
+
+async def test_of_many_pieces_few_are_drawn_and_the_newest_is_never_lost(tmp_path, monkeypatch):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        drawn, draft = [], app.talk.draft
+        app.talk.draft = lambda line: (drawn.append(line and line.text), draft(line))
+        monkeypatch.setattr("passepartout.tui.app.CALM", 3600)
+        for n in range(200): app.events("draft", f"piece {n}"); app.drain()
+        assert drawn == ["piece 0"]                                         # the first at once, and none of the others yet
+        app.events("failed", PassepartoutError("It broke.")); app.drain()
+        assert has(app, "piece 199 …") and app.talk.drafted is None         # what was not drawn yet stays too
+        monkeypatch.setattr("passepartout.tui.app.CALM", 0.05)
+        app.hear_draft("a"); app.hear_draft("b")
+        await until(pilot, lambda: drawn[-1] == "b")                        # nothing more comes, and still it is drawn
+        app.hear_draft("c"); app.hear_said(Reply("The answer.", "answered"))
+        app.hear_draft("d"); app.hear_draft("e"); app.hear_draft("")
+        count = len(drawn)
+        await pilot.pause(0.2)
+        assert app.talk.drafted is None and len(drawn) == count and drawn[-1] is None             # and nothing is drawn after the end
 
 
 async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):
