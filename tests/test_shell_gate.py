@@ -1,5 +1,5 @@
 "What runs unasked only reads; what is judged is what bash would run; nothing hostile gets milder by being dressed up"
-import os, random, re, shlex, subprocess, time
+import os, random, re, shlex, subprocess, threading, time
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from passepartout.gates.shell import IRREVERSIBLE, shell_gate
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.resources import Root
 from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
+from passepartout.shell import past
 from passepartout.shell.judge import judge_command
 from passepartout.shell.places import Places
+from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.programs import _awk, _sed, pinned
 from passepartout.shell import syntax
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
@@ -423,6 +425,67 @@ def test_what_prints_the_past_is_asked_about_where_git_keeps_a_file_of_keys(meme
     (memex / ".git" / "index").unlink()
     (memex / ".git" / "index").symlink_to(memex / "a")
     assert level("git log -p", roots) >= ASK and level("git log", roots) == READ
+
+
+LOOKS_BACK = ["git log -p", "git show", "git show HEAD~1", "git diff HEAD~1", "git diff --cached", "git whatchanged -p", "git cat-file -p 0123abc", "git cat-file blob 0123abc", "git grep x HEAD~1", "git -C src log -p", "cd src && git show", "git log -p | head -3", "git diff-tree -p HEAD"]
+LOOKS_ON = ["git log", "git log --stat", "git show --stat", "git status", "git diff", "git diff --stat", "git log -p -- a.txt", "git show HEAD:a.txt", "git blame a.txt", "git cat-file -t 0123abc", "git diff -- src/main.py"]
+
+
+@pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
+def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
+    "On a branch, in the stash, under another name since, and after new commits; a repository without one is left alone."
+    def git(*words): subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    def kept(name):
+        (memex / name).write_text("x\n")
+        git("add", "-f", name)
+        git("commit", "-qm", name)
+    def why(text): return past.past_objection(judge_command(text, roots, HOME).script, roots, 60)
+    def asked(): return [text for text in LOOKS_BACK + LOOKS_ON if judge_command(text, roots, HOME).level == READ and why(text)]
+    git("init", "-q", "-b", "main")
+    git("add", "a.txt", "src/main.py")
+    git("commit", "-qm", "1")
+    kept("notes.org")
+    assert asked() == []
+    git("checkout", "-qb", "side")
+    kept("server.pem")
+    git("checkout", "-q", "main")
+    assert asked() == LOOKS_BACK and "server.pem" in why("git show") and level("git show", roots) == READ
+    git("branch", "-qD", "side")                        # what HEAD was is still in the reflog
+    kept("more.org")
+    assert asked() == LOOKS_BACK
+    git("reflog", "expire", "--expire=now", "--all")
+    kept("again.org")
+    assert asked() == []
+    (memex / "id_ed25519").write_text("x")
+    git("add", "-f", "id_ed25519")
+    git("stash", "-q")
+    assert asked() == LOOKS_BACK
+    git("stash", "drop", "-q")
+    kept(".env")
+    git("mv", ".env", "plain.org")
+    git("commit", "-qm", "renamed")
+    assert asked() == LOOKS_BACK
+
+
+@pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
+def test_the_gate_asks_as_long_as_the_history_is_not_known_and_then_knows(memex, roots, monkeypatch):
+    git = lambda *words: subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    git("init", "-q")
+    git("add", "a.txt")
+    git("commit", "-qm", "1")
+    tools = ToolRegistry()
+    tools.register(Tool("shell", "Run a command", [Parameter("command", kind="command")], lambda args: ""))
+    gate, signal = shell_gate(tools, roots, HOME), Signal.of({"payload": {"sensor": "user-input", "text": "x"}})
+    def verdict(text):
+        said = gate(Action.of({"target": "tool", "payload": {"action": "call", "tool": "shell", "args": {"command": text}}}), signal)
+        for each in said.resolved.values(): each.close()
+        return said
+    real, may_go_on = past._ask_git, threading.Event()
+    monkeypatch.setattr(past, "_ask_git", lambda *words: may_go_on.wait() and real(*words))
+    said = verdict("git show")
+    assert isinstance(said, ApprovalRequired) and "still being found out" in said.reason and isinstance(verdict("git log"), Allowed)
+    may_go_on.set()
+    assert past._past(str(memex)).key(60) == "" and isinstance(verdict("git show"), Allowed)
 
 
 NEW_TRICKS = ["cat /proc/self/task/1/environ", "cat /proc/self/cwd/../../etc/passwd", "ls -L link/.", "stat -L link", "tr a b < link", "sed -n p link", "git grep --no-index x link", "grep -e x -f /etc/shadow", "rg --pre-glob '*' --pre id x", "tree --fromfile x", "od --traditional a b +0", "sort -m a -oinbox.org",

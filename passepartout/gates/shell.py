@@ -24,12 +24,12 @@ IRREVERSIBLE = "This cannot be taken back."
 def _rooms():
     "The rooms in which commands are judged, opened and taken apart, and in which it is known where they go."
     from passepartout import walks
-    from passepartout.shell import judge, run, script
-    return judge, run, script, walks
+    from passepartout.shell import judge, past, run, script
+    return judge, run, script, walks, past
 
 def question(judged: Any, problem: str = "") -> str:
     "The sentence for an ask about what was `Judged`."
-    judging, _, scripts, _ = _rooms()
+    judging, _, scripts, _, _ = _rooms()
     text = scripts.script_text(judged.script)
     shown = text if len(text) <= 240 else f"{text[:240]}… ({len(text):,} characters in all)"
     reasons = [problem] * bool(problem) + [reason for reason in judged.reasons]
@@ -54,16 +54,17 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
 # %% ../../nbs/gates/shell.ipynb #592d8063
 def walked(judged: Any, roots: Sequence[Root], seen: list, keep_s: float = 5.0) -> Any:
     "What was `Judged`, made stricter when it goes through folders that cannot be looked through. `seen` holds the last answer, for a few seconds."
-    judging, _, _, walks = _rooms()
+    judging, _, _, walks, past = _rooms()
     if judged.level != judging.READ: return judged
     now = time.monotonic()
     if seen[0] != judged.script or now - seen[2] > keep_s: seen[:] = judged.script, walks.objection_to_walk(judged.script, roots), now
-    return judged if seen[1] is None else replace(judged, level=judging.ASK, reasons=(*judged.reasons, seen[1]))
+    why = seen[1] or past.past_objection(judged.script, roots)
+    return judged if why is None else replace(judged, level=judging.ASK, reasons=(*judged.reasons, why))
 
 # %% ../../nbs/gates/shell.ipynb #17a07eec
 def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], isolation: Callable[[], str]) -> Allowed | ApprovalRequired | Rejected:
     "Open what is needed and turn the strictest judgement into a verdict."
-    judging, running, scripts, _ = _rooms()
+    judging, running, scripts, _, _ = _rooms()
     worst = max(judged.values(), key=lambda each: each.level)
     if worst.level == judging.DENY: return Rejected(" ".join(worst.reasons[-3:]), "shell")
     cleared = {}
