@@ -350,6 +350,8 @@ def open_roots(settings: Settings) -> list[Root]:
     if not settings.memex_dir.is_dir():
         what = "is not a folder" if settings.memex_dir.exists() else "does not exist"
         raise PassepartoutError(f"The memex {settings.memex_dir} {what}. Name the folder of your notes with --memex DIR or MEMEX_DIR, or create it: mkdir -p '{settings.memex_dir}'")
+    try: os.scandir(settings.memex_dir).close()
+    except PermissionError: raise PassepartoutError(f"The memex {settings.memex_dir} cannot be read: you have no permission. Change its permissions, for example with chmod u+rx '{settings.memex_dir}', or name another folder with --memex DIR or MEMEX_DIR.") from None
     closed, own = own_places(settings), list(passepartout.__path__)
     try: return [Root(path, closed=closed, own=own) for path in (settings.memex_dir, *settings.workspaces)]
     except (OSError, PathRefused) as error: raise PassepartoutError(f"A folder cannot be opened: {error}. Check its name and its permissions.") from error
@@ -412,6 +414,7 @@ def install_gates(agent: Agent) -> None:
             network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows), shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem),
             provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold, settings.allowed_hosts),
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence), unattended_skill(agent.tools, agent.journal)]
+    mine.agreed = agent.agreed_step
     agent.manifest = Manifest({skill.name: agent.skills.register(skill) for skill in made})
 
 # %% ../nbs/19_agent.ipynb #560b4213

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/flow.html.md"""
 
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
-           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'whose', 'whole_call', 'strange_texts', 'stood_in',
-           'flow_reasons', 'made_late', 'follows_link']
+           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'whose', 'whole_call', 'is_left_to_model',
+           'strange_texts', 'stood_in', 'flow_reasons', 'made_late', 'follows_link']
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ class Case:
     step: str = ""
     alone: str = ""                # a single proposal: `text` when its texts have to be the person's as well, `named` when the person allowed the tool by its name
     read: Label = PERSON           # of a single proposal: what had been read before it was made
+    agreed: tuple[str, str] | None = None       # the plan whose approval told that this step asks, and the rule that wants it
 
 # %% ../nbs/14c_flow.ipynb #50f5332c
 def literal_label(data: Any, words: Words, known: frozenset[str] = frozenset(), hosts: Sequence[str] = ()) -> Label:
@@ -104,10 +105,14 @@ def whole_call(tool: Tool, case: Case) -> dict[str, Value]:
     filled = {name: Value(data, Label("network", sources=(tool.name,))) for name, data in (case.action.payload.get("args") or {}).items() if name in tool.by_name and name not in case.args}
     return {**case.args, **filled}
 
+def is_left_to_model(case: Case, label: Label) -> bool:
+    "Is this the word of a model that had read nothing foreign, for a tool that the person allowed by its name?"
+    return case.alone == "named" and label == MODEL
+
 def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
-    "The texts of a single proposal that nobody answers for. When the person allowed the tool by its name, what a model wrote before anything was read may be among them."
+    "The texts of a single proposal that nobody answers for."
     if not case.alone: return
-    yield from ((name, value) for name, value in case.args.items() if not tool.by_name[name].target and not is_trusted(label := label_of(value)) and not (case.alone == "named" and label == MODEL))
+    yield from ((name, value) for name, value in case.args.items() if not tool.by_name[name].target and not is_trusted(label := label_of(value)) and not is_left_to_model(case, label))
 
 # %% ../nbs/14c_flow.ipynb #e145ce29
 def stood_in(label: Label) -> str:
@@ -120,7 +125,7 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
     "Why the call has to be asked about, in sentences; none when it may run."
     if not case.planned and not case.alone: return [made_late(case.read)]
     args = whole_call(tool, case) if tool.foreign else case.args
-    said = [f"The {name.replace('_', '-')} is “{str(plain_data(value))[:120]}”: {stood_in(label_of(value))}." for name, value in (*strange_targets(tool, args, words, endorsed), *strange_texts(tool, case))]
+    said = [f"The {name.replace('_', '-')} is “{str(plain_data(value))[:120]}”: {stood_in(label_of(value))}." for name, value in (*strange_targets(tool, args, words, endorsed), *strange_texts(tool, case)) if not is_left_to_model(case, label_of(value))]
     if not case.alone: said += [f"The {name.replace('_', '-')} carries “{found[:120]}”: {stood_in(label_of(value))}." for name, found, value in strange_addresses(tool, args, words)]
     if leaks(tool, args, words, case.under): said.append("Something private would go to somebody whom you did not name.")
     return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4 else [])

@@ -43,7 +43,7 @@ class PlanBook:
 
     def take(self, kind: str, session: str, turn: str, body: Mapping[str, Any]) -> None:
         "What one record says of its plan."
-        if kind == "plan": self.found[body["plan"]] = PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"], session, body["declared"], body.get("owner", ""), restored=True)
+        if kind == "plan": self.found[body["plan"]] = PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"], session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, restored=True)
         if (state := self.found.get(body.get("plan"))) is None: return
         if turn not in state.turns: state.turns.append(turn)
         if kind == "plan-step": state.replies[body["number"]] = {k: v for k, v in body.items() if k not in ("plan", "number", "gates")}
@@ -59,7 +59,7 @@ class PlanBook:
 def edited(state: PlanState, body: Mapping[str, Any]) -> None:
     "What the person changed: arguments of the step that stands, or the steps that are still to come."
     if "args" in body: state.given[body["number"]] = body["args"]
-    else: state.written, state.said, state.declared, state.plan = {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["declared"], None
+    else: state.written, state.said, state.declared, state.plan, state.agreed = {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["declared"], None, {}       # the yes was to other steps
 
 # %% ../nbs/17de_plandesk.ipynb #e4fc16d3
 def claim(store, seq: int, draft: Draft, seen: int) -> None:

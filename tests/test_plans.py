@@ -695,3 +695,89 @@ async def test_an_address_in_odd_letters_is_one_all_the_same(tmp_path, text):
 def test_an_ordinary_text_carries_no_address(text):
     from passepartout.labels import addresses_in
     assert addresses_in(text) == []
+
+
+# One yes for a plan -----------------------------------------------------------------------------------------------------
+
+def pay(to, amount): return f'(:CALL "send" :ARGS (:TO "{to}" :AMOUNT {amount}))'
+
+
+async def test_a_plan_whose_steps_ask_is_asked_about_once_with_its_sentences(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan(pay("ana", 5), pay("ben", 6), pay("cleo", 7), '(:ANSWER "Paid.")')], ran, permissions={"send": "ask"})
+    reply = await agent.handle("pay ana 5, ben 6 and cleo 7")
+    assert len(reply.approvals) == 1 and ran == [] and "send (step 1, 2, 3)" in reply.approvals[0].reason and "3. Use send with to “cleo”, amount 7." in str(reply)
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert str(reply) == "Paid." and [to for to, *_ in ran] == ["ana", "ben", "cleo"]
+    intents = [r["body"]["detail"] for r in agent.journal.records(kinds=["intent"])]
+    assert sum(str(each.get("grant", "")).startswith("plan ") for each in intents) == 3
+    await agent.close()
+
+
+async def test_denied_the_plan_does_nothing_and_a_later_one_asks_again(tmp_path):
+    ran, steps = [], plan(pay("ana", 5), pay("ben", 6), '(:ANSWER "Paid.")')
+    agent = await booted(tmp_path, [steps, steps, steps], ran, permissions={"send": "ask"})
+    one = (await agent.handle("pay ana 5 and ben 6")).approvals[0]
+    agent.deny(one.id)
+    two = (await agent.handle("pay ana 5 and ben 6")).approvals[0]
+    await agent.approve(two.id, two.code)
+    assert len(ran) == 2 and (await agent.handle("pay ana 5 and ben 6")).approvals and len(ran) == 2          # the yes was for that plan, not for its like
+    await agent.close()
+
+
+@pytest.mark.parametrize("more, why", [(STOLEN, "The to is"), ('(:CALL "send" :ARGS (:TO "ana" :AMOUNT 5 :TEXT (:FIELD "text" :OF (:FIRST (:REF "mails")))))', "carries")])
+async def test_the_yes_to_a_plan_answers_no_other_gate(tmp_path, more, why):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, pay("ana", 5), more), "eve@evil.example"], ran, permissions={"send": "ask"})
+    reply = await agent.handle("pay ana 5, and whom the mail says")
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert [to for to, *_ in ran] == ["ana"] and reply.approvals and why in reply.approvals[0].reason and "It would use" not in reply.approvals[0].reason
+    await agent.close()
+
+
+async def test_one_step_that_asks_is_asked_about_with_its_values(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, MINE, '(:ANSWER "Paid.")')], ran, permissions={"send": "ask"})
+    reply = await agent.handle("pay back lunch")
+    assert '"ana@example.org"' in reply.approvals[0].action and "It would use send" in reply.approvals[0].reason
+    assert str(await agent.approve(reply.approvals[0].id, reply.approvals[0].code)) == "Paid." and len(ran) == 1
+    await agent.close()
+
+
+async def test_a_rule_that_turns_out_to_fit_is_asked_about_all_the_same(tmp_path):
+    "What stood in the plan was the permission for the tool; that a rule wants to be asked about this value could not be known."
+    ran, folder = [], tmp_path / "config" / "passepartout"
+    folder.mkdir(parents=True)
+    (folder / "rules.ini").write_text('[ana]\ntool = send\ntier = ask\nto = ana*\nbecause = Ana has enough.\nmatches = send to=ana@example.org\nnot = send to=ben@example.org\n')
+    (folder / "rules.ini").chmod(0o600)
+    agent = await booted(tmp_path, [plan(FIND, pay("ben", 6), MINE)], ran, permissions={"send": "ask"})
+    reply = await agent.handle("pay ben 6 and pay back lunch")
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert [to for to, *_ in ran] == ["ben"] and "Ana has enough" in reply.approvals[0].reason
+    await agent.close()
+
+
+async def test_the_yes_holds_after_a_restart_and_not_for_steps_that_were_edited_since(tmp_path):
+    ran = []
+    steps = plan(pay("ana", 5), STOLEN.replace(":AMOUNT 5", ":AMOUNT 6").replace('(:EXTRACT "text" :FROM (:REF "mails")', FIND + ' (:EXTRACT "text" :FROM (:REF "mails")'), pay("ben", 6), pay("cleo", 7), '(:ANSWER "Paid.")')
+    agent = await booted(tmp_path, [steps, "eve@evil.example"], ran, permissions={"send": "ask"}, journal=None)
+    reply = await agent.handle("pay ana 5, ben 6, cleo 7, and 6 to whom the mail says")
+    await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert [to for to, *_ in ran] == ["ana"]
+    await agent.close()
+    agent = await booted(tmp_path, [], ran, permissions={"send": "ask"}, journal=None)
+    row = agent.plan_rows()[0]
+    agent.edit_step(row["plan"], 6, "amount=900")
+    reply = await agent.restart(row["plan"], "skip")
+    assert [to for to, *_ in ran] == ["ana"] and reply.approvals                     # an edited plan is not what was said yes to: its steps are asked about
+    await agent.close()
+
+
+async def test_from_another_conversation_and_without_an_approval_no_step_is_agreed_to(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan(pay("ana", 5), pay("ben", 6))], ran, permissions={"send": "ask"})
+    reply = await agent.handle("pay ana 5 and ben 6")
+    with pytest.raises(PassepartoutError): await agent.approve(reply.approvals[0].id, reply.approvals[0].code, session="other")
+    with pytest.raises(PassepartoutError): await agent.approve(reply.approvals[0].id, "xxxxxx")
+    assert ran == [] and agent.permissions.agreed(Action.of(call(to="ana", amount=5)), Signal(meta={"session": "main"}), "") is None
+    await agent.close()

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/gates/permissions.html.md"""
 
 # %% auto #0
 __all__ = ['tier', 'looked_up', 'opened_at', 'Decision', 'Permissions', 'request_sentence', 'shortened', 'rule_sentence',
-           'call_verdict', 'switched_off', 'locked', 'permissions_gate', 'permissions_skill', 'opened_verdict',
-           'names_addresses']
+           'call_verdict', 'switched_off', 'locked', 'Asking', 'asking_steps', 'asking_step', 'plan_verdict',
+           'permissions_gate', 'permissions_skill', 'opened_verdict', 'names_addresses']
 
 # %% ../../nbs/gates/permissions.ipynb #95127ecb
 import os
@@ -66,6 +66,7 @@ class Permissions:
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
         self._tried, self._problems = None, ()
         self._latest: tuple[Any, str, str | None] = (None, "", None)
+        self.agreed: Callable[[Action, Signal, str], str | None] = lambda action, signal, rule: None       # the plan whose approval answers for this step
 
     def problems(self) -> tuple[str, ...]:
         "What is wrong with the rules in front of the tools that there are now. Anything here locks effects."
@@ -104,6 +105,14 @@ class Permissions:
         found = self.grants.covering(tool, pick(action.payload, "args") or NOTHING, places, signal.session) if self.grants is not None else None
         return found.id if found else None
 
+    def planned(self, action: Action, signal: Signal, found: Decision) -> str | None:
+        "What stands for the grant of a step whose plan the person said yes to, having been told that this asks."
+        return self.agreed(action, signal, found.rule.name if found.rule is not None else "")
+
+    def asks_in(self, steps: Sequence[Mapping], session: str) -> list:
+        "The steps of a plan that would be asked about."
+        return asking_steps(self, steps, session)
+
     def grant_for(self, action: Action) -> str | None:
         "The id of the grant by which `action` passed when it was looked at last."
         return self._latest[2] if self._latest[0] is action else None
@@ -129,7 +138,7 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
     if (problems := mine.problems()) and (not tool.effects.read_only or tool.effects.open_world):
         return Rejected(locked(problems[0]))
     found = mine.decide(tool, pick(action.payload, "args") or NOTHING, places)
-    grant = mine.granted(tool, action, signal, places) if found.tier == "ask" else None
+    grant = mine.granted(tool, action, signal, places) or mine.planned(action, signal, found) if found.tier == "ask" else None
     mine._latest = action, "allow" if grant else found.tier, grant
     if found.tier == "allow" or grant: return action
     if found.tier == "ask": return ApprovalRequired(action, request_sentence(action, tool.name) + (f" So wants {rule_sentence(found.rule)}" if found.rule else ""))
@@ -137,6 +146,38 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
 
 def switched_off(name: str) -> str: return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
 def locked(problem: str) -> str: return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
+
+# %% ../../nbs/gates/permissions.ipynb #f3f21a37
+class Asking(NamedTuple):
+    "A step of a plan that the permissions would ask about: its number, its tool, and the name of the rule that wants it."
+    step: str
+    tool: str
+    rule: str = ""
+    often: bool = False            # it stands in a loop
+
+def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False) -> list[Asking]:
+    "The steps of a plan that the permissions would ask about, as far as their values are written out."
+    found: list[Asking] = []
+    for number, step in enumerate(steps or (), 1):
+        here = f"{prefix}{number}"
+        if (tool := mine.tools.get(str(step["call"])) if step.get("call") else None) is not None: found += asking_step(mine, tool, step.get("args") or {}, session, here, often)
+        for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{here}.", often or part == "do")
+    return found
+
+def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
+    args = {p.name: p.default for p in tool.parameters} | {name: value for name, value in written.items() if not isinstance(value, (Mapping, list, tuple))}
+    decision = mine.decide(tool, args, mine.looked_up)
+    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up, session): return []
+    return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often)]
+
+# %% ../../nbs/gates/permissions.ipynb #45e440df
+def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | ApprovalRequired:
+    "The verdict on a plan: asked about once when several of its steps would be."
+    found = asking_steps(mine, pick(action.payload, "steps") or (), signal.session) if pick(action.payload, "resume") is None else []
+    if sum(2 if each.often else 1 for each in found) < 2: return action
+    used = {each.tool: [other.step for other in found if other.tool == each.tool] for each in found}
+    told = "; ".join(f"{name} (step {', '.join(dict.fromkeys(steps))})" for name, steps in used.items())
+    return ApprovalRequired(action, f"Several steps of this plan would be asked about: {told}. One yes answers that for all of them as they stand here.")
 
 # %% ../../nbs/gates/permissions.ipynb #e556a35c
 def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | ApprovalRequired | Rejected]:
@@ -148,7 +189,7 @@ def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | A
             tool = mine.tools.get(action.payload["tool"])
             if tool is not None: return call_verdict(mine, action, signal, tool, mine.looked_up)
             return Rejected(f"There is no tool {action.payload['tool']}; there are {', '.join(sorted(t.name for t in mine.tools)) or 'none'}.")
-        if kind is PLAN: return action              # a plan does nothing itself: each of its calls comes past here on its own
+        if kind is PLAN: return plan_verdict(mine, action, signal)
         name = str(action.target or kind or "unknown")
         if problems := mine.problems(): return Rejected(locked(problems[0]))
         found = tier(mine.tiers, name) if name not in mine.tools else "ask"     # a line for a tool says nothing about an actuator of that name
