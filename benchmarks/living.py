@@ -10,7 +10,7 @@
 **edit**: a real daemon on the memex. Another process writes a file and tells when it was done, by the clock that all processes share. *known* is the time until the daemon's index on disk holds the new words (asked for every
 millisecond by this program); *asked* is the time until the daemon has answered a question, sent right after the writing, with them. The ways of writing: in place; a new file renamed over the old one, as editors do; a new file; a new
 folder with a file in it; 50 files at once, until the last one is known; and a file removed.
-**idle**: a daemon that nobody asks, after `--settle` seconds: its share of a core, how often its threads were woken (voluntary switches of context, by thread), and its memory. Cases: as it comes; with a folder of skills; without the extras `semantic` or `watch`.
+**idle**: a daemon that nobody asks, after `--settle` seconds: its share of a core, how often its threads were woken (voluntary switches of context, by thread), and its memory. Cases: as it comes; after somebody asked something and the notes were read for their meaning; with a folder of skills; without the extras `semantic` or `watch`.
 
 Times are milliseconds: the median and the worst. The processor's part of a start stands in its own column: on a machine with other work it is what can be compared. Nothing runs under pytest.
 """
@@ -219,16 +219,34 @@ def use(pid: int) -> tuple[float, float, dict[str, int]]:
     return exact, int(stat[21]) * os.sysconf("SC_PAGE_SIZE") / 1e6, woken
 
 
+def at_rest(home: Home) -> None:
+    "Wait until the daemon has nothing left to do."
+    until = time.monotonic() + 240
+    while time.monotonic() < until:
+        before = use(home.process.pid)[0]
+        time.sleep(5.0)
+        if use(home.process.pid)[0] - before < 0.02 and not Path(f"/proc/{home.process.pid}/task/{home.process.pid}/children").read_text().strip(): return
+
+
+async def asked(home: Home) -> None:
+    connection = await asyncio.open_connection(sock=connect_to(socket_path(home.settings)))
+    await read_framed_message(connection[0])
+    await question(home, connection, 1, QUESTIONS[1])
+    connection[1].close()
+
+
 def idle(headings: int, options) -> None:
-    cases = (("as it comes", {}, ""), ("with a folder of skills", {"skills": True}, ""), ("without the extra semantic", {}, "wordllama"), ("without the extra watch", {}, "watchfiles"))
+    cases = (("as it comes", {}, ""), ("after a question", {}, ""), ("with a folder of skills", {"skills": True}, ""), ("without the extra semantic", {}, "wordllama"), ("without the extra watch", {}, "watchfiles"))
     head(f"nobody asks, {headings:,} headings, {options.idle:g} s", "case", "% of a core", "goal", "wake-ups a second", "of which the busiest threads", "MB", "goal")
     for name, how, without in cases:
+        if options.case not in name: continue
         with tempfile.TemporaryDirectory(prefix="living-") as folder:
             home = Home(Path(folder), headings, **how)
             home.ask("-m", "passepartout", "ask", "--memex", str(home.memex), QUESTIONS[0])
             home.begin(without)
             try:
                 time.sleep(max(5.0, options.settle))
+                if name == "after a question": asyncio.run(asked(home)); time.sleep(10.0); at_rest(home)
                 (first, _, woken), began = use(home.process.pid), time.monotonic()
                 time.sleep(options.idle)
                 (last, memory, later), seconds = use(home.process.pid), time.monotonic() - began
@@ -244,6 +262,7 @@ def main():
     ask.add_argument("--headings", default="10000", help="sizes of the memex, with commas between them; 0 is a single note")
     ask.add_argument("--rounds", type=int, default=9)
     ask.add_argument("--idle", type=float, default=30.0, help="seconds to watch an idle daemon, for each case")
+    ask.add_argument("--case", default="", help="of the idle cases those whose name holds this")
     ask.add_argument("--settle", type=float, default=4.0, help="seconds that a daemon gets to come to rest")
     options = ask.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
