@@ -4,8 +4,8 @@ Hypothesis looks for counterexamples in new places with every run, which is what
 examples each time (`CI=true pytest` takes them all). In CI a run must mean the same twice: there the examples are derived from the
 tests themselves, so that a change fails for what it did and for nothing else.
 
-An agent keeps an index of its notes in the cache directory. Nothing that runs here, in this process or in one that it starts, may
-write into the cache of the person who runs the tests.
+Nothing that runs here, in this process or in one that it starts, may see the agent of the person who runs the tests: their skills and
+rules would decide, their settings would count, their keys would be spent, and the index of the tests' notes would lie in their cache.
 
 The notebooks (test_notebooks.py) run beside the other tests, which leave the second core idle: they begin with the first test
 and are asked how it went at the end.
@@ -33,15 +33,20 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
 settings.register_profile("home", deadline=None, max_examples=examples(100))
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
-CACHE = tempfile.mkdtemp(prefix="passepartout-cache-")
-os.environ["XDG_CACHE_HOME"] = CACHE
+NOBODY = tempfile.mkdtemp(prefix="passepartout-tests-")
+for name, place in {"PIP_CONFIG_FILE": ".config/pip/pip.conf", "NPM_CONFIG_USERCONFIG": ".npmrc", "GIT_CONFIG_GLOBAL": ".gitconfig"}.items():        # other programs keep what they need
+    if (Path.home() / place).is_file(): os.environ.setdefault(name, str(Path.home() / place))
+os.environ["HOME"] = NOBODY
+for kind in ("CACHE", "CONFIG", "DATA", "STATE"): os.environ[f"XDG_{kind}_HOME"] = os.path.join(NOBODY, kind.lower())
+from passepartout.settings import KINDS, variable_name                  # after the line above, so that nothing imported looks at home
+for name in {*map(variable_name, KINDS), *(name for name in os.environ if name.endswith("_API_KEY"))}: os.environ.pop(name, None)
 for size in ("COLUMNS", "LINES"): os.environ.pop(size, None)          # the width of a test's own terminal counts, not what pytest-xdist tells its workers
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)          # as for what a script started with `&`: the programs under test would inherit it
 
 
-def pytest_unconfigure(config): shutil.rmtree(CACHE, ignore_errors=True)
+def pytest_unconfigure(config): shutil.rmtree(NOBODY, ignore_errors=True)
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def test_what_cannot_be_taken_back_asks_although_it_was_typed(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["$ rm -rf /etc", "run: rm -rf ~", "$ echo x > /etc/passwd"])
-def test_what_is_denied_stays_denied_when_typed(tmp_path, line):
+def test_what_is_denied_stays_denied_when_typed(tmp_path, monkeypatch, line):
+    monkeypatch.setenv("HOME", "/home/ana")               # wherever the home of the tests lies
     said, effects, pending = talk(tmp_path, line)
     assert "exit status" not in said[0][1] and not pending and not effects and (tmp_path / "memex" / "bees.org").exists()
 

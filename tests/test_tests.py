@@ -1,0 +1,29 @@
+"The tests see nothing of the agent of whoever runs them"
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SEEN = """
+import os
+from passepartout.settings import load_settings
+def test_seen():
+    found = load_settings()
+    print("SEEN", found.assistant, found.provider_cascade, os.path.exists(found.config_dir), any(name.endswith("_API_KEY") for name in os.environ))
+    assert load_settings(environ={}).assistant == found.assistant
+    assert not str(found.config_dir).startswith(os.environ["THEIRS"]) and not str(found.state_dir).startswith(os.environ["THEIRS"])
+"""
+
+
+def test_settings_skills_and_keys_of_a_person_do_not_count(tmp_path):
+    for folder in (tmp_path / "config" / "passepartout", tmp_path / ".config" / "passepartout"):
+        folder.mkdir(parents=True)
+        (folder / "settings.ini").write_text("[passepartout]\nassistant = Mrs Theirs\n")
+    (tmp_path / "conftest.py").write_text((HERE / "conftest.py").read_text())
+    (tmp_path / "test_seen.py").write_text(SEEN)
+    env = {**os.environ, "HOME": str(tmp_path), "THEIRS": str(tmp_path / "config"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "config"), "PROVIDER_CASCADE": "anthropic", "ANTHROPIC_API_KEY": "k",
+           "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, sys.path)])}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / "test_seen.py")], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "Mrs Theirs" not in done.stdout and "anthropic" not in done.stdout, done.stdout + done.stderr
+    assert "False False" in done.stdout.split("SEEN")[1].splitlines()[0]
