@@ -362,6 +362,13 @@ def test_what_lies_beside_it_is_asked_about(command, roots):
     assert judge_command(command, roots, HOME).level > READ
 
 
+@pytest.mark.parametrize("command, expected", [
+    *((c, ASK) for c in ("fdisk -l /dev/sda", "hdparm -I /dev/sda", "cryptsetup luksDump /dev/sda1", "wipefs /dev/sda", "sfdisk -d /dev/sda", "rmdir --version", "rm --help")),
+    *((c, DENY) for c in ("fdisk /dev/sda", "fdisk -l -w always /dev/sda", "hdparm /dev/sda --security-erase x", "hdparm -I --security-erase x /dev/sda", "hdparm -Y /dev/sda", "cryptsetup luksFormat /dev/sda1", "cryptsetup luksDump luksErase /dev/sda1", "wipefs -a /dev/sda", "wipefs --all /dev/sda", "sudo wipefs -a /dev/sda", "mkfs.ext4 /dev/sda --version x", "rm -rf / --help"))])
+def test_looking_at_a_disk_is_not_changing_it(command, expected, roots):
+    assert judge_command(command, roots, HOME).level == expected
+
+
 @pytest.mark.parametrize("text", [
     "awk 'NR > 1 {print $1}' a", "awk '/a|b/ {print ($1 > 2)}' a", "sed -n '/x/{p;q}' a", "sed ':a;N;$!ba;s/\\n/ /g' a", "tar tvf x.tar", "command -v git", "type -a python3", "git branch --list 'f/*'", "git tag --contains HEAD", "git config user.name",
     "git -c color.ui=always log -3", "cat .gitignore src/.editorconfig", "cat .github/workflows/ci.yml", "diff -r src trips", "rg --version", "echo $PWD", "cd src && ls $PWD", "gzip -dc a.gz | head", "dpkg -l", "ip addr"])

@@ -10,6 +10,7 @@ __all__ = ['READ', 'ASK', 'CONFIRM', 'DENY', 'scratch', 'harm']
 # %% ../../nbs/shell/harm.ipynb #1ffc5629
 import re
 from collections.abc import Sequence
+from functools import partial
 from ..lazy import Regex
 from ..resources import PathRefused, shown
 from .places import Places
@@ -64,7 +65,15 @@ def _dd(words, places):
     targets = [w[3:] for w in words if w.startswith("of=")]
     return _spoils(targets, places, "It overwrites") if targets and targets != ["/dev/null"] else None
 
-def _disk(words, places):
+_LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "hdparm": "-I -i -C", "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
+
+def _looks(name: str, words: Sequence[str]) -> bool:
+    "Whether the program `name` with these `words` only tells what a disk is like."
+    told = [w for w in words if not w.startswith("/dev/")]
+    return name in _LOOKS and all(w in _LOOKS[name].split() for w in told) and (bool(told) or name == "wipefs")
+
+def _disk(words, places, name=""):
+    if _looks(name, words): return None
     devices = [w for w in words if w.startswith("/dev/")]
     return (DENY, f"It changes the disk {shown(devices[0])}.") if devices else None
 
@@ -92,7 +101,7 @@ def _git(words, places):
 _RULES = {"rm": _rm, "unlink": _rm, "rmdir": _rm, "dd": _dd, "find": _find, "git": _git,
           "shred": lambda words, places: _spoils(_operands(words), places, "It overwrites"), "truncate": lambda words, places: _spoils(_operands(words), places, "It cuts off"),
           "srm": lambda words, places: _spoils(_operands(words), places, "It overwrites"), **{name: _modes for name in ("chmod", "chown", "chgrp")},
-          **{name: _disk for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
+          **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
 _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
@@ -100,6 +109,7 @@ _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prun
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()
+    if list(words) in (["--help"], ["--version"]): return None
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
     if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]): return CONFIRM, f"{shown(base)} seems to destroy something."
