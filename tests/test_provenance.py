@@ -122,9 +122,25 @@ async def test_a_note_in_view_is_nobodys_word(tmp_path):
 
 
 async def test_what_the_settings_name_is_known(tmp_path):
-    agent = await booted(tmp_path, [call("pay", to="PT50-6666", amount=20), "Paid.", planned('(:CALL "inbox" :AS "m")', '(:CALL "pay" :ARGS (:TO "PT50-6666" :AMOUNT 20))'), "Paid.", call("pay", to="PT50-7777", amount=20)], known_targets=("pt50-6666",))
+    agent = await booted(tmp_path, [call("pay", to="PT50-6666", amount=20), "Paid.", planned('(:CALL "inbox" :AS "m")', '(:CALL "pay" :ARGS (:TO "PT50-6666" :AMOUNT 20))'), "Paid."], known_targets=("pt50-6666",))
     await agent.handle("pay 20 to the landlord")
     await agent.handle("read my mail and pay 20")
     assert agent.ran == [("PT50-6666", 20)] * 2
-    assert (await agent.handle("pay 20 to the landlord")).status == "requires-approval"
+    await agent.close()
+
+
+async def test_a_tool_allowed_by_name_is_left_to_the_model_until_something_was_read(tmp_path):
+    agent = await booted(tmp_path, [call("pay", to="PT50-7777", amount=20), "Paid.", call("inbox"), call("pay", to="PT50-8888", amount=20)])
+    await agent.handle("pay the landlord")
+    assert agent.ran == [("PT50-7777", 20)]
+    reply = await agent.handle("read my mail and pay the landlord")
+    assert reply.status == "requires-approval" and "PT50-8888" in reply.approvals[0].reason and len(agent.ran) == 1
+    await agent.close()
+
+
+async def test_a_rule_for_every_tool_leaves_nothing_to_the_model(tmp_path):
+    agent = await booted(tmp_path, [], {"default": "allow"})
+    agent.tools.register(Tool("give", "Give", [Parameter("to"), Parameter("amount", "number")], lambda to, amount: agent.ran.append((to, amount)) or "given", effects="open-world", inline=True))
+    register_backend(agent, "model", lambda prompt, system: call("give", to="PT50-7777", amount=20), inline=True)
+    assert (await agent.handle("give the landlord his money")).status == "requires-approval" and agent.ran == []
     await agent.close()
