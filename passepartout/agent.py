@@ -41,6 +41,7 @@ from .plandesk import PlanWindow
 from .retention import apply_retention
 from .settings import Settings, load_settings, own_keys
 from .skills import Skill
+from .store import private_folder
 from .turns import Reply, Turn, recorded_turn
 from .undo import nothing_left, undo_action, undo_groups, undo_tool
 from .verify import Judgement, Manifest, judge, normalise
@@ -360,7 +361,7 @@ def open_roots(settings: Settings) -> list[Root]:
 def open_journal(settings: Settings, where: Any) -> Journal:
     "The journal of this memex, in the state directory and readable only by its owner."
     if where is not None: return Journal.open(where)
-    try: settings.journal_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try: private_folder(settings.journal_dir)
     except OSError as error:
         raise JournalError(f"The folder for the journal, {settings.journal_dir}, cannot be made: {error.strerror}. Nothing is done without a record. Choose another place with XDG_STATE_HOME.") from error
     return Journal.open(settings.journal_dir / "journal.sqlite")

@@ -104,8 +104,9 @@ def todo(target: Annotated[Optional[list[str]], typer.Argument(help="A task and 
 
 # %% ../nbs/20e_changecommands.ipynb #2b86eb5d
 def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: str | None, file: str, tags: list[str], today: date) -> tuple[str, dict]:
-    "(tool, arguments) of a capture. `PassepartoutError` for a date that is none, or an empty text."
+    "(tool, arguments) of a capture. `PassepartoutError` for a date that is none, an empty text, or one that was damaged when it was read."
     from passepartout.providers.captures import title_and_body
+    if "\ufffd" in text: raise PassepartoutError("There is something in that which is no UTF-8 text, and a note would keep it damaged; nothing was written. Convert it first, for example: iconv -f latin1 -t utf-8 FILE | passepartout capture -")
     title, body = title_and_body(text)
     if not title: raise PassepartoutError("Nothing to capture. For example: passepartout capture buy stamps --todo")
     dates = {name: as_iso(read_moment(given, today)) for name, given in (("scheduled", scheduled), ("deadline", deadline)) if given}

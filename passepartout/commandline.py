@@ -24,7 +24,7 @@ from .render import ask_lines, clean, coloured, for_stream, print_lines, screen,
 
 # %% ../nbs/20c_commandline.ipynb #47ee34fe
 _CODES = {"answered": 0, "failed": 1, "dropped": 1, "rejected": 3, "requires-approval": 4, "interrupted": 130}
-Memex = Annotated[Optional[Path], typer.Option("--memex", "-m", metavar="DIR", help="The folder of your notes (or MEMEX_DIR).")]
+Memex = Annotated[Optional[Path], typer.Option("--memex", "-m", metavar="DIR", readable=False, help="The folder of your notes (or MEMEX_DIR).")]
 Session = Annotated[str, typer.Option("--session", "-s", help="The conversation this belongs to.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Today = Annotated[Optional[str], typer.Option("--today", metavar="DATE", help="Pretend that today is DATE (2026-11-19).")]

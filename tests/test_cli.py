@@ -417,3 +417,43 @@ def test_no_plug_in_of_pydantic_sees_what_is_said(home, tmp_path):
     (tmp_path / "seen").unlink()
     assert subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], env=env, capture_output=True).returncode == 0
     assert not (tmp_path / "seen").exists()
+
+
+# Walked by hand on a fresh installation -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_a_memex_that_cannot_be_read(home, named):
+    os.chmod(home.memex, 0)
+    done = home.ask("find roof", powers=True) if named == "option" else home("ask", "find roof", env={"MEMEX_DIR": str(home.memex)}, powers=True)
+    assert done.returncode == 5 and "cannot be read" in done.stderr and "chmod" in sentence(done.stderr)
+    os.chmod(home.memex, 0o755)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_stands_in_the_place_of_the_journal(home, make):
+    home.ask("hello")
+    journal = home.journal
+    journal.unlink(); make(journal)
+    done = home.ask("todo: buy milk")
+    assert done.returncode == 5 and "no journal" in done.stderr and "Errno" not in done.stderr and (home.memex / "inbox.org").read_text() == "* Inbox\n"
+
+
+def test_nobody_else_can_write_above_the_journal(home):
+    "Who may write to a folder above it can put another journal in its place."
+    subprocess.run(["sh", "-c", 'umask 000; exec "$@"', "-", *BEGIN, "ask", "--memex", str(home.memex), "hello"], env=home.env, check=True, capture_output=True)
+    for folder in (home.state, home.state / "passepartout", home.journal.parent): assert not folder.stat().st_mode & 0o077, folder
+
+
+def test_a_note_is_not_written_damaged(home):
+    for done in (home("capture", "-", "--memex", home.memex, input="café".encode("latin-1")), home("capture", "caf\udce9", "--memex", home.memex, true=True)):
+        assert done.returncode == 2 and "iconv" in sentence(done.stderr)
+    for text in (b"note: caf\xe9", b"remind me on friday to buy caf\xe9"):
+        assert "Nothing was" in home.ask("-", input=text).stdout.replace("nothing", "Nothing")
+    assert (home.memex / "inbox.org").read_text() == "* Inbox\n"
+    assert home("capture", "-", "--memex", home.memex, input="café".encode()).returncode == 0 and "café" in (home.memex / "inbox.org").read_text()
+
+
+@pytest.mark.parametrize("words, hint", [(["what", "is", "due?"], "passepartout ask 'what is due?'"), (["what is due this week?"], "passepartout ask 'what is due this week?'"), (["note:", "buy", "milk"], "passepartout ask 'note: buy milk'"), (["aks", "hello"], ""), (["trce"], ""), (["--memx", "x", "what is due"], "")])
+def test_who_forgets_the_word_ask_is_told(home, words, hint):
+    done = home(*words)
+    assert done.returncode == 2 and (hint in done.stderr if hint else "To ask something" not in done.stderr), done.stderr

@@ -181,3 +181,42 @@ def test_what_is_unknown_is_told_and_not_repeated(tmp_path):
     agent = boot(victims)
     assert agent.unknown_effects == []
     run_anywhere(agent.close())
+
+
+# An action of two files, killed after the first of them was written: at once, and once the outcome of the first is on the disk.
+BETWEEN = """
+import asyncio, os, sys
+import passepartout.act as act
+from passepartout.agent import Agent
+memex, state, moment = sys.argv[1:]
+begun, write = [], act.apply_edit
+def dying(edit):
+    if begun and moment == "later": os._exit(9)
+    write(edit); begun.append(edit)
+    if moment == "at once": os._exit(9)
+act.apply_edit = dying
+async def main():
+    agent = await Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, today="2026-11-19")
+    await agent.handle("archive the dentist")
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("moment", ["at once", "later"])
+def test_an_edit_of_two_files_that_died_between_them_is_told_and_can_be_taken_back(tmp_path, moment):
+    memex, state = tmp_path / "memex", tmp_path / "state"
+    memex.mkdir()
+    (memex / "house.org").write_text(text := "* TODO Dentist\n* Roof\n")
+    run = subprocess.run([sys.executable, "-c", BETWEEN, memex, state, moment], capture_output=True, text=True)
+    assert run.returncode == 9, run.stderr
+    assert "Dentist" in (memex / "house.org").read_text() and "Dentist" in (memex / "house.org_archive").read_text()
+    settings = {"memex_dir": memex, "state_dir": state, "config_dir": state, "cache_dir": state, "today": "2026-11-19"}
+    agent = run_anywhere(Agent.boot(settings))
+    assert [finding.what for finding in agent.diagnostics if "middle of an edit" in finding.what] == ["An earlier run ended in the middle of an edit: house.org_archive was changed, house.org was not."], agent.diagnostics
+    assert sorted(e["state"] for e in agent.journal.effects()) == ["committed", "failed"] and agent.unknown_effects == []
+    assert agent.run(agent.undo()).status == "answered"
+    assert (memex / "house.org").read_text() == text and "Dentist" not in ((memex / "house.org_archive").read_text() if (memex / "house.org_archive").exists() else "")
+    run_anywhere(agent.close())
+    again = run_anywhere(Agent.boot(settings))
+    assert not again.half_done and not [finding for finding in again.diagnostics if "middle" in finding.what]
+    run_anywhere(again.close())

@@ -292,7 +292,7 @@ def test_turn_ten_thousand_costs_what_turn_ten_does():
     (lambda path: path.write_text("shopping list " * 500), "not a journal"),
     (lambda path: sqlite3.connect(path).execute("CREATE TABLE t(x)").connection.close(), "another program"),
     (lambda path: sqlite3.connect(path).execute("PRAGMA user_version=2").connection.close(), "newer passepartout"),
-    (lambda path: path.mkdir(), "cannot be opened|failed")])
+    (lambda path: path.mkdir(), "and no journal")])
 def test_what_is_no_journal(tmp_path, make, words):
     make(tmp_path / "journal.db")
     with pytest.raises(JournalError, match=words):

@@ -209,7 +209,8 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
 
 
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:
-    "The call of org-capture with these parts."
+    "The call of org-capture with these parts; a sentence instead when they were damaged before they came here."
+    if "\ufffd" in title + (body or ''): return say(f"There is a character in that which could not be read (it shows as \ufffd), and the {kind} would keep it damaged; nothing was written. Please type it again, as UTF-8.")
     dates = {when.kind: str(when), "until": f"{when.until:%H:%M}" if when.until else None} if when else {}
     return tool_call("org-capture", capture_words(kind, title, file, when, repeat), title=title, kind=kind, file=file, body=body, repeat=repeat or None, **dates)
 
