@@ -58,8 +58,11 @@ def skills_list(memex: Memex = None, json_: AsJson = False) -> None:
     book = open_book(memex, json_)
     pages, problems = book.look()
     good = {page.name: page for page in book.vetted(pages, problems)}
-    rows = [{"skill": p.name, "state": "disabled" if p.name in book.memory.disabled else "loaded" if p.name in good else "not loaded", "file": str(p.path), "priority": p.priority, "mandatory": p.mandatory, "permissions": list(p.permissions),
+    kept = [name for name in book.memory.good if name not in good and name not in book.memory.disabled]
+    state = lambda name: "disabled" if name in book.memory.disabled else "loaded" if name in good else "last good version" if name in kept else "not loaded"
+    rows = [{"skill": p.name, "state": state(p.name), "file": str(p.path), "priority": p.priority, "mandatory": p.mandatory, "permissions": list(p.permissions),
              "written_by": "agent" if p.name in book.memory.made else "person", "why": problems.get(p.name, "")} for p in pages]
+    rows += [{"skill": name, "state": "last good version", "file": str(book.memory.folder / book.memory.good[name]), "mandatory": True, "why": ""} for name in kept if name not in {p.name for p in pages}]
     rows += [{"skill": "", "state": "not loaded", "file": key, "why": why} for key, why in problems.items() if key not in {p.name for p in pages}]
     if json_: return as_json(rows)
     for row in rows:
