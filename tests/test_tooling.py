@@ -303,6 +303,8 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     pair.edit_twin("double(21)", "double()")
     said = pair.refuses("one", "demo")
     assert "missing 1 required positional argument" in said and "nbs/01_demo.ipynb failed" in said
+    line = pair.twin.read_text().splitlines().index("double()") + 1
+    assert f"nbs/_md/01_demo.md, line {line}:" in said                 # the file that people edit, not only a cell's number
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
 
 
@@ -325,7 +327,9 @@ def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair):
 def test_notebooks_see_neither_the_person_nor_each_other(pair, monkeypatch):
     monkeypatch.setenv("MEMEX_DIR", "/somewhere")
     monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
-    pair.edit_twin("double(21)", "import os\nos.environ.get('MEMEX_DIR'), os.environ['XDG_STATE_HOME'] == '/elsewhere', os.getcwd().split('/')[-1]")
+    monkeypatch.setenv("PROVIDER_CASCADE", "anthropic")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "theirs")
+    pair.edit_twin("double(21)", "import os\nos.environ.get('MEMEX_DIR') or os.environ.get('PROVIDER_CASCADE') or os.environ.get('ANTHROPIC_API_KEY'), os.environ['XDG_STATE_HOME'] == '/elsewhere', os.getcwd().split('/')[-1]")
     pair.run("one", "demo")
     assert "(None, False, 'nbs')" in pair.nb.read_text()
 

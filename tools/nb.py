@@ -367,7 +367,7 @@ def run_each(notebooks, done, workers=2):
     A result is the notebook with its outputs, or a Drift with the failing cell's traceback. The person's own
     configuration is out of reach, and what depends on hash order or width comes out the same every time."""
     with tempfile.TemporaryDirectory() as tmp:
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_"))}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_", "PROVIDER_")) and not k.endswith("_API_KEY")}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
         command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
@@ -379,8 +379,18 @@ def run_each(notebooks, done, workers=2):
                     done(nb, json.loads(out.read_text(encoding="utf-8")))
                 else:
                     said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
-                    done(nb, Drift(f"{shown(nb)} failed (status {status}):\n{said[-8000:]}"))
+                    done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{said[-8000:]}"))
         if runner.returncode: raise Drift(f"{Path(command[1]).name} ended with status {runner.returncode}")
+
+
+def place_in_twin(nb: Path, said: str) -> str:
+    "Where in the text twin, which is what people edit, a notebook failed that `said` this; empty when that cannot be told."
+    cell, line = re.search(r"While Executing Cell #(\d+)", said), re.search(r'File "<ipython-input[^"]*>", line (\d+)', said)
+    twin = TWINS / nb.relative_to(NBS).with_suffix(".md")
+    try: source = "".join(json.loads(nb.read_text(encoding="utf-8"))["cells"][int(cell[1]) - 1]["source"])
+    except (OSError, ValueError, LookupError, TypeError): return ""
+    before, found, _ = twin.read_text(encoding="utf-8").partition(f"```python\n{source}\n```") if twin.exists() else ("", "", "")
+    return f", {shown(twin)}, line {before.count(chr(10)) + 1 + int(line[1] if line else 1)}" if found else ""
 
 
 def run_all(notebooks) -> list:
