@@ -91,13 +91,15 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     commands = {p.name for p in tool.parameters if p.kind == "command" and not tool.foreign}
-    given = {name: whose(tool.by_name[name], value, label, tool.foreign) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands}
+    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands}
     looks = not tool.foreign and all(asks_only(tool, tool.by_name[name]) for name in given) and all(label_of(value) == PERSON for value in given.values())
     return Case(action, FrozenDict(given), bool(commands) or looks or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
 
-def whose(parameter: Parameter, data: Any, label: Callable[[Any], Label], foreign: bool) -> Value:
-    "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice."
-    if not foreign and (data == parameter.default or data is False and parameter.default is None): return Value(data, PERSON)
+def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
+    "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
+    if data == parameter.default or data is False and parameter.default is None:
+        if not tool.foreign: return Value(data, PERSON)
+        if not is_trusted(label(data)): return Value(data, Label("network", sources=(tool.name,)))
     return Value(tuple([Value(each, label(each)) for each in data]), PERSON) if isinstance(data, tuple) and data else Value(data, label(data))
 
 def whole_call(tool: Tool, case: Case) -> dict[str, Value]:
