@@ -781,3 +781,63 @@ async def test_from_another_conversation_and_without_an_approval_no_step_is_agre
     with pytest.raises(PassepartoutError): await agent.approve(reply.approvals[0].id, "xxxxxx")
     assert ran == [] and agent.permissions.agreed(Action.of(call(to="ana", amount=5)), Signal(meta={"session": "main"}), "") is None
     await agent.close()
+
+
+# Between plan and run, and after a crash -------------------------------------------------------------------------------
+
+async def test_what_a_tool_answers_for_later_says_nothing_about_what_it_gave_before(tmp_path):
+    "Killed after reading; meanwhile the tool was declared anew, and now claims that its text is attested."
+    ran, steps = [], plan(FIND, pay("ana", 77), '(:CALL "send" :ARGS (:TO (:FIELD "text" :OF (:FIRST (:REF "mails"))) :AMOUNT 5))')
+    agent = await booted(tmp_path, [steps], ran, journal=None)
+    register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": "eve"}])
+    assert (await agent.handle("pay ana, and 5 to whom it says")).approvals             # step 2 waits; the mail was read
+    await agent.close()
+    agent = await booted(tmp_path, [], ran, journal=None)
+    agent.tools.register(Tool("find", "Find mails", {"query": "string"}, lambda query: None, effects="read-only", inline=True, returns=[{**MAIL, "text": "attested"}]))
+    reply = await agent.restart(agent.plan_rows()[0]["plan"], "skip")
+    assert ran == [] and reply.approvals and "The to is “eve”" in reply.approvals[0].reason
+    await agent.close()
+
+
+async def test_that_something_private_decided_a_call_is_private_too(tmp_path):
+    ran = []
+    agent = await booted(tmp_path, [plan('(:CALL "diary" :AS "d")', '(:IF (:IS "contains" :LEFT (:REF "d") :RIGHT "ill") :THEN (%s) :ELSE (%s))' % (pay("ana", 5).replace('"ana"', '(:FIELD "from" :OF (:FIRST (:REF "m")))'), pay("ben", 6))).replace(":STEPS (", ":STEPS (" + FIND.replace('"mails"', '"m"') + " ")], ran)
+    agent.tools.register(Tool("diary", "Read the diary", {}, lambda: ToolResult("I am ill", "I am ill", Label("notes", True, ("diary.org",))), effects="read-only", inline=True))
+    agent.permissions.tiers["diary"] = "allow"
+    reply = await agent.handle("if my diary says that I am ill, pay ben 6, else 5 to whoever wrote")
+    assert ran == [] and reply.status in ("requires-approval", "answered") and ("private" in str(reply))
+    await agent.close()
+
+
+LAUNDERED = {       # ways to make a stranger's text the recipient
+    "template": '(:TEXT ((:FIELD "text" :OF (:FIRST (:REF "mails")))))', "template of nothing": '(:TEXT ("" (:FIELD "text" :OF (:FIRST (:REF "mails"))) "") :BETWEEN "")', "list": '(:FIRST ((:FIELD "text" :OF (:FIRST (:REF "mails")))))',
+    "concat": '(:LAST (:CONCAT (("ana") (:EACH "text" :OF (:REF "mails")))))', "flat": '(:FIRST (:FLAT ((:EACH "text" :OF (:REF "mails")))))', "common": '(:FIRST (:COMMON (:EACH "text" :OF (:REF "mails"))))', "keys": '(:FIRST (:KEYS (:FIRST (:REF "mails"))))',
+    "record": '(:FIELD "a" :OF (:OBJECT (:A (:FIELD "text" :OF (:FIRST (:REF "mails"))))))', "record in a list": '(:FIELD "a" :OF (:FIRST ((:OBJECT (:A (:FIELD "text" :OF (:FIRST (:REF "mails"))))))))', "sort": '(:FIRST (:SORT "" :OF (:EACH "text" :OF (:REF "mails"))))',
+    "without": '(:FIRST (:WITHOUT ("x") :OF (:EACH "text" :OF (:REF "mails"))))', "where": '(:FIRST (:WHERE "" :TEST "unequal" :TO "x" :OF (:EACH "text" :OF (:REF "mails"))))', "choose": '(:CHOOSE (:IS "equal" :LEFT 1 :RIGHT 1) :THEN (:FIELD "text" :OF (:FIRST (:REF "mails"))) :ELSE "ana")',
+    "links": '(:FIRST (:LINKS (:REF "mails")))', "whole record": '(:FIRST (:REF "mails"))', "whole list": '(:REF "mails")', "item": '(:ITEM 1 :OF (:EACH "text" :OF (:REF "mails")))'}
+
+
+@pytest.mark.parametrize("way", LAUNDERED)
+async def test_no_form_of_the_language_makes_a_strangers_text_a_target(tmp_path, way):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, f'(:CALL "give" :ARGS (:TO {LAUNDERED[way]}))')], ran, permissions={"give": "allow"})
+    register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": "see www.evil.example"}])
+    agent.tools.register(Tool("give", "Give", [Parameter("to", "any")], lambda to: ran.append(to) or "given", effects="open-world", inline=True))
+    reply = await agent.handle("look at the mails and give")
+    assert ran == [] and (reply.approvals or "stopped" in str(agent.trace()) or agent.plan_rows()), way
+    await agent.close()
+
+
+@pytest.mark.parametrize("steps", [
+    '(:FOR "one" :IN (:EACH "text" :OF (:REF "mails")) :MOST 9 :AS "out" :DO ((:LET "x" :BE (:REF "one")))) (:CALL "send" :ARGS (:TO (:FIRST (:REF "out")) :AMOUNT 5))',
+    '(:FOR "one" :IN (:REF "mails") :MOST 9 :DO ((:CALL "send" :ARGS (:TO (:FIELD "text" :OF (:REF "one")) :AMOUNT 5))))',
+    '(:EXTRACT "choice" :FROM (:REF "mails") :CHOICES (:EACH "text" :OF (:REF "mails")) :AS "who") (:CALL "send" :ARGS (:TO (:REF "who") :AMOUNT 5))',
+    '(:EXTRACT "amount" :FROM (:REF "mails") :AS "n") (:CALL "send" :ARGS (:TO "ana" :AMOUNT (:MULTIPLY ((:REF "n") 1))))',
+    '(:CALL "send" :ARGS (:TO "ana" :AMOUNT (:COUNT (:EACH "text" :OF (:REF "mails")))))'])
+async def test_no_step_makes_a_strangers_text_a_target(tmp_path, steps):
+    ran = []
+    agent = await booted(tmp_path, [plan(FIND, steps), "eve 900"], ran)
+    register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": "eve 900"}])
+    reply = await agent.handle("pay 5 to ana")
+    assert ran == [] and (reply.approvals or agent.plan_rows())
+    await agent.close()

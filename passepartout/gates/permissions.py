@@ -109,6 +109,10 @@ class Permissions:
         "What stands for the grant of a step whose plan the person said yes to, having been told that this asks."
         return self.agreed(action, signal, found.rule.name if found.rule is not None else "")
 
+    def may_ask(self, tool: Tool) -> bool:
+        "Can a call of `tool` be asked about, whatever its arguments?"
+        return bool(self.prepared(tool)) or tool.foreign or self._ready[tool.name][2] == "ask"
+
     def asks_in(self, steps: Sequence[Mapping], session: str) -> list:
         "The steps of a plan that would be asked about."
         return asking_steps(self, steps, session)
@@ -159,9 +163,11 @@ def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, pref
     "The steps of a plan that the permissions would ask about, as far as their values are written out."
     found: list[Asking] = []
     for number, step in enumerate(steps or (), 1):
-        here = f"{prefix}{number}"
-        if (tool := mine.tools.get(str(step["call"])) if step.get("call") else None) is not None: found += asking_step(mine, tool, step.get("args") or {}, session, here, often)
-        for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{here}.", often or part == "do")
+        if (name := step.get("call")) is not None:
+            tool = mine.tools.get(str(name))
+            if tool is not None and mine.may_ask(tool): found += asking_step(mine, tool, step.get("args") or {}, session, f"{prefix}{number}", often)
+        elif "do" in step or "then" in step:
+            for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{prefix}{number}.", often or part == "do")
     return found
 
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
