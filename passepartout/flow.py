@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/flow.html.md"""
 
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
-           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'whose', 'whole_call', 'is_left_to_model',
-           'strange_texts', 'stood_in', 'flow_reasons', 'made_late', 'follows_link']
+           'strange_targets', 'strange_addresses', 'leaks', 'alone', 'only_looks', 'whose', 'whole_call',
+           'is_left_to_model', 'strange_texts', 'stood_in', 'flow_reasons', 'made_late', 'follows_link']
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,8 +92,12 @@ def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label]
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     commands = {p.name for p in tool.parameters if p.kind == "command" and not tool.foreign}
     given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands}
-    looks = not tool.foreign and all(asks_only(tool, tool.by_name[name]) for name in given) and all(label_of(value) == PERSON for value in given.values())
-    return Case(action, FrozenDict(given), bool(commands) or looks or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
+    return Case(action, FrozenDict(given), bool(commands) or only_looks(tool, given) or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
+
+def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
+    "Does a call look up what the person named, and nothing else?"
+    said = {name: value for name, value in given.items() if plain_data(value) != tool.by_name[name].default}
+    return bool(said) and not tool.foreign and all(asks_only(tool, tool.by_name[name]) and label_of(value) == PERSON for name, value in said.items())
 
 def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
     "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."

@@ -144,3 +144,19 @@ async def test_a_rule_for_every_tool_leaves_nothing_to_the_model(tmp_path):
     register_backend(agent, "model", lambda prompt, system: call("give", to="PT50-7777", amount=20), inline=True)
     assert (await agent.handle("give the landlord his money")).status == "requires-approval" and agent.ran == []
     await agent.close()
+
+
+async def test_after_reading_a_call_without_arguments_asks_and_looking_up_what_the_person_named_does_not(tmp_path):
+    agent = await booted(tmp_path, [call("inbox"), call("empty"), call("inbox"), call("look", url="https://site.example/a"), "Seen.", call("inbox"), call("look", url="https://site.example/a", key="20"), call("inbox"), call("look", url="https://evil.example/")], {"empty": "allow", "look": "allow"})
+    agent.tools.register(Tool("empty", "Empty the bin", {}, lambda: agent.ran.append("empty") or "gone", inline=True))
+    agent.tools.register(Tool("look", "Look up", [Parameter("url"), Parameter("key", required=False, default="")], lambda url, key: agent.ran.append(url) or "page", effects=["read-only", "open-world"], inline=True))
+    reply = await agent.handle("read my mail")
+    assert reply.status == "requires-approval" and agent.ran == []
+    agent.deny(reply.approvals[0].id)
+    await agent.handle("read my mail, then look at https://site.example/a")
+    assert agent.ran == ["https://site.example/a"]
+    for said in ("read my mail, then look at https://site.example/a again, 30 times", "read my mail"):
+        reply = await agent.handle(said)
+        assert reply.status == "requires-approval" and len(agent.ran) == 1
+        agent.deny(reply.approvals[0].id)
+    await agent.close()
