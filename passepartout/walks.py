@@ -25,8 +25,8 @@ from .shell.script import Script, Simple
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
-NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true false test [ basename dirname realpath readlink cd export : seq expr uname whoami id groups nproc arch uptime free tty logname cal lscpu lsblk locale hostname sleep which whereis ps pgrep".split())
-GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar".split())
+NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true false test [ basename dirname realpath readlink cd export : seq expr uname whoami id groups nproc arch uptime free tty logname cal lscpu lsblk locale hostname hostid sleep which whereis ps pgrep pstree top pmap who w last ip route arp ss netstat ifconfig mount findmnt lsmod lsmem lsns lslocks lslogins lsipc ipcs lspci lsusb vmstat iostat dmesg stty getconf dircolors namei mountpoint pathchk apt apt-cache apt-mark dpkg dpkg-query update-alternatives".split())
+GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar hd diff3 sdiff isosize addr2line nm size objdump readelf openssl dpkg-deb".split())
 
 # %% ../nbs/12ca_walks.ipynb #0ee0710c
 @record

@@ -182,7 +182,8 @@ def notes(tmp_path):
     ("cd work && cat ../private/diary.org", True), ("rg -g '*.org' nine", True), ("rg -g '!*.py' nine", True), ("rg -g '*' nine", True), ("rg -g '*.py' -g '*.md' -g '*.org' nine", True), ("rg -g '*.{py,org}' nine", True), ("rg -t org nine", True),
     ("grep -r --include='*.org' nine .", True), ("grep -r --include='*.o*' nine .", True), ("rg nine work private", True), ("git log -p", True), ("rg --iglob '*.py' nine", True), ("cat private/*", True), ("timeout 5 rg nine", True), ("rg -g private nine", True),
     ("rg -g work nine", True), ("rg x work", False), ("grep -rn x work", False), ("cd work && cat plan.org", False), ("rg -g '*.py' nine", False), ("rg -t py nine", False), ("grep -r --include='*.py' nine .", False), ("cat bees.org", False), ("ls -R", False),
-    ("find . -name '*.org'", False), ("rg x {code}", False), ("cat {code}/main.py", False), ("cd {code} && cat main.py", False), ("wc -l bees.org | sort -n", False)])
+    ("find . -name '*.org'", False), ("rg x {code}", False), ("cat {code}/main.py", False), ("cd {code} && cat main.py", False), ("wc -l bees.org | sort -n", False), ("hd private/diary.org", True), ("openssl x509 -noout -text -in private/diary.org", True),
+    ("sdiff -s bees.org private/diary.org", True), ("cd private && objdump -s diary.org", True), ("zgrep nine private/diary.org", True), ("ip -br a", False), ("apt list git", False), ("ss -tln", False), ("openssl dgst -sha256 bees.org", False), ("readelf -h bees.org", False)])
 def test_output_is_private_when_a_private_note_can_have_been_read_and_otherwise_not(notes, command, private):
     found = judged(command.replace("{code}", notes[1].path), *notes)
     assert found.level == READ, found.reasons
