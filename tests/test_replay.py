@@ -104,6 +104,14 @@ def test_what_the_person_typed_is_no_question(memex):
     agent.run(agent.close())
 
 
+def test_what_was_typed_and_cannot_be_taken_back_is_a_question(memex):
+    agent = boot(memex)
+    agent.run(agent.handle("$ rm inbox.org"))
+    report = replay(agent)
+    assert (report.asked_then, report.asked_now, report.changes) == (1, 1, {})
+    agent.run(agent.close())
+
+
 def test_friday_was_another_day(memex):
     "A gate that knows what day it is finds the day of the turn."
     agent = boot(memex)
