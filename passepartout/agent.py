@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/agent.html.md"""
 
 # %% auto #0
 __all__ = ['channel', 'Conversation', 'Lasting', 'Answers', 'GateOutcome', 'Inspection', 'run_anywhere', 'Agent', 'boot_agent',
-           'own_places', 'open_roots', 'open_journal', 'open_vault', 'open_keyring', 'install_gates', 'report_rules',
-           'install_index', 'install_tools', 'install_shell', 'install_skills', 'follow_skills', 'try_sandbox',
-           'install_models', 'wants_models', 'install_providers', 'recover']
+           'own_places', 'open_roots', 'open_journal', 'open_vault', 'open_keyring', 'install_gates',
+           'gates_or_nothing', 'report_rules', 'install_index', 'install_tools', 'install_shell', 'install_skills',
+           'follow_skills', 'try_sandbox', 'install_models', 'wants_models', 'install_providers', 'recover']
 
 # %% ../nbs/19_agent.ipynb #baff0cd6
 import asyncio
@@ -324,7 +324,7 @@ def boot_agent(cls: type, settings: Settings, where: Any = None) -> Agent:
     sandbox_problem = try_sandbox()
     try:
         open_vault(agent)
-        install_gates(agent)
+        gates_or_nothing(agent)
         install_index(agent, where)
         install_tools(agent)
         report_rules(agent)
@@ -417,6 +417,14 @@ def install_gates(agent: Agent) -> None:
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence), unattended_skill(agent.tools, agent.journal)]
     mine.agreed = agent.agreed_step
     agent.manifest = Manifest({skill.name: agent.skills.register(skill) for skill in made})
+
+# %% ../nbs/19_agent.ipynb #2ff91a22
+def gates_or_nothing(agent: Agent) -> None:
+    "`install_gates`; `PassepartoutError` when one cannot be loaded."
+    try: install_gates(agent)
+    except (PassepartoutError, OSError): raise
+    except Exception as error:
+        raise PassepartoutError(f"A mandatory gate cannot be loaded ({type(error).__name__}: {str(error)[:200]}), so nothing is started: the installation of Passepartout is damaged. Install it anew, as you installed it; your notes and the record are not touched by that.") from error
 
 # %% ../nbs/19_agent.ipynb #560b4213
 def report_rules(agent: Agent) -> None:

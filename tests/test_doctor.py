@@ -1,7 +1,10 @@
 "The doctor on installations that are really broken: modes, keys, pages, rules, processes, links, servers"
-import http.server, json, os, sqlite3, stat, threading, time
+import http.server, json, os, shutil, sqlite3, stat, subprocess, sys, threading, time
+from pathlib import Path
 
 import pytest
+
+import passepartout
 
 from passepartout.doctor import close_off, left_behind
 from test_cli import forks, home
@@ -183,3 +186,17 @@ def test_links_and_strangers_are_not_followed(tmp_path):
 def test_a_true_process(home):
     done = home("doctor", "--memex", home.memex, true=True)
     assert done.stdout.splitlines()[-1].startswith("Health:")
+
+
+@pytest.mark.parametrize("harm", [lambda gate: gate.unlink(), lambda gate: gate.write_text("def broken(:\n"), lambda gate: gate.write_text("raise RuntimeError('boom')\n")])
+def test_an_installation_that_lost_a_gate_starts_nothing_and_says_so(home, harm):
+    there = home.folder / "site"
+    shutil.copytree(Path(passepartout.__file__).parent, there / "passepartout", ignore=shutil.ignore_patterns("__pycache__", "sample"))
+    harm(there / "passepartout" / "gates" / "network.py")
+    run = lambda *args: subprocess.run([sys.executable, "-m", "passepartout", *args, "--memex", str(home.memex)], env=home.env | {"PYTHONPATH": str(there)}, cwd=home.folder, capture_output=True, text=True, timeout=120)
+    told = json.loads(run("doctor", "--json").stdout)
+    assert told["health"] == "unhealthy" and "A mandatory gate cannot be loaded" in str(told["findings"])
+    for words in (("ask", "todo: buy stamps"), ("capture", "stamps"), ("daemon",)):
+        done = run(*words)
+        assert done.returncode == 5 and "A mandatory gate cannot be loaded" in done.stderr and "unexpected" not in done.stderr, done.stderr
+    assert (home.memex / "inbox.org").read_text() == "* Inbox\n"
