@@ -12,9 +12,10 @@ from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
 from passepartout.tui.app import OWN, Acts
 from passepartout.tui.entry import Blocks, History
+from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Guard, Questions
 from passepartout.tui.resident import Resident, leave
-from passepartout.tui.rows import seen
+from passepartout.tui.rows import Rows, seen
 from passepartout.tui.talk import Events as TalkEvents, Window
 from passepartout.turns import Reply
 
@@ -308,6 +309,19 @@ async def test_of_many_pieces_few_are_drawn_and_the_newest_is_never_lost(tmp_pat
         count = len(drawn)
         await pilot.pause(0.2)
         assert app.talk.drafted is None and len(drawn) == count and drawn[-1] is None             # and nothing is drawn after the end
+
+
+async def test_who_is_new_reads_what_to_type_and_which_keys_lead_on_and_out(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await until(pilot, lambda: has(app, "Type what you want"))
+        for size in ((80, 24), (40, 16), (100, 30), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: all(words in seen(app)[-1] for words in ("F1 help", "^P commands", "^Q leave")))
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Picker))
+        await pilot.press("a", "g")
+        await until(pilot, lambda: app.screen.query_one(Rows).entries and app.screen.query_one(Rows).entries[0].key == "agenda")
+        assert [each.key for each in app.screen.query_one(Rows).entries][1:]              # those that only speak of it come after
 
 
 async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):
