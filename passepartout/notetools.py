@@ -6,13 +6,13 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'DAYS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'HITS', 'ITEMS', 'LINES', 'ADDS',
-           'FOLDER', 'notes_label', 'ReadNotes', 'Source', 'say_hit', 'say_found', 'fewer_words', 'passage', 'org_find',
-           'read_when', 'read_clock', 'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'one_group',
-           'dated_between', 'org_view', 'org_capture', 'cut_lines', 'read_file', 'note_tools']
+           'FOLDER', 'LISTS', 'FIND_TAKES', 'AGENDA_TAKES', 'CAPTURE_TAKES', 'READ_TAKES', 'notes_label', 'ReadNotes',
+           'Source', 'say_hit', 'say_found', 'fewer_words', 'passage', 'said_lines', 'org_find', 'read_when',
+           'read_clock', 'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'one_group',
+           'dated_between', 'org_view', 'org_capture', 'say_when', 'cut_lines', 'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
 import re
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -31,6 +31,7 @@ from .meaning import MeantNotes
 from .labels import FREE, SURE
 from .messages import Label
 from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, Notes, decode, parse_note, read_notes
+from .org import Node, Outline
 from .privacy import is_private as private_in
 from .records import record
 from .resources import OpenedPath, resolve
@@ -64,7 +65,8 @@ class ReadNotes:
 
     def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
         "(file, line, text) of dates that no calendar has, or that are programs."
-        return [(o.file, line, text) for o in self.notes.outlines for line, text in (o.derived("diary", diary_expressions) if programs else broken_stamps(o))]
+        in_one = (lambda outline: outline.derived("diary", diary_expressions)) if programs else broken_stamps
+        return [(outline.file, line, text) for outline in self.notes.outlines for line, text in in_one(outline)]
 
     def tags_at(self, file: str, line: int) -> tuple[str, ...]:
         "The tags that apply to a line of a file."
@@ -75,9 +77,12 @@ class ReadNotes:
         "What was left out or is in doubt."
         return self.notes.report()
 
+# %% ../nbs/12b_notetools.ipynb #44d8d330
 @record
 class Source:
-    "Where the tools find notes: a cache of files that were read, and the index of the memex when there is one. `progress` hears of each file that is indexed; `vectors()` gives what search by meaning needs, or None."
+    """Where the tools find notes: a cache of files that were read, and the index of the memex when there is one.
+
+    `progress(done, of, path)` hears of each file that is indexed; `vectors()` gives what search by meaning needs, or None."""
     cache: NoteCache = field(default_factory=NoteCache)
     index: Index | None = None
     progress: Callable[[int, int, str], None] | None = None
@@ -100,25 +105,31 @@ MOST_HITS = 50
 def say_hit(number: int, hit: Hit, passage: Sequence[str] = ()) -> str:
     "One hit: where, what, and the line that says why, or the `passage` around it."
     what = " › ".join(hit.path) or hit.title
-    extra = "".join([f" [{hit.keyword}]" if hit.keyword else "", f" :{':'.join(hit.tags)}:" if hit.tags else "", f" ({hit.hidden})" if hit.hidden else ""])
-    return f"{number}. {hit.file}:{hit.line}  {what}{extra}" + ("".join(f"\n   | {line}" for line in passage) or (f"\n   line {hit.at}: {hit.snippet}" if hit.snippet else ""))
+    if hit.keyword: what += f" [{hit.keyword}]"
+    if hit.tags: what += f" :{':'.join(hit.tags)}:"
+    if hit.hidden: what += f" ({hit.hidden})"
+    quoted = [f"   | {line}" for line in passage]
+    if not quoted and hit.snippet: quoted = [f"   line {hit.at}: {hit.snippet}"]
+    return "\n".join([f"{number}. {hit.file}:{hit.line}  {what}", *quoted])
 
 def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence[str]] = ()) -> str:
     "The hits as text, with what was cut, and what could not be read. The first ones are quoted at length, if there are `passages`."
-    if not found.hits: lines = [found.why]
-    else:
-        total = found.total if found.private else found.public
-        many = f"{'More than ' if found.cut else ''}{total} section{'s' if total != 1 else ''} match{'es' if total == 1 else ''} “{query.strip()}”"
-        lines = [f"{many}:"] + [say_hit(n, hit, passages[n - 1] if n <= len(passages) else ()) for n, hit in enumerate(found.hits, 1)]
-        if left := total - len(found.hits):
-            more = f"ask again with limit {min(total, MOST_HITS)}, or add" if len(found.hits) < MOST_HITS else "add"
-            lines.append(found.cut or f"{left} more not shown: {more} a word.")
+    if not found.hits: return "\n".join([found.why] + [report] * bool(report))
+    total = found.total if found.private else found.public
+    match = "section matches" if total == 1 else "sections match"
+    lines = [f"{'More than ' if found.cut else ''}{total} {match} “{query.strip()}”:"]
+    lines += [say_hit(n, hit, passages[n - 1] if n <= len(passages) else ()) for n, hit in enumerate(found.hits, 1)]
+    if left := total - len(found.hits):
+        more = f"ask again with limit {min(total, MOST_HITS)}, or add" if len(found.hits) < MOST_HITS else "add"
+        lines.append(found.cut or f"{left} more not shown: {more} a word.")
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12b_notetools.ipynb #b054df42
 def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, private: Sequence[str] = ()) -> tuple[str, bool] | None:
-    "(the words of `query` that occur at all, or when they never meet the rarest of them; whether private notes had a say in that). `None` when that would be the same query."
-    if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone: without one of them it is a list that nobody asked for
+    """(the words of `query` that occur at all, or when they never meet the rarest of them; whether private notes had a say in that).
+
+    `None` when that would be the same query."""
+    if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
     words, asked = query.split(), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
     if not 1 < len(words) <= 12 or '"' in query: return None
     def kept(total: Callable[[Found], int]) -> str:
@@ -133,28 +144,40 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
 def passage(hit: Hit, context: ToolContext, most: int = 12) -> list[str]:
     "At most `most` lines of the section of a hit, with the line that fits best among them."
     try:
-        with resolve([context.resources["folder"].root], hit.file, "read") as file: outline = parse_note(decode(file.read_bytes(MOST_BYTES)).text, hit.file)
+        with resolve([context.resources["folder"].root], hit.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
+        outline = parse_note(text, hit.file)
     except (PassepartoutError, OSError): return []
     node = next((n for n in outline.nodes if n.line == hit.line and bool(n.index) == bool(hit.path)), None)
     if node is None: return []
-    numbered = [(outline.line_of(start, node) + n, line.rstrip()) for start, end in outline.pieces(node, node.body_start) for n, line in enumerate(outline.text[start:end].split("\n"))]
-    lines = [(number, line) for number, line in numbered if line.strip() and line[:2] != "#+" and not re.fullmatch(r"\s*:[\w-]+:.*", line)]
+    lines = said_lines(outline, node)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
-    return ["…"] * bool(start) + [line if len(line) <= 400 else line[:400] + "…" for _, line in lines[start:start + most]] + ["…"] * (start + most < len(lines))
+    shown = [line if len(line) <= 400 else line[:400] + "…" for _, line in lines[start:start + most]]
+    return ["…"] * bool(start) + shown + ["…"] * (start + most < len(lines))
+
+def said_lines(outline: Outline, node: Node) -> list[tuple[int, str]]:
+    "The lines of a section's own body with their numbers, without empty ones, keywords and properties."
+    found = []
+    for start, end in outline.pieces(node, node.body_start):
+        for number, line in enumerate(outline.text[start:end].split("\n"), outline.line_of(start, node)):
+            if line.strip() and line[:2] != "#+" and not re.fullmatch(r"\s*:[\w-]+:.*", line.rstrip()): found.append((number, line.rstrip()))
+    return found
 
 # %% ../nbs/12b_notetools.ipynb #0a8ed305
 def org_find(query: str, limit: int, context: ToolContext, source: Source, private: Sequence[str], quote: int = 0) -> ToolResult:
-    "Search the opened folder; see the pages *search* and, with an index, *query* for what matches. The best `quote` hits are quoted at length."
+    """Search the opened folder for at most `limit` sections; see the pages *search* and, with an index, *query* for what matches.
+
+    The best `quote` hits are quoted at length."""
     notes, today, limit = source.open(context), context.today or date.today(), min(max(1, limit), MOST_HITS)
-    now = context.now.timestamp() if context.now else time.time()
+    now = (context.now or datetime.now()).timestamp()
     found, asked, told, secret = notes.find(query, limit, now, today, private), query, "", False
     if not found.hits and (fewer := fewer_words(notes, query, today, private)):
         told, secret, asked = f"{found.why} With fewer words:\n", found.private or fewer[1], fewer[0]
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(private_in(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context) for hit in found.hits[:max(0, min(quote, 5))]]
-    return ToolResult(told + say_found(asked, found, notes.report(), passages), [hit.as_dict() for hit in found.hits], notes_label((h.file for h in found.hits), secret))
+    text = told + say_found(asked, found, notes.report(), passages)
+    return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))
 
 # %% ../nbs/12b_notetools.ipynb #5fa16915
 MOST_ITEMS = 200
@@ -169,7 +192,8 @@ def read_when(text: str | None) -> date | datetime | None:
 
 def read_clock(text: str) -> time | None:
     "A time of day; none for an empty text."
-    try: return time.fromisoformat(text.strip()).replace(second=0, microsecond=0, tzinfo=None) if text.strip() else None
+    if not text.strip(): return None
+    try: return time.fromisoformat(text.strip()).replace(second=0, microsecond=0, tzinfo=None)
     except ValueError: raise PassepartoutError(f"{text[:40]!r} is not a time of day; write it as 10:30.") from None
 
 def read_day(text: str | None) -> date | None:
@@ -177,6 +201,7 @@ def read_day(text: str | None) -> date | None:
     moment = read_when(text)
     return moment.date() if isinstance(moment, datetime) else moment
 
+# %% ../nbs/12b_notetools.ipynb #87f1fc94
 def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
     "The dates that no calendar has, with their places."
     return say_places("No such date", [f"{file}:{line} {text}" for file, line, text in found], most)
@@ -187,7 +212,9 @@ def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
 
 def say_places(what: str, found: Sequence[str], most: int) -> str:
     "One sentence that names the first `most` places; empty when there are none."
-    return f"{what}: {'; '.join(found[:most])}" + (f"; and {len(found) - most} more." if len(found) > most else ".") if found else ""
+    if not found: return ""
+    more = f"; and {len(found) - most} more" if len(found) > most else ""
+    return f"{what}: {'; '.join(found[:most])}{more}."
 
 # %% ../nbs/12b_notetools.ipynb #df7d3029
 def org_agenda(start: str | None, end: str | None, context: ToolContext, source: Source, private: Sequence[str]) -> ToolResult:
@@ -198,22 +225,27 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     notes = source.open(context)
     every = notes.agenda(first, last, today, MOST_ITEMS, private)
     items, broken, programs = every[:MOST_ITEMS], notes.broken(), notes.broken(programs=True)
-    secret = any(private_in(item.tags, private) for item in items) or any(private_in(notes.tags_at(file, line), private) for file, line, _ in (*broken[:5], *programs[:3]))
+    named = [(file, line) for file, line, _ in (*broken[:5], *programs[:3])]
+    secret = any(private_in(item.tags, private) for item in items) or any(private_in(notes.tags_at(file, line), private) for file, line in named)
     more = [item for item in every[MOST_ITEMS:] if secret or not private_in(item.tags, private)]
-    text = [render_agenda([*items, *more], first, last, today, most=MOST_ITEMS), say_broken(broken), say_programs(programs), *clock_remarks(items), notes.report()]
-    return ToolResult("\n".join(filter(None, text)), [item.as_dict() for item in items], notes_label((i.file for i in items), secret))
+    listed = render_agenda([*items, *more], first, last, today, most=MOST_ITEMS)
+    text = "\n".join(filter(None, [listed, say_broken(broken), say_programs(programs), *clock_remarks(items), notes.report()]))
+    return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
 
-# %% ../nbs/12b_notetools.ipynb #13798203
+# %% ../nbs/12b_notetools.ipynb #93a815b8
 DAYS = "days"
 
 def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[str] = ()) -> tuple[dict[str, list[Item]], str]:
-    "The groups that are called `wanted`, or else those whose name has its words; as text too. What there is instead is listed without what is private."
+    """The groups that are called `wanted`, or else those whose name has its words; as text too.
+
+    Where there is none, the text lists what there is instead, without what is private."""
     same = {name: items for name, items in groups.items() if fold(name).strip() == fold(wanted.lstrip("#@:")).strip()}
     words = [w for w in fold(wanted).split() if w not in ("the", "my", "our", "project")] or ["\n"]
     found = same or {name: items for name, items in groups.items() if all(f" {w} " in f" {fold(name)} " for w in words)}
     plain = [name for name, items in groups.items() if name and not any(private_in(i.tags, private) for i in items)]
     return found, render_groups(found, each=50, nothing=f"Nothing open under “{wanted}”. There are: {', '.join(plain[:12]) or 'none'}.")
 
+# %% ../nbs/12b_notetools.ipynb #aad0bc3c
 def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | None, end: date | None) -> tuple[dict[str, list[Item]], str]:
     "The groups with the items that have their date from `start` to `end`, both included; as text too."
     first, last = (day.date() if isinstance(day, datetime) else day for day in (start, end))
@@ -222,7 +254,9 @@ def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | No
     words = (f" from {say_day(first)}" if first else "") + (f" until {say_day(last)}" if last else "")
     return found, render_groups(found, each=50, nothing=f"Nothing found{words}: {title}.")
 
-def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "", start: str | None = None, end: str | None = None) -> ToolResult:
+# %% ../nbs/12b_notetools.ipynb #13798203
+def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "",
+             start: str | None = None, end: str | None = None) -> ToolResult:
     "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group. `start` and `end`: only what has its date between them."
     notes = source.open(context)
     groups, text = notes.view(name, context.today or date.today())
@@ -234,20 +268,31 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     return ToolResult("\n".join(filter(None, [text, notes.report()])), shown, notes_label((item.file for _, item in every), secret))
 
 # %% ../nbs/12b_notetools.ipynb #b8ce8ccf
-def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext, repeat: str = "", until: str = "") -> FileEdit:
+def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
+                repeat: str = "", until: str = "") -> FileEdit:
     "The edit that adds a note or task to the opened file, which may not exist yet."
     file, begin, due = context.resources["file"], read_when(scheduled), read_when(deadline)
-    if not file.display.lower().endswith(SUFFIXES): raise CaptureError(f"{file.display} is not a note; name a file that ends in {', '.join(SUFFIXES)}.")
+    if not file.display.lower().endswith(SUFFIXES):
+        raise CaptureError(f"{file.display} is not a note; name a file that ends in {', '.join(SUFFIXES)}.")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
-    after = append_headline(before or b"", title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body, repeat=repeat, until=read_clock(until))
-    dates = "".join(f", {word} {say_day(day)}" + (f" {day:%H:%M}{until and f' to {until}'}" if isinstance(day, datetime) else "") for word, day in (("scheduled for", begin), ("due", due)) if day)
-    new = " (a new file)" if before is None else ""
-    return FileEdit(file, before, after, f"Added the {kind} “{clean_title(title)}” to {file.display}{new}{dates}{f', repeated {repeat}' if repeat else ''}")
+    after = append_headline(before or b"", title, file=file.display, kind=kind, scheduled=begin, deadline=due, body=body,
+                            repeat=repeat, until=read_clock(until))
+    summary = f"Added the {kind} “{clean_title(title)}” to {file.display}"
+    if before is None: summary += " (a new file)"
+    if begin: summary += f", scheduled for {say_when(begin, until)}"
+    if due: summary += f", due {say_when(due, until)}"
+    if repeat: summary += f", repeated {repeat}"
+    return FileEdit(file, before, after, summary)
+
+def say_when(day: date | datetime, until: str) -> str:
+    "A day in words, with its time and when it ends, if it has one."
+    if not isinstance(day, datetime): return say_day(day)
+    return f"{say_day(day)} {day:%H:%M}" + (f" to {until}" if until else "")
 
 # %% ../nbs/12b_notetools.ipynb #7c08ad8f
 MOST_LINES, MOST_CHARS, WIDEST = 2_000, 60_000, 2_000
 
-# %% ../nbs/12b_notetools.ipynb #7a286a1f
+# %% ../nbs/12b_notetools.ipynb #f3ffee6d
 def cut_lines(lines: Sequence[str], start: int, count: int) -> list[str]:
     "At most `count` of `lines` from number `start`, and not more than `MOST_CHARS` characters; very long lines are cut."
     shown, size = [], 0
@@ -258,6 +303,7 @@ def cut_lines(lines: Sequence[str], start: int, count: int) -> list[str]:
         shown.append(line)
     return shown
 
+# %% ../nbs/12b_notetools.ipynb #7a286a1f
 def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str]) -> ToolResult:
     "`lines` lines of the opened file, from number `start` on."
     file = context.resources["path"]
@@ -266,10 +312,13 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     every = [line.rstrip("\r") for line in text.split("\n")]
     total = len(every) - (every[-1] == "")
     start = max(1, start)
-    if start > total: return ToolResult(f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty.", [], notes_label([file.display], False))
+    if start > total:
+        nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
+        return ToolResult(nothing, [], notes_label([file.display], False))
     shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES))
     last, outline = start + len(shown) - 1, parse_note(text, file.display)
-    nodes = outline.nodes[bisect_right([n.line for n in outline.nodes], start) - 1:bisect_right([n.line for n in outline.nodes], last)]
+    begins = [node.line for node in outline.nodes]
+    nodes = outline.nodes[bisect_right(begins, start) - 1:bisect_right(begins, last)]
     where = " › ".join(outline.path(nodes[0]))
     head = f"{file.display}, lines {start}-{last} of {total}" + (f", in {where}" if where else "") + ":"
     more = [f"… {total - last} more lines: read on with start {last + 1}."] if last < total else []
@@ -285,6 +334,31 @@ LINES = [{"file": FREE, "start": SURE, "end": SURE, "total": SURE, "path": FREE,
 ADDS = Effects(read_only=False, destructive=False, idempotent=False, open_world=False)
 FOLDER = Parameter("folder", "string", "where to look, relative to the memex", default=".", kind="path", access="tree")
 
+# %% ../nbs/12b_notetools.ipynb #442bd7e6
+LISTS = "days, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items())
+FIND_TAKES = [
+    Parameter("query", "string", "words, or \"a phrase\""),
+    Parameter("limit", "integer", "how many at most", default=8),
+    Parameter("quote", "integer", "of how many the text is shown", default=0), FOLDER]
+AGENDA_TAKES = [
+    Parameter("start", "date", "first day", required=False),
+    Parameter("end", "date", "last day", required=False),
+    Parameter("view", "string", LISTS, default=DAYS, choices=(DAYS, *VIEWS)),
+    Parameter("group", "string", "of a view by project or tag, only this one", default=""), FOLDER]
+CAPTURE_TAKES = [
+    Parameter("title", "string", "one line"),
+    Parameter("kind", "string", "task or note", default="note"),
+    Parameter("file", "string", "which file", default="inbox.org", kind="path", access="write"),
+    Parameter("scheduled", "date", "day to begin", required=False),
+    Parameter("deadline", "date", "day it is due", required=False),
+    Parameter("body", "string", "further text", default=""),
+    Parameter("repeat", "string", "how the date of a task comes again: +1w is every week", default=""),
+    Parameter("until", "string", "at what time it ends: 10:30", default="")]
+READ_TAKES = [
+    Parameter("path", "string", "which file", kind="path", access="read"),
+    Parameter("start", "integer", "first line", default=1),
+    Parameter("lines", "integer", "how many", default=200)]
+
 # %% ../nbs/12b_notetools.ipynb #d15883e9
 def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None,
                progress: Callable[[int, int, str], None] | None = None, vectors: Callable[[], Vectors | None] = lambda: None) -> list[Tool]:
@@ -293,23 +367,14 @@ def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     source = Source(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context): return org_find(query, limit, context, source, private_tags, quote)
     def agenda_body(start, end, view, group, folder, context):
-        return org_agenda(start, end, context, source, private_tags) if view == DAYS else org_view(view, context, source, private_tags, group, start, end)
-    def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context): return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
+        if view == DAYS: return org_agenda(start, end, context, source, private_tags)
+        return org_view(view, context, source, private_tags, group, start, end)
+    def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
+        return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
     return [
-        Tool("org-find", "Find sections in the notes that hold all of these words, best first", [
-            Parameter("query", "string", "words, or \"a phrase\""), Parameter("limit", "integer", "how many at most", default=8),
-            Parameter("quote", "integer", "of how many the text is shown", default=0), FOLDER], find_body, effects=READS, returns=HITS),
-        Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view", [
-            Parameter("start", "date", "first day", required=False), Parameter("end", "date", "last day", required=False),
-            Parameter("view", "string", "days, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items()), default=DAYS, choices=(DAYS, *VIEWS)),
-            Parameter("group", "string", "of a view by project or tag, only this one", default=""), FOLDER], agenda_body, effects=READS, returns=ITEMS),
-        Tool("org-capture", "Add a note or a task at the end of a file of notes", [
-            Parameter("title", "string", "one line"), Parameter("kind", "string", "task or note", default="note"),
-            Parameter("file", "string", "which file", default="inbox.org", kind="path", access="write"),
-            Parameter("scheduled", "date", "day to begin", required=False), Parameter("deadline", "date", "day it is due", required=False),
-            Parameter("body", "string", "further text", default=""), Parameter("repeat", "string", "how the date of a task comes again: +1w is every week", default=""),
-            Parameter("until", "string", "at what time it ends: 10:30", default="")], pure(capture_body), effects=ADDS, edits=True),
-        Tool("read-file", "Show lines of one file", [
-            Parameter("path", "string", "which file", kind="path", access="read"), Parameter("start", "integer", "first line", default=1),
-            Parameter("lines", "integer", "how many", default=200)], read_body, effects=READS, returns=LINES)]
+        Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS, returns=HITS),
+        Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",
+             AGENDA_TAKES, agenda_body, effects=READS, returns=ITEMS),
+        Tool("org-capture", "Add a note or a task at the end of a file of notes", CAPTURE_TAKES, pure(capture_body), effects=ADDS, edits=True),
+        Tool("read-file", "Show lines of one file", READ_TAKES, read_body, effects=READS, returns=LINES)]
