@@ -78,21 +78,27 @@ def private_folder(folder: Path) -> None:
         if not each.is_dir(): each.mkdir(mode=0o700, exist_ok=True)
 
 # %% ../nbs/05c_store.ipynb #7ad2e1b6
+_BEGIN = "PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;"
+
 def _connect(path: Path | None) -> sqlite3.Connection:
+    "An open database at `path` (None: in memory), with the write-ahead log on."
     if path:
         private_folder(path.parent)
-        if path.exists() and not path.is_file(): raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
+        if path.exists() and not path.is_file():
+            raise JournalError(f"{path} is a folder or a device and no journal. Move it away to begin a new journal; nothing was written.")
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = sqlite3.connect(path or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
     give_up = time.monotonic() + 5
     while True:
-        try: db.executescript("PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;")
+        try: db.executescript(_BEGIN)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up: raise
             time.sleep(0.01)
         else: return db
 
+# %% ../nbs/05c_store.ipynb #e45417e4
 def _set_up(db: sqlite3.Connection, path) -> None:
+    "Make the tables of a new journal, and refuse what is none of ours."
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA:
         raise JournalError(f"The journal {path} was written by a newer passepartout (format {version}, this one knows {SCHEMA}). "
@@ -210,10 +216,9 @@ class Writer:
 
 # %% ../nbs/05c_store.ipynb #e863527a
 def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
+    "All `drafts` in one transaction; what `Writer.write` does under its lock."
     run, on_disk = store._run, store.path is not None
-    if store.scanner is not None:
-        for draft in drafts:
-            if draft.scanner is not store.scanner: draft.records = [_without_secrets(store.scanner, record) for record in draft.records]
+    if store.scanner is not None: _clean(store.scanner, drafts)
     if on_disk and store._full is not durable:
         store.db.executescript(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         store._full = durable
@@ -221,15 +226,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         run("BEGIN IMMEDIATE")
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
-        seq, head, rows = store.seq, store.head, []
-        for draft in drafts:
-            draft.first = seq + 1
-            for function, index, args in draft.changes:
-                function(store, seq + index, draft, *args)
-            if draft.records:
-                rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records)
-                seq, head = rows[-1][0], head_of(rows)
-        store._run_many(_INSERT, rows)
+        seq, head = _insert(store, drafts)
         run("COMMIT")
     except BaseException:
         _abandon(store)
@@ -237,12 +234,31 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
     store.seq, store.head = seq, head
     store.commits = store.commits[0] + 1, store.commits[1] + durable
 
+def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
+    "Seal and insert the records of `drafts`, with the changes that belong to them; the number and the head that the chain has then."
+    seq, head, rows = store.seq, store.head, []
+    for draft in drafts:
+        draft.first = seq + 1
+        for function, index, args in draft.changes:
+            function(store, seq + index, draft, *args)
+        if draft.records:
+            rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records)
+            seq, head = rows[-1][0], head_of(rows)
+    store._run_many(_INSERT, rows)
+    return seq, head
+
 # %% ../nbs/05c_store.ipynb #40dc6a96
+def _clean(scanner: Any, drafts: list[Draft]) -> None:
+    "Take the secrets out of drafts that did not have that done when they were made."
+    for draft in drafts:
+        if draft.scanner is not scanner: draft.records = [_without_secrets(scanner, record) for record in draft.records]
+
 def _without_secrets(scanner: Any, record: tuple) -> tuple:
     "A record with references in place of the secrets in it; the same one when it has none."
     kind, at, text, raw = record
     body = json.loads(text)
-    return record if (shown := scanner.cleaned(body)) is body else (kind, at, *encode_body(shown))
+    shown = scanner.cleaned(body)
+    return record if shown is body else (kind, at, *encode_body(shown))
 
 # %% ../nbs/05c_store.ipynb #57a477cc
 def _catch_up(store: Writer, version: int) -> None:
@@ -271,8 +287,9 @@ def _note(store: Writer) -> None:
 def _mark(store: Writer, seq: int, draft: Draft) -> None:
     store._run("INSERT OR REPLACE INTO meta VALUES ('anchored', ?)", (str(seq),))
 
-# %% ../nbs/05c_store.ipynb #e28b253a
+# %% ../nbs/05c_store.ipynb #66c70c07
 def _verify(store: Writer, whole: bool) -> Verdict:
+    "What `Store.verify` says: a file that cannot be read is a verdict too, and no error."
     try:
         return _compare_with_anchor(store, whole)
     except sqlite3.ProgrammingError as error:
@@ -282,24 +299,32 @@ def _verify(store: Writer, whole: bool) -> Verdict:
             return Verdict(False, 0, explain(error, store.path).message, "damaged", 0)
         return Verdict(False, 0, "A record holds text that was never written there.", "forged", 0)
 
+# %% ../nbs/05c_store.ipynb #e28b253a
 def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
+    "What the records say since the anchor, or, where it cannot be relied on or the `whole` chain is asked for, from the first."
     anchor = read_anchor(store.path.with_suffix(".anchor"), store.mac) if store.path else Anchor(0, START, True)
     at_anchor = _seal_at(store, anchor.seq) if anchor else None
-    rows = lambda after: store.db.execute(f"{_ROWS} WHERE seq > ? ORDER BY seq", (after,))
     if anchor and anchor.genuine and at_anchor == anchor.head and not whole:
-        return check(store.mac, rows(anchor.seq), anchor.seq, anchor.head, key=store.key)
+        return check(store.mac, _after(store, anchor.seq), anchor.seq, anchor.head, key=store.key)
     if whole and store.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         return Verdict(False, 0, _TROUBLE["SQLITE_CORRUPT"].format(path=store.path), "damaged", 0)
     first_key = store.db.execute("SELECT value FROM meta WHERE name = 'first_key'").fetchone()
     foreign = first_key is not None and first_key[0] != store.key
-    return judge(check(store.mac, rows(0), key=store.key, foreign=foreign), anchor, at_anchor)
+    return judge(check(store.mac, _after(store, 0), key=store.key, foreign=foreign), anchor, at_anchor)
+
+def _after(store: Writer, seq: int) -> sqlite3.Cursor:
+    "The records after number `seq`, in order."
+    return store.db.execute(f"{_ROWS} WHERE seq > ? ORDER BY seq", (seq,))
 
 def _seal_at(store: Writer, seq: int) -> bytes | None:
+    "The head of the chain after record `seq`; None when there is no such record."
     found = store.db.execute("SELECT substr(proof, 1, 32) FROM chain WHERE seq = ?", (seq,)).fetchone()
-    return found[0] if found else START if seq == 0 else None
+    if found: return found[0]
+    return START if seq == 0 else None
 
 # %% ../nbs/05c_store.ipynb #6c3a0435
 def _begin(store: "Store", lost: str | None) -> None:
+    "Claim the journal and settle these; `lost` names the key that was in use before, if that is gone. `JournalError` when it is damaged."
     if store.path is None:
         return
     store._owner = claim(store.path.with_suffix(".owners"), store.boot)
@@ -319,6 +344,7 @@ def _begin(store: "Store", lost: str | None) -> None:
         _take_over(store, lost)
 
 def _take_over(store: "Store", lost: str) -> None:
+    "Record that a new key has taken the place of the one that was lost."
     draft = Draft("", "", store.clock)
     draft.record("key", {"was": lost, "now": store.key})
     draft.change(lambda store, seq, draft: store._run("UPDATE meta SET value = ? WHERE name = 'key'", (store.key,)))
@@ -346,20 +372,20 @@ class Opened(Writer):
                 raise
         return store
 
-
 # %% ../nbs/05c_store.ipynb #aa2a3eda
 class Looked(Opened):
     "A chain that can be opened to be read and nothing else."
 
     @classmethod
     def look(cls, path, *, clock: Callable[[], float] = time.time):
-        """The journal at `path`, to be read and nothing else: no key is made, no owner claimed, no head anchored, whatever is wrong with it. (SQLite may leave an empty log beside it.)
+        """The journal at `path`, to be read and nothing else: no key is made, no owner claimed, no head anchored, whatever is wrong with it.
 
-        Raises `JournalError`, also when there is no key to check it with."""
+        SQLite may leave an empty log beside it. Raises `JournalError`, also when there is no key to check it with."""
         path = Path(path).absolute()
         with explained(path):
             if (key := read_key(path.with_suffix(".key"))) is None:
-                raise JournalError(f"The journal's key {path.with_suffix('.key')} is gone. Put back a copy of it; without one, older records can no longer be checked.")
+                raise JournalError(f"The journal's key {path.with_suffix('.key')} is gone. Put back a copy of it; "
+                                   "without one, older records can no longer be checked.")
             db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5, isolation_level=None, check_same_thread=False)
             try:
                 if db.execute("PRAGMA user_version").fetchone()[0] == 0:
@@ -370,7 +396,6 @@ class Looked(Opened):
                 db.close()
                 raise
             return cls(db, path, key, clock)
-
 
 # %% ../nbs/05c_store.ipynb #cb328ddd
 class Store(Looked):
@@ -406,6 +431,7 @@ class Store(Looked):
 
 # %% ../nbs/05c_store.ipynb #9183bf34
 def _try(function: Callable) -> None:
+    "Call `function`, which may fail: a journal that cannot be anchored is closed all the same."
     try:
         function()
     except JournalError:
