@@ -151,7 +151,7 @@ def file_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
         yield number, section, name.strip() if equals else "", value if equals else line
 
 # %% ../nbs/03a_inifile.ipynb #70284635
-def read_small(path: Path, private: bool = False) -> str | None:
+def read_small(path: Path, private: bool = False, own: bool = False) -> str | None:
     "The text of a configuration file, None when there is none. PassepartoutError when it cannot or may not be read."
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -165,6 +165,8 @@ def read_small(path: Path, private: bool = False) -> str | None:
             raise PassepartoutError(f"{path} is not a settings file: it is no regular file, or larger than 1 MB. Move it away.")
         if private and state.st_mode & 0o077:
             raise PassepartoutError(f"{path} holds keys and others on this machine can open it, so it was ignored. Run: chmod 600 {path}")
+        if own and (state.st_mode & 0o002 or state.st_uid not in (os.geteuid(), 0)):
+            raise PassepartoutError(f"Anybody on this machine may write to {path}, or it belongs to somebody else, and it decides what the agent may do. Look at what stands in it. If it is as you want it: chmod go-w '{path}'")
         with open(handle, "rb", closefd=False) as file:
             return file.read().decode("utf-8-sig", "replace")
     finally:

@@ -324,7 +324,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, environ: Mappin
     draft, personal = Draft(home), config / "passepartout" / "settings.ini"
     lay_layer(draft, ini_entries(packaged_text(), "default", home))
     lay_layer(draft, [Entry(f"{kind}_dir", xdg_dir(kind, environ, home), "XDG base directory", home) for kind in ("state", "cache")])
-    lay_layer(draft, ini_entries(read_small(personal) or "", str(personal), home))
+    lay_layer(draft, ini_entries(read_small(personal, own=True) or "", str(personal), home))
     secrets = lay_dotenv(draft, personal.with_name(".env"))
     lay_layer(draft, variable_entries(environ, "environment", here))
     lay_layer(draft, [Entry("config_dir", config, "XDG base directory", here)])

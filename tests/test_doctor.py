@@ -65,6 +65,18 @@ def test_what_others_may_read_is_closed_and_what_they_may_write_is_left(used):
     assert stat.S_IMODE(key.stat().st_mode) == 0o602 and told["health"] == "unhealthy" and not any(f["mendable"] for f in of(told, "files"))
 
 
+def test_settings_that_everybody_may_write_to_are_not_followed(used):
+    folder = used.folder / "config" / "passepartout"
+    folder.mkdir(parents=True)
+    (settings := folder / "settings.ini").write_text("[permissions]\norg-capture = allow\n")
+    for mode, code in ((0o644, 0), (0o646, 5)):
+        settings.chmod(mode)
+        done = used.ask("todo: buy stamps")
+        assert done.returncode == code and ("chmod go-w" in done.stderr) == (code == 5), done.stderr
+    told = doctor(used)
+    assert told["health"] == "unhealthy" and "chmod go" in str(told["findings"])
+
+
 def test_secrets_are_not_told(used):
     config = used.folder / "config" / "passepartout"
     config.mkdir(parents=True)
