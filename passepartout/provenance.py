@@ -95,7 +95,7 @@ class Words(Remembers):
     def parted(self) -> tuple[str, ...]:
         "The texts in which a sentence begins without a space after the last one, with that space."
         texts = (self.texts,) if isinstance(self.texts, str) else self.texts
-        return tuple([fold_text(_JOINED.sub(". ", text)) for text in texts if _JOINED.search(text)])
+        return tuple([parted for text in texts if (parted := _part_once(text)) is not None])
 
     def stands(self, text: str) -> bool: return any([stands_in(text, each) for each in self.folded]) or any([stands_in(text, each) for each in self.parted])
 
@@ -113,5 +113,6 @@ class Words(Remembers):
         return moment.date() in self.days and (len(text) == 10 or self.stands(clock.lstrip("0")) or self.stands(clock))
 
 _fold_once = lru_cache(maxsize=128)(fold_text)          # views and answers are searched again in the next turn
+_part_once = lru_cache(maxsize=128)(lambda text: fold_text(_JOINED.sub(". ", text)) if _JOINED.search(text) else None)
 _marks_off = lru_cache(maxsize=128)(lambda text: text.translate(_NO_MARKS))
 _numbers_once = lru_cache(maxsize=128)(lambda text: frozenset(numbers_in(text)))

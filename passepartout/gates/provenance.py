@@ -25,8 +25,9 @@ def is_harmless(tool: Tool) -> bool:
     return not effects.open_world and (effects.read_only or tool.edits)
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
-def whose_words(value: Any, signal: Signal, words: Words, view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = ()) -> Label:
-    "The label of a value that is written out in a proposal."
+def whose_words(value: Any, signal: Signal, words: Words, view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = (), named: bool = False) -> Label:
+    "The label of a value that is written out in a proposal. `named`: the tool was allowed by its name, and what stands nowhere else may be the model's."
+    if named and read.origin in TRUSTED and not view.hold(value): return MODEL
     if (label := literal_label(value, words, known, hosts)) != MODEL: return label
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
     if isinstance(just, str) and Words(just, date.min).hold(value): return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
@@ -60,7 +61,7 @@ class Provenance:
     def alone(self, tool: Tool, action: Action, signal: Signal, words: Words) -> Case:
         "A single proposal as a plan of one step."
         read, view = self.influence_of(signal), self.view_of(signal)
-        return alone(tool, action, read, lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts), tool.name in self.named)
+        return alone(tool, action, read, lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, tool.name in self.named), tool.name in self.named)
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         if pick(action.payload, "resume") is not None or (label := self.influence_of(signal)).origin in TRUSTED: return action
