@@ -33,11 +33,13 @@ _TOO_MANY = "too many"  # no token holds a space
 
 
 def _tokens(text: str, max_nodes: int):
+    "The tokens of `text`, the empty one of its end included."
     tokens = _TOKEN.findall(text) if len(text) <= 4096 else map(itemgetter(1), _TOKEN.finditer(text))
     return tokens if len(text) <= max_nodes else _counted(tokens, max_nodes)
 
 
 def _counted(tokens, left: int):
+    "The same tokens, and `_TOO_MANY` before the one that is a value too many."
     for token in tokens:
         if token != ")":
             left -= 1
@@ -50,6 +52,7 @@ _ESCAPE = Regex(r"\\(.)", re.DOTALL)
 
 
 def _unescaped(body: str) -> str:
+    "What a string says that is written as `body` between its quotes."
     quick = body.replace('\\"', '"')
     return quick if "\\" not in quick else _ESCAPE.sub(r"\1", body)
 
@@ -72,6 +75,7 @@ def _number(token: str):
 
 # %% ../nbs/02_plist.ipynb #4aa3cb75
 def _float(token: str, marker: str | None):
+    "The number of a token with a point or an exponent, whose letter is the `marker`. PlistError when Lisp could not hold it."
     decimal = re.sub("[sfdlSFDL]", "e", token)
     if marker is None or marker in "esfESF":
         return SingleFloat(decimal)
@@ -152,7 +156,12 @@ class _Values(dict):
     def __missing__(self, token: str):
         if token[0:1] == '"' != token:
             return token[1:-1] if "\\" not in token else _unescaped(token[1:-1])
-        value = _OPEN if token == "(" else _CLOSE if token == ")" else _read_atom(token)
+        if token == "(":
+            value = _OPEN
+        elif token == ")":
+            value = _CLOSE
+        else:
+            value = _read_atom(token)
         if len(token) <= 64:
             if len(self) >= 4096: self.clear()
             self[token] = value
@@ -183,12 +192,18 @@ def _close(items: list, underscores: bool):
     plist = dict.__new__(Plist)
     dict.update(plist, zip(keys, items[1::2]))
     if len(plist) != len(keys) or underscores and "_" in "".join(keys) and len(set(map(key_name, keys))) != len(keys):
-        seen = set()
-        raise _Duplicate(next(2 * i for i, k in enumerate(keys) if key_name(k) in seen or seen.add(key_name(k))))
+        raise _Duplicate(2 * _second(keys))
     return plist
+
+
+def _second(keys: list) -> int:
+    "The number of the first key that was there before, in whatever spelling."
+    names = [key_name(key) for key in keys]
+    return next(number for number, name in enumerate(names) if name in names[:number])
 
 # %% ../nbs/02_plist.ipynb #1f201513
 def _check_text(text: str, max_chars: int):
+    "PlistError for what is no text, for one that is too long, and for half characters."
     if not isinstance(text, str):
         raise PlistError(f"A property list is text; this is {type(text).__name__}. Decode it as UTF-8 first.")
     if len(text) > max_chars:
@@ -197,10 +212,12 @@ def _check_text(text: str, max_chars: int):
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise PlistError(f"The character U+{ord(text[error.start]):04X} is half of a pair. Send valid UTF-8.", text, error.start) from None
+            half = f"U+{ord(text[error.start]):04X}"
+            raise PlistError(f"The character {half} is half of a pair. Send valid UTF-8.", text, error.start) from None
 
 # %% ../nbs/02_plist.ipynb #75505c46
 def _located(problem: Exception, text: str, index: int) -> PlistError:
+    "The refusal of token number `index`, with its place in `text`; of a key given twice, with the place of the second."
     opened = [[0]]  # for each open list: where its items began, after where it began itself
     for match in islice(_TOKEN.finditer(text), index):
         if match[1] != ")":
@@ -252,6 +269,7 @@ def read_plist(text: str, *, max_depth: int = 64, max_chars: int = 1_048_576, ma
 
 # %% ../nbs/02_plist.ipynb #f2e0359f
 def _float_text(value: float) -> str:
+    "A float as Lisp writes it. PlistError for infinities and for what is no number."
     single, text = type(value) is SingleFloat, float.__repr__(value)
     if "e" not in text and "n" not in text:
         return text if single else text + "d0"
@@ -282,6 +300,7 @@ _short_key = lru_cache(maxsize=4096)(_key)
 
 
 def _word(text: str) -> str:
+    "How a string prints where a word of the protocol is expected: as a keyword, or quoted when none has that name."
     try:
         return Keyword(text).printed
     except PlistError:
@@ -292,6 +311,7 @@ _short_word = lru_cache(maxsize=4096)(_word)
 
 # %% ../nbs/02_plist.ipynb #17a1b31b
 def _list_text(items, depth: int, left: list[int]) -> str:
+    "A list in print; `depth` is how deep it may still go, `left` holds how many values may still come."
     left[0] -= len(items)
     if depth <= 0 or left[0] < 0:
         raise PlistError(_TOO_MUCH)
@@ -302,6 +322,7 @@ _TOO_MUCH = "The value is nested too deep, contains itself, or has too many part
 
 # %% ../nbs/02_plist.ipynb #ce4c7b4e
 def _entries_text(entries: Mapping, depth: int, left: list[int]) -> str:
+    "A dictionary in print. PlistError for keys that are no strings, and for two that print alike."
     left[0] -= 2 * len(entries)
     if depth <= 0 or left[0] < 0:
         raise PlistError(_TOO_MUCH)
@@ -334,6 +355,7 @@ def _clash(names: list[str]) -> bool:
 
 # %% ../nbs/02_plist.ipynb #ddb4a449
 def _text(value, depth: int, left: list[int]) -> str:
+    "Any value in print."
     kind = type(value)
     if kind is str:
         return f'"{value}"' if '"' not in value and "\\" not in value else _quoted(value)
@@ -380,5 +402,6 @@ def write_plist(value, *, max_depth: int = 64, max_nodes: int = 100_000) -> str:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise PlistError(f"The text holds U+{ord(text[error.start]):04X}, half of a character, which cannot be sent. Remove it.") from None
+            half = f"U+{ord(text[error.start]):04X}"
+            raise PlistError(f"The text holds {half}, half of a character, which cannot be sent. Remove it.") from None
     return text

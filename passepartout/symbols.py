@@ -29,6 +29,7 @@ class PlistError(ProtocolError):
 
 # %% ../nbs/01b_symbols.ipynb #c9556213
 def shown(token: str) -> str:
+    "At most forty characters of `token` between backticks, with control characters spelled out."
     short = token[:40]
     if not short.isprintable():
         short = short.encode("unicode_escape").decode()
@@ -40,6 +41,7 @@ TO_UPPER = {lower: lower - 32 for lower in range(97, 123)}
 
 
 def fold(name: str) -> str:
+    "`name` with its ASCII letters in lower case and all others as they are."
     return name.lower() if name.isascii() else str(name).translate(TO_LOWER)
 
 # %% ../nbs/01b_symbols.ipynb #ee7dde4b
@@ -53,6 +55,7 @@ _BARE = Regex(rf"(?!\.)(?:[A-Z!$%&*<=>?@~\[\]{{}}][{_LEGAL}0-9]*+|[{_LEGAL}]++)"
 
 
 def symbol_text(name: str) -> str:
+    "How Lisp writes the name: bare where that reads back, else between bars. PlistError when it is empty or holds invisible characters."
     upper = name.upper() if name.isascii() else name.translate(TO_UPPER)
     if _BARE.fullmatch(upper):
         return upper
@@ -165,9 +168,10 @@ class SingleFloat(float):
     def __new__(cls, value: float | str):
         try:
             single = _shortest_single(number := float(value))
-        except (OverflowError, StopIteration):
+        except (OverflowError, StopIteration):  # too large for four bytes, or no number at all
             single, number = 0.0, 1.0
-        if single == 0.0 and number != 0.0 or number - number != 0.0:
+        vanished, endless = single == 0.0 and number != 0.0, number - number != 0.0
+        if vanished or endless:
             raise PlistError(f"{shown(str(value))} does not fit a single float; write it with an exponent, as in 1.5d0.")
         return float.__new__(cls, single)
 
@@ -185,7 +189,9 @@ class Forgiving(dict):
         for spelling in (name.replace("_", "-"), name):
             if dict.__contains__(self, spelling):
                 return spelling
-        return next((k for k in self if key_name(k) == name), None) if name.count("_") > 1 else None
+        if name.count("_") < 2:
+            return None
+        return next((k for k in self if key_name(k) == name), None)  # hyphens and underscores mixed in one key
 
     def __missing__(self, key):
         if (held := self._held(key)) is None:
@@ -196,6 +202,7 @@ class Forgiving(dict):
         return dict.__contains__(self, key) or self._held(key) is not None
 
     def get(self, key, default=None):
+        "As of a dict, with any spelling of the key."
         return self[key] if key in self else default
 
 # %% ../nbs/01b_symbols.ipynb #e6d72b88
@@ -209,26 +216,32 @@ class Plist(Forgiving):
 
     def __setitem__(self, key, value):
         held = self._held(key)
-        dict.__setitem__(self, (key if type(key) is Keyword else Keyword(key)) if held is None else held, value)
+        if held is None:
+            held = key if type(key) is Keyword else Keyword(key)
+        dict.__setitem__(self, held, value)
 
     def __delitem__(self, key):
         held = self._held(key)
         dict.__delitem__(self, key if held is None else held)
 
     def setdefault(self, key, default=None):
+        "As of a dict: the key that is there keeps its spelling."
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key, *default):
+        "As of a dict, with any spelling of the key."
         held = self._held(key)
         return dict.pop(self, key if held is None else held, *default)
 
     def update(self, *args, **entries):
+        "As of a dict: of two spellings of one key in what is given, the later value wins."
         for key, value in dict(*args, **entries).items():
             self[key] = value
 
     def copy(self):
+        "A `Plist` with the same entries; the values are shared."
         return Plist(self)
 
     def __ior__(self, other):
