@@ -324,6 +324,19 @@ async def test_who_is_new_reads_what_to_type_and_which_keys_lead_on_and_out(tmp_
         assert [each.key for each in app.screen.query_one(Rows).entries][1:]              # those that only speak of it come after
 
 
+async def test_a_window_in_which_nothing_happens_draws_nothing(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        await until(pilot, lambda: has(app, "Type what you want"))
+        drawn, draw = [], app.editor.render_line
+        app.editor.render_line = lambda y: (drawn.append(y), draw(y))[1]
+        app.editor.refresh()
+        await until(pilot, lambda: drawn)
+        await pilot.pause(0.3)
+        drawn.clear()
+        await pilot.pause(1.5)                                              # a cursor that blinks is drawn three times meanwhile
+        assert drawn == []
+
+
 async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         marks = lambda: {name for name in ("-wide", "-small") if app.screen_stack[0].has_class(name)}

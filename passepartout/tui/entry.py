@@ -99,7 +99,7 @@ class Editor(TextArea):
 
     def __init__(self, history: History, names: Callable[[], Iterable[str]] = lambda: (), **options: Any):
         super().__init__(soft_wrap=True, show_line_numbers=False, compact=True, tab_behavior="focus", **options)
-        self.past, self.names, self.pastes = history, names, Blocks()
+        self.past, self.names, self.pastes, self.cursor_blink = history, names, Blocks(), False
 
     async def _on_key(self, event: events.Key) -> None:
         act = {"enter": self.action_send, "ctrl+j": self.action_newline, "alt+enter": self.action_newline, "shift+enter": self.action_newline, "tab": self.action_complete}.get(event.key)
