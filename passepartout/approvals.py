@@ -109,11 +109,12 @@ class ApprovalDesk:
         self.journal, self.ttl_s, self.codes, self.failures = journal, ttl_s, {}, {}
         self.kept: dict[str, Action] = {}                # actions that carry a secret, which the journal does not get to see
 
-    def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (), ttl_s: float | None = None) -> PendingApproval:
-        "Put an ask into `batch`, with what was `foreseen` of its result, and return it with its code, as it may be shown on `channel`. It counts once the batch is committed, for `ttl_s` seconds."
+    def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (), ttl_s: float | None = None, told: str = "") -> PendingApproval:
+        "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. It counts once the batch is committed, for `ttl_s` seconds."
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
-        preview, phrase, private = preview_text(verdict, foreseen, scanner.redact if scanner is not None else str), phrase_of(verdict), holds_private(foreseen, private_tags)
+        redact = scanner.redact if scanner is not None else str
+        preview, phrase, private = visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict), holds_private(foreseen, private_tags)
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code), expires=expires, reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview, private=private, **seen)
         self.codes[ident] = code

@@ -135,7 +135,8 @@ def names_in(node: Node, names: Names) -> Told:
 
 def counted(node: Node, names: Names) -> Told:
     whole = told_of(node["count"], names)
-    return Told(None, tuple(f"the number of {each}" for each in free(whole)), several(whole.chosen))
+    swayed = several(whole.chosen, whole.item.chosen if whole.item is not None else ())
+    return Told(None, several(swayed, [f"the number of {each}" for each in free(whole) if each not in swayed]), whole.chosen)
 
 TOLD: Mapping[str, Callable[[Node, Names], Told]] = MappingProxyType({
     "ref": lambda n, names: names.get(n["ref"], Told()),

@@ -79,5 +79,5 @@ def told_steps(plan: Plan, tools: ToolRegistry | None = None) -> list[str]:
 # %% ../nbs/12r_plantext.ipynb #e4a18492
 def plan_sentences(action: Action, tools: ToolRegistry) -> str:
     "The plan in an action, in sentences; the fault, when it cannot be read."
-    try: return plan_text(read_plan(action.payload, tools), tools)
+    try: return "\n".join(told_steps(read_plan(action.payload, tools), tools))
     except PassepartoutError as error: return error.message

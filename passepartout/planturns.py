@@ -332,12 +332,16 @@ class Judging(Attests):
         "Is this a step that fetches, with nothing added, a link which somebody known sent?"
         return (case := self.case_of(action, signal)) is not None and follows_link(self.tools.get(action.payload["tool"]), case, name)
 
+    def told_of(self, action: Action) -> str:
+        "As in `Asks`; a plan is asked about in its sentences."
+        if pick(action.payload, "action") is not PLAN: return ""
+        from passepartout.plantext import plan_sentences
+        return plan_sentences(action, self.tools)
+
     async def file_flight_plan(self, signal: Signal, verdict: ApprovalRequired, foreseen: Any = None) -> None:
         "As in `Asks`; a plan is told in sentences as well."
         await super().file_flight_plan(signal, verdict, foreseen)
-        if pick(verdict.action.payload, "action") is PLAN:
-            from passepartout.plantext import plan_sentences
-            await tell(self, signal, plan_sentences(verdict.action, self.tools))
+        if told := self.told_of(verdict.action): await tell(self, signal, told)
 
 # %% ../nbs/17dd_planturns.ipynb #91ad6d73
 class Plans(Judging):

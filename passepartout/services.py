@@ -228,9 +228,14 @@ class Effects(Views):
             turn.batch = self.journal.batch(turn.session, turn.id)       # an intent that was not recorded must not be recorded later
             if isinstance(error, JournalError): turn.status = "failed"   # whatever is said about it
             raise
-        if self.turns.watchers:
-            for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id)
+        self.show_start(signal, cleared, *effects[:1])
         return effects
+
+    def show_start(self, signal: Signal, cleared, *effects: str) -> None:
+        "Tell whoever watches that these effects begin now. The first of several does when the intents are recorded."
+        turn = self.turns.of(signal)
+        if self.turns.watchers:
+            for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id if turn else "")
 
     async def end_effect(self, signal: Signal, effect: str, state: str, **detail: Any) -> None:
         "Record, durably, what became of `effect`, together with the memory that mirrors it."
@@ -258,12 +263,16 @@ class Asks(Effects):
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
-        pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags, 3 * 86_400.0 if signal.sensor == "worker" else None)       # what a job asks, nobody sees at once
+        pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags, 3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action))       # what a job asks, nobody sees at once
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
+
+    def told_of(self, action: Action) -> str:
+        "What an action would do, in sentences of its own; nothing for one that its words tell already."
+        return ""
 
     def write_plan(self, pending: PendingApproval) -> str | None:
         "Write the Flight Plan beside the journal; what went wrong, if something did (the ask stands in the journal in any case)."

@@ -670,7 +670,10 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
     agent = await booted(tmp_path, [plan('(:CALL "find" :ARGS (:QUERY "lunch") :AS "m")'), plan(FIND, swayed, STOLEN)], [])
     reply = await agent.handle("Pay them 5")
     told = "2. Use send with to the from of the first of those of ⟨mails⟩ whose text contains “eve”, amount 5. [Decided by text that anyone may have written: the text of ⟨mails⟩.]"
-    assert reply.status == "requires-approval" and told in str(reply)
+    assert reply.status == "requires-approval" and told in str(reply) and told in reply.approvals[0].preview.split("\n") and told in agent.pending("main", "cli")[0].preview
+    from passepartout.render import ask_lines
+    shown = [(line.word, line.text) for line in ask_lines(reply.approvals[0])]
+    assert [label for label, _ in shown if label] == ["asks you", "because", "would do", "exactly"] and any(told == text for _, text in shown)
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
     assert told in [step["text"] for step in agent.plan_rows()[0]["steps"]]
     await agent.close()
