@@ -62,10 +62,14 @@ class Queues:
             self.running -= 1
             if not self.running: self.idle.set()
 
-    async def quiet(self) -> None:
-        "Let no more turns begin, and wait for those that run. `open.set()` ends it."
-        self.open.clear()
-        await self.idle.wait()
+    async def quiet(self, patience: float = 2.0) -> None:
+        "Let no more turns begin, and wait for those that run. While one takes longer than `patience` seconds, the others go on for twice as long between two tries; after thirty they wait. `open.set()` ends it."
+        for tries in range(31):
+            self.open.clear()
+            try:
+                async with asyncio.timeout(patience if tries < 30 else None): return await self.idle.wait()
+            except TimeoutError: self.open.set()
+            await asyncio.sleep(2 * patience)
 
 # %% ../nbs/19h_daemon.ipynb #6c4eaa13
 class Door:
@@ -228,7 +232,7 @@ class Keeping(Door, Counter):
     async def reload(self) -> bool:
         "Read settings and rules again; whether a new agent answers now."
         notify(reloading())
-        await self.queues.quiet()
+        await self.queues.quiet(self.limits.reload_s)
         try:
             old, fresh = self.agent, await self.successor()
             self.settle(fresh)

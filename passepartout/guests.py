@@ -40,6 +40,7 @@ class Limits:
     rate: float = 50.0               # messages a second in the long run, and
     burst: float = 100.0             # at once
     quiet_s: float = 3.0             # after the first words, before the notes are read for their meaning
+    reload_s: float = 2.0            # that all others wait for a turn that runs while settings are read again
     mistakes: int = 20               # messages that could not be understood
 
 # %% ../nbs/19e_guests.ipynb #0df330c7

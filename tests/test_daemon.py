@@ -514,6 +514,23 @@ async def test_a_reload_waits_for_turns_keeps_codes_and_locks_effects_on_broken_
     assert not (await client.say("buy milk"))["effects"] and "rules.ini" in daemon.page.getvalue()
 
 
+async def test_a_turn_that_takes_long_keeps_nobody_waiting_for_a_reload(house):
+    daemon, begun, let = await house(Limits(reload_s=0.05)), asyncio.Event(), asyncio.Event()
+    async def slow(prompt):
+        if "think long" not in prompt: return "at once"
+        begun.set()
+        await let.wait()
+        return "slowly done"
+    daemon.model = slow
+    thinking, other = await daemon.unix(), await daemon.unix()
+    thinking.send(sensor="user-input", text="think long", session="a", request=1)
+    async with asyncio.timeout(60): await begun.wait()
+    before, reloading = daemon.agent, asyncio.create_task(daemon.reload())
+    for n in range(3): assert (await other.say(f"hello {n}", session="b"))["text"] == "at once" and not reloading.done() and daemon.agent is before
+    let.set()
+    assert (await thinking.read())["payload"]["text"] == "slowly done" and await asyncio.wait_for(reloading, 60) and daemon.agent is not before
+
+
 async def test_what_was_said_is_there_after_a_reload_and_a_restart(house):
     daemon = await house()
     await (await daemon.unix()).say("remember the roof")
