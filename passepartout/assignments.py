@@ -37,7 +37,8 @@ _BEFORE = frozenset("""public pub primary foreign sort partition cache dict map 
     first last page dedupe group routing event config index unique composite i18n locale lookup""".split())
 _PIECES = Regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
-_OURS = Regex(r"(?i)^my[-_]?(?:secret[-_]?)?pass(?:word|wd)?[0-9]{0,4}$|^this[-_]?is[-_]?my[-_]?pass")         # what a person writes, and no program
+# what a person writes, and no program
+_OURS = Regex(r"(?i)^my[-_]?(?:secret[-_]?)?pass(?:word|wd)?[0-9]{0,4}$|^this[-_]?is[-_]?my[-_]?pass")
 
 def harmless_name(before: str, word: str, after: str) -> bool:
     "Does the whole name, of which `word` is a part, announce something other than a secret?"
@@ -49,11 +50,15 @@ def harmless_name(before: str, word: str, after: str) -> bool:
     if later and later[-1].lower() in _AFTER: return True
     return word.lower().startswith(("key", "token")) and bool(earlier) and earlier[-1].lower() in _BEFORE
 
-# %% ../nbs/04b_assignments.ipynb #23b3c407
+# %% ../nbs/04b_assignments.ipynb #957428bb
 _WORDS_FOR_NOTHING = (r"(?i)example|placeholder|change.?(me|it)|your|insert|replace|xxx|todo|dummy|fake|sample|(^|[^a-z])test($|[^a-z])|invalid|secret|passw|token|api.?key|enter|here($|[^a-z])|hidden|"
                       r"removed|default|(^|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|generate|foo|\.\.\.|…|_key$|-key$|^key|[\w.]@[\w-]+\.\w")
 
-def _says_so(value: str, more: str = _WORDS_FOR_NOTHING) -> bool: return linear(more).search(value.encode("latin-1", "replace")) is not None
+def _says_so(value: str, more: str = _WORDS_FOR_NOTHING) -> bool:
+    "Does `value` say of itself that it is none?"
+    return linear(more).search(value.encode("latin-1", "replace")) is not None
+
+# %% ../nbs/04b_assignments.ipynb #34597cc3
 _NOT_A_VALUE = Regex(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^@\w+$|^(env|process|os|ENC|vault|op|file|arn|urn|config|self|settings|args|data)[.:(\[]|^[.~]{0,2}/[\w./-]+$|^\w+://|^#|^\[|"
                           r"^[\w.-]+:[0-9]{1,5}$|\\(?:[nrt0]|[xuU][0-9a-fA-F]{2})|^utf|\.(py|md|js|ts|go|rs|sh|org|txt|ya?ml|pem|key|com|net|ini|html|json|toml|conf)\b|^[A-Za-z-]+/[\w./#-]*$")
 _CODE = Regex(r"^[\w.$]+[(\[]|^[A-Za-z_$.:>-]+[0-9]{0,3}[\])},;:]*$|^[-+*&!(\[{^|]|[<>=!]=|\)\.|\|\w+\||^[a-z_]{1,20}=|[^\w]%[a-z]\b|^\)|^\*\*\w+$")
@@ -67,6 +72,8 @@ _PLAIN = Regex(r"[a-z]{6,16}(?:[_-][a-z]{3,16}){0,2}")      # a word in quotes b
 
 _CHANCE = Regex(r"(?=[A-Za-z0-9]{0,20}[0-9])(?:[A-Z]{1,2}[a-z]{1,2}|[a-z]{1,2}[A-Z]{1,2}|[0-9]{1,2}[A-Za-z]{1,2}){2}[A-Za-z0-9]{3,20}")      # as programs make them up
 
+
+# %% ../nbs/04b_assignments.ipynb #23b3c407
 def looks_secret(value: str, kind: str, quoted: bool = True, near: bool = True) -> bool:
     "Could `value` be a secret of this `kind`? `near`: the name stands right before it. Unquoted values may be code, of which more is asked."
     value = value[:100]                                    # the rest tells nothing more, and costs
@@ -91,6 +98,8 @@ def looks_secret(value: str, kind: str, quoted: bool = True, near: bool = True) 
     if quoted and near and _PLAIN.fullmatch(value): return value not in USUAL
     return letter and (digit or sign) and (len(value) >= 8 or value.isalnum() or quoted)
 
+
+# %% ../nbs/04b_assignments.ipynb #8d81bb2e
 def no_name(value: str) -> bool:
     "Is `value` a row of thirty letters or more that no programmer would give to a variable, or the same joined by `-` and `_`?"
     bare = value.replace("-", "").replace("_", "").rstrip("=")
