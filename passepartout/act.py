@@ -207,6 +207,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
     for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
+        if done: agent.show_start(signal, cleared, effect)
         try: await between_records(agent, cleared, signal, write, effect)
         except BaseException as error:
             for left in effects[done + 1:]: await asyncio.shield(agent.end_effect(signal, left, "failed", error="not begun"))
