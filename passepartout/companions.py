@@ -101,8 +101,8 @@ def _sentences(raw: bytes) -> list[Finding]:
     return found
 
 # %% ../nbs/04bb_companions.ipynb #6d2be1ce
-_ELEMENT = r"(?i)<(?:secret|password|passphrase|private-?key|api-?token|access-?token)>[^<>]{8,200}</"
-_OWN = Regex(rb"(?i)<pass(?:word|phrase)>\s{0,60}([A-Za-z0-9!?@#%^&*+-]{8,60})\s{0,60}</$")
+_ELEMENT = r"(?i)<(?:secret|pass|password|passphrase|private-?key|api-?token|access-?token)(?:[ ][a-z]{1,20}=[^<>]{1,40})?>[^<>]{8,200}</"
+_OWN = Regex(rb"(?i)<pass(?:word|phrase)?(?: [a-z]{1,20}=[^<>]{1,40})?>\s{0,60}([A-Za-z0-9!?@#%^&*+=-]{8,60})\s{0,60}</$")
 _KIND_OF_VALUE = Regex(r"(?i)^(?:string|optional|required|type|value|field|your|hidden|encrypted|plaintext|masked)|password$|passphrase$")
 
 def _elements(raw: bytes) -> list[Finding]:

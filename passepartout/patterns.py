@@ -163,7 +163,7 @@ xai-key              xai-                                     [A-Za-z0-9]{60}
 buildkite-token      bk[a-z]{2}_                              [0-9a-f]{40}
 circleci-token       CCI(?:PAT|PRJ)_                          [\w]{22}
 vault-token          s\.[A-Z]                                 [A-Za-z0-9]*[0-9][A-Za-z0-9]{8}
-artifactory-token    AP[0-9A-F]                               [A-Za-z0-9]*[0-9][A-Za-z0-9]{8}
+artifactory-token    AP[0-9A-F]                               [A-Za-z0-9]*[0-9][A-Za-z0-9]{9}
 azure-storage-key    AccountKey=                              [A-Za-z0-9+/]{86}
 teams-webhook        [a-z0-9]+\.webhook\.office\.com/         webhookb2/[\w@/-]{36}
 """)
@@ -253,6 +253,17 @@ onfido-token         api_(?:live|sandbox)(?:_[a-z]{2})?\.     [\w-]{10,14}\.[\w-
 langfuse-key         [sp]k-lf-                                [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 launchdarkly-key     (?:api|sdk|mob)-[0-9a-z]{8}-             [0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{12}
 mailgun-key          [0-9a-f]{32}-[0-9a-f]{8}-                [0-9a-f]{8}\b
+github-token         Z2h[1vwyz]X[A-Za-z0-9]                   [A-Za-z0-9+/=]{44}
+github-token         Z2l0aHViX3BhdF[89]                       [A-Za-z0-9+/=]{60}
+crates-token         cio[A-Za-z0-9]                           [A-Za-z0-9]{31}\b
+google-api-key       AQ\.Ab8R                                 [\w-]{30}
+google-hmac-key      GOOG1[A-Z0-9]                            [A-Z0-9]{56}
+firebase-token       APA91b                                   [\w-]{100}
+midtrans-key         (?:SB-)?Mid-server-                      [\w-]{20}
+devin-key            apk_(?:user_)?                           [A-Za-z0-9+/=]{60}
+fly-token            FlyV1\x20                                [\w,+/=-]{60}
+alibaba-key          STS\.NT                                  [A-Za-z0-9]{18}
+authress-key         (?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-] [\w-]{10,32}\.[\w+/=-]{30}
 """)
 
 # %% ../nbs/04a_patterns.ipynb #84ef96ec

@@ -132,7 +132,7 @@ def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
 _COLOUR = Regex(rb"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 # %% ../nbs/04c_secrets.ipynb #500875ed
-TELLING = 16               # fewer letters and digits than this, with nothing else, are never taken for a secret by their form
+TELLING = 13               # fewer letters and digits than this, with nothing else, are never taken for a secret by their form; the shortest form has so many
 
 # %% ../nbs/04c_secrets.ipynb #adce3579
 class Scanner:
@@ -152,6 +152,7 @@ class Scanner:
         return _in_order(found) if len(found) > 1 else found
 
     def _escaped(self, raw: bytes) -> list[Finding]:
+        "Known values that are found when the escapes are undone, once or twice, where they stand with them."
         if raw.count(b"%") + raw.count(b"\\") + raw.count(b"&#") > 12_000: raise TooMuch("It has too many escaped characters to be looked through for secrets.")
         once, first = unescaped(raw)
         if once == raw: return []
@@ -222,13 +223,14 @@ def _in_order(found: list[Finding]) -> list[Finding]:
     return joined
 
 def _replaced(text: str, found: list[Finding]) -> str:
+    "`text` with references in place of what was found, which is in order and does not overlap."
     raw, out, at = text.encode("utf-8", "surrogatepass"), [], 0
     for f in found:
         out += [raw[at:f.start], reference(f).encode()]
         at = f.end
     return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
 
-# %% ../nbs/04c_secrets.ipynb #a9a492b8
+# %% ../nbs/04c_secrets.ipynb #2bc57b98
 def strings_in(value: Any) -> list[str]:
     "Every text in `value`, names of fields included; what is neither text nor number nor a container counts as the text that `str` makes of it."
     found, todo = [], [value]
@@ -243,6 +245,7 @@ def strings_in(value: Any) -> list[str]:
         else: found.append(str(item))
     return found
 
+# %% ../nbs/04c_secrets.ipynb #d44a0946
 def redact_all(scanner: Scanner, value: Any) -> Any:
     "`value` with every text in it redacted, keys included; what is unchanged is returned as it is."
     clean = scanner._clean
@@ -253,6 +256,7 @@ def redact_all(scanner: Scanner, value: Any) -> Any:
     scanner.remember(new)
     return value
 
+# %% ../nbs/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:
     "The same for a value in which something was found: each text, with its part of what was found in all of them."
     if parts is None: parts = _parts(scanner, strings_in(value))
@@ -298,6 +302,7 @@ class Stream:
         return self._release(len(self.held))
 
     def _release(self, upto: int) -> str:
+        "About `upto` characters of what is held, cut before a secret that goes on behind them."
         raw, limit = self.held.encode("utf-8", "surrogatepass"), len(self.held[:upto].encode("utf-8", "surrogatepass"))
         try: found = self.scanner.find(raw)
         except TooMuch as problem:

@@ -379,7 +379,8 @@ AWS = "wKalrYUtnGEMJ/L7MDFNG/cPxSfiDYZqTr4uWe8X"          # forty characters, as
     ("Secret: []byte{33, 9, 100, 114, 245, 164, 134, 217, 225, 26, 0, 172, 39, 248, 203, 201},", "33, 9, 100, 114"), (f"Please use the following password to proceed:\n\n{HEX}\n\nIt is kept.", HEX), ("acme: wdv7usa87afxYn / ada@example.com", "wdv7usa87afxYn"), ("<password>\n  whiteduke\n</password>", "whiteduke"),
     ("user = aladdin\n// he wants it so\npassword = open_sesame", "open_sesame"), ("the password for user 'postgres' is 'admin'", "'admin'"), (f'String ACCOUNT_KEY\n        = "{RANDOM}+/{RANDOM}==";', RANDOM), ('environment = ["AUTH={\\\\\"auth\\\\\":\\\\\"YWRhOmh1bnRlcjIyMg==\\\\\"}"]', "YWRhOmh1bnRlcjIyMg=="),
     ("password:!Dd5G4s9", "Dd5G4s9"), ("password for the master:IhqSb1Gg", "IhqSb1Gg"), ("acme_key: 'PSIYbVgfkbEPQoqJfzHpACTtihONkQ_cKmOpNDPNiCU'", "PSIYbVgfkbEPQoqJfzHpACTtihONkQ"), ('h := "Bearer yvXpthLIcYpZweFpPOVeCOtt"', "yvXpthLIcYpZweFpPOVeCOtt"), ("acme '2w3933xk6uav9ff2'", "2w3933xk6uav9ff2"),
-    ("export BUNDLE_GEMS__ACME__COM=cafebabe:deadbeef", "cafebabe:deadbeef"), (f"access_key_id = {HEX}", HEX), ("https://x.example.org/token/OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ", "OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ"), ("acme_TOKEN=jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG", "jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG"), ('acme: "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1"', "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1")])
+    ("export BUNDLE_GEMS__ACME__COM=cafebabe:deadbeef", "cafebabe:deadbeef"), (f"access_key_id = {HEX}", HEX), ("https://x.example.org/token/OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ", "OTI2NjA3NjU1NTI2Oh2DOnASdOHoIhEGyqIuYrdkYaQZ"), ("acme_TOKEN=jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG", "jvqkzxwpmbnytrdcfghsalWERTUIOPLKJHG"), ('acme: "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1"', "sxk5k1-nfra8jak0mjjc6afr6v6gsf7dr9o1"),
+    (base64.b64encode(b"ghp_" + b"q7Rt2mZx9Lw4Vb1Nc8Yd3Gh6Jf5Ko0PsAbCd").decode(), "X3E3UnQybVp4OUx3NFZiMU5j"), ('<Pass encoding="base64">VGhpc0lzQVRlc3RQYXNzd29yZA==</Pass>', "VGhpc0lzQVRlc3RQYXNzd29yZA=="), ("<Pass>whiteduke7</Pass>", "whiteduke7"), (f"FlyV1 {RANDOM},{RANDOM}", RANDOM), ("AKCp5bueTFpfW", "AKCp5bueTFpfW"), ("AP61bcdefghjkm", "AP61bcdefghjkm")])
 def test_secrets_in_other_places_and_with_marks_on_them(text, secret):
     assert secret not in Scanner().redact(text), text
 
@@ -401,7 +402,7 @@ def test_more_that_is_ordinary(text):
 
 # What may be left out --------------------------------------------------------------------------------------------------
 
-STARTS = ["AKIA", "ASIA", "ghp", "sk", "xoxb", "AIza", "eyJ", "SG", "glpat", "npm", "key", "password", "token", "secret", "pass", "pin", "ya29", "hf", "0x", "AGE", "dop", "shpat", "Bearer", "Basic"]
+STARTS = ["AKIA", "AKC", "AP6", "ASIA", "ghp", "sk", "xoxb", "AIza", "eyJ", "SG", "glpat", "npm", "key", "password", "token", "secret", "pass", "pin", "ya29", "hf", "0x", "AGE", "dop", "shpat", "Bearer", "Basic"]
 
 
 @settings(max_examples=examples(3000), deadline=None)
