@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/skillbook.html.md"""
 # %% auto #0
 __all__ = ['MOST_PAGE', 'RESERVED', 'plain', 'shown_action', 'shown_signal', 'Remembered', 'SkillFolder', 'found_pages',
            'read_whole', 'Version', 'Shelf', 'Looked', 'Vetted', 'Placed', 'Insisted', 'Registered', 'Adopted',
-           'Reloaded', 'SkillBook', 'verdict_of', 'book_for']
+           'Reloaded', 'SkillBook', 'verdict_of', 'lines_of', 'book_for']
 
 # %% ../nbs/17g_skillbook.ipynb #74ba116b
 import json
@@ -116,6 +116,9 @@ def found_pages(folder: SkillFolder) -> tuple[list[tuple[Path, bytes]], dict[str
     except FileNotFoundError: return [], {}
     except OSError as error: return [], {str(folder.path): f"The folder {folder.path} cannot be read: {(error.strerror or '').lower()}."}
     for name in names:
+        if not (name.isprintable() and name.rpartition(".")[0].strip()):
+            refused[str(folder.path / ascii(name))] = f"{ascii(name)} is no name for a page: nobody could tell it from another one. Give the file a name of letters and digits."
+            continue
         try: pages.append((folder.path / name, read_whole(folder.path / name, folder.own)))
         except PassepartoutError as error: refused[str(folder.path / name)] = error.message
     return pages, refused
@@ -336,7 +339,7 @@ class SkillBook(Reloaded):
         if version is None or part not in version.page.parts: return fallback
         try: said = version.jail.ask(part, shown_signal(signal, version.page.permissions))
         except SkillDied as error: return self.skipped(version, error) or fallback
-        return said if isinstance(said, str) and said.strip() else fallback
+        return lines_of(said) if isinstance(said, str) and said.strip() else fallback
 
     def triggered(self, name: str, signal: Signal) -> bool:
         "Is the prompt of a skill meant for `signal`?"
@@ -360,7 +363,12 @@ def verdict_of(said: Any, action: Action, name: str) -> Rejected | ApprovalRequi
     "The answer of a gate as a verdict. `SkillDied` when it is none."
     kind, text = (said.get("verdict"), said.get("text")) if isinstance(said, dict) else (None, None)
     if kind not in ("reject", "ask") or not isinstance(text, str): raise SkillDied(f"The gate of skill {name} answered neither None, reject(…) nor ask(…).")
+    text = lines_of(text)
     return Rejected(text, name) if kind == "reject" else ApprovalRequired(action, text, name)
+
+def lines_of(text: str) -> str:
+    "Text of a skill, line by line, without anything that cannot be seen."
+    return "".join(c if c == "\n" or c.isprintable() else " " for c in text)
 
 # %% ../nbs/17g_skillbook.ipynb #babf03f3
 def book_for(agent: Any, settings: Any, say: Callable[[str], Any] = lambda text: None) -> SkillBook:

@@ -43,8 +43,8 @@ def limit(limits: dict) -> None:
         resource.setrlimit(what, (value, value))
 
 # %% ../nbs/10c_skillchild.ipynb #5fdb4b74
-CALLS = {"x86_64": (0xc000003e, (41, 53, 56, 57, 58, 59, 101, 165, 246, 248, 250, 272, 298, 308, 310, 311, 319, 321, 322, 323, 425, 434, 435)),
-         "aarch64": (0xc00000b7, (40, 97, 104, 117, 198, 199, 217, 219, 220, 221, 241, 268, 270, 271, 279, 280, 281, 282, 294, 425, 434, 435))}
+CALLS = {"x86_64": (0xc000003e, (29, 41, 53, 56, 57, 58, 59, 64, 68, 101, 165, 240, 246, 248, 250, 272, 298, 308, 310, 311, 319, 321, 322, 323, 425, 434, 435)),
+         "aarch64": (0xc00000b7, (40, 97, 104, 117, 180, 186, 190, 194, 198, 199, 217, 219, 220, 221, 241, 268, 270, 271, 279, 280, 281, 282, 294, 425, 434, 435))}
 
 def filter_program(machine: str) -> bytes:
     "The filter as the kernel reads it: instructions of eight bytes; empty for a processor that is not known."

@@ -49,6 +49,7 @@ def said(code: str, limits: JailLimits = PATIENT, **more) -> object:
     finally: jail.close()
 
 
+CALLS_FOR_MEMORY = {"x86_64": (29, 64, 68, 240, 319), "aarch64": (194, 190, 186, 180, 279)}.get(os.uname().machine, ())          # shared segments, semaphores and queues, memory with a name
 REACH = "import os, sys, socket, signal, ctypes, subprocess\ndef tried(fn, *args):\n    try: return repr(fn(*args))[:200]\n    except BaseException as error: return type(error).__name__ + ': ' + str(error)\ndef gate(action, signal):\n    return reject({})"
 
 
@@ -58,7 +59,9 @@ REACH = "import os, sys, socket, signal, ctypes, subprocess\ndef tried(fn, *args
     "tried(lambda: os.write(os.open('/tmp/left', os.O_CREAT | os.O_WRONLY), b'x'))",
     "tried(os.fork)", "tried(subprocess.run, ['/usr/bin/true'])", "tried(os.execv, '/usr/bin/true', ['true'])", "tried(__import__('threading').Thread(target=print).start)",
     "tried(socket.socket)", "tried(socket.create_connection, ('127.0.0.1', 80))", "tried(socket.socketpair)",
-    "tried(os.kill, 1, 9) and tried(os.listdir, '/sys/kernel')", "tried(os.open, '/dev/sda', os.O_RDONLY)", "tried(os.setuid, 12345)", "tried(__import__, 'passepartout')"])
+    "tried(os.kill, 1, 9) and tried(os.listdir, '/sys/kernel')", "tried(os.open, '/dev/sda', os.O_RDONLY)", "tried(os.setuid, 12345)", "tried(__import__, 'passepartout')",
+    "tried(os.mkdir, '/tmp/x')", "tried(os.mkfifo, '/tmp/x')", "tried(os.symlink, '/etc', '/dev/shm/x')", "tried(os.mkdir, '/dev/shm/x')", "tried(os.chroot, '/')", "tried(open, '/proc/sys/kernel/core_pattern', 'w')", "tried(__import__('multiprocessing').Process(target=print).start)",
+    "tried(__import__('resource').setrlimit, 0, (1000, 1000))", *(f"tried(os.mkdir, '/x') if -1 == ctypes.CDLL(None).syscall({call}, 0, 4096, 0o1600) else 'made'" for call in CALLS_FOR_MEMORY)])
 def test_the_jail_gives_nothing_away(what):
     answer = said(REACH.format(what))
     text = answer if isinstance(answer, str) else answer["text"]
@@ -130,6 +133,45 @@ def test_endless_and_lying_tests_do_not_let_a_page_in():
     assert "SystemExit" in run_tests(unchecked("def gate(a, s): pass\ndef test_a(): raise SystemExit(0)"), WRAP, PATIENT)[1]
 
 
+FORGES = "import os\nfor fd in range(3, 12):\n    if os.path.exists(f'/proc/self/fd/{{fd}}') and os.readlink(f'/proc/self/fd/{{fd}}').startswith('pipe'):\n        try: os.write(fd, {!r})\n        except OSError: pass\ndef gate(a, s): return None\ndef test_a(): assert False"
+
+
+@jailed
+@pytest.mark.parametrize("answer", [b'{"tests": 5}', b'{"tests": [1]}', b'{"tests": [[1, 2, 3]]}', b'{"tests": "ab"}', b'{"tests": {"a": 1}}', b'{"tests": [[[], {}]]}', b'{"tests": []}', b'{}', b'[]', b'null', b'{"tests": [["test_b", ""]]}', b'{"error": []}',
+                                    b'{"error": "\\u001b[2J\\n\\ud800"}', b'{"tests": [["test_a", "\\u001b[2J\\n\\u202e"]]}'])
+def test_forged_results_of_tests_are_one_sentence_and_let_nothing_in(tmp_path, answer):
+    passed, why = run_tests(unchecked(FORGES.format(answer + b"\n")), WRAP, PATIENT)
+    assert why.startswith("evil.md") and why.isprintable() and not passed
+
+
+@jailed
+def test_an_error_of_a_skill_is_told_in_one_line():
+    answer = said("def gate(a, s): raise ValueError('\\ud800\\x1b[2J\\n\\u202e' * 20 + 'end')")
+    assert answer.startswith("evil.md, line 1: ValueError") and answer.isprintable()
+
+
+@jailed
+@pytest.mark.parametrize("answer", ["reject", "ask"])
+def test_what_a_skill_says_cannot_drive_a_terminal(tmp_path, answer):
+    agent = Agent.bare(gate_timeout_s=120)
+    book = book_with(agent, tmp_path, unchecked(f"def gate(a, s): return {answer}('No.\\x1b[2J\\r\\n\\ud800\\u202eNot now.')"))
+    verdict = judge(agent, CALL, Signal()).verdict
+    book.close()
+    told = verdict.text if answer == "reject" else verdict.reason
+    assert [line.isprintable() for line in told.split("\n")] == [True, True] and "Not now." in told
+
+
+def test_a_file_whose_name_cannot_be_shown_is_no_page(tmp_path):
+    home = tmp_path / "skills"
+    home.mkdir()
+    for name in (b"a\x1b[2J.md", b"two\nlines.md", b"rtl\xe2\x80\xae.md", b"zero\xe2\x80\x8b.md", b"bad\xff.md", b" .md"):
+        Path(os.fsdecode(os.path.join(os.fsencode(home), name))).write_text("---\npermissions: gate\n---\n```python\ndef gate(a, s): return None\n```\n")
+    book = book_with(Agent.bare(gate_timeout_s=120), tmp_path)
+    book.load()
+    assert not book.versions and len(book.problems) == 6
+    assert all((key + why).isprintable() and "is no name for a page" in why for key, why in book.problems.items()), book.problems
+
+
 @jailed
 def test_a_test_leaves_nothing_for_the_skill_in_service():
     code = "seen = []\ndef gate(a, s): return reject(str(len(seen)))\ndef test_a(): seen.append(1)"
@@ -151,6 +193,13 @@ def page(code: str, about: str = "permissions: gate arguments", name: str = "evi
 def test_what_has_no_place_in_a_skill_is_told(code, why):
     with pytest.raises(SkillError) as told: page(code)
     assert why in told.value.message and told.value.message.startswith("evil.md") and "\n" not in told.value.message
+
+
+@pytest.mark.parametrize("code, why", [("x = " + "-" * 150_000 + "1", "nested"), ("x = " + "1+" * 80_000 + "1", "nested"), ("x = a" + ".b" * 90_000, "nested"), ("x = " + "lambda:" * 20_000 + "1", "nested"),
+                                       ("x = [" + "0," * 110_000 + "]", "characters of code"), ("@a\n" * 110_000 + "def f(): pass", "characters of code")], ids=range(6))
+def test_code_that_would_cost_the_agent_its_memory_is_one_sentence(code, why):
+    with pytest.raises(SkillError) as told: page(code + "\ndef gate(a, s): return None")
+    assert why in told.value.message and told.value.message.isprintable()
 
 
 @pytest.mark.parametrize("about, why", [
