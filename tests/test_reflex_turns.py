@@ -433,3 +433,25 @@ def test_days_of_the_month_come_again(tmp_path, text, stamp):
 def test_a_repetition_that_org_does_not_have_is_asked_about(tmp_path, text):
     replies, files = play(tmp_path, {"house.org": HOUSE}, text)
     assert "inbox.org" not in files and ("repetitions" in replies[0] or "Not every" in replies[0]), str(replies[0])
+
+
+def test_it_again_is_it_and_no_part_of_a_title(tmp_path):
+    "A title with these two words in it was postponed once instead of the task that had just been spoken about."
+    notes = HOUSE + "* TODO The report, they asked for it again\nDEADLINE: <2026-11-25 Wed>\n"
+    replies, files = play(tmp_path, {"house.org": notes}, "schedule dentist for monday 9:30", "postpone it again by 2 days", "move it one day later")
+    assert "<2026-11-26 Thu 09:30>" in files["house.org"] and "<2026-11-25 Wed>" in files["house.org"], str(replies[-1])
+
+
+def test_it_again_alone_is_nothing(tmp_path):
+    notes = HOUSE + "* TODO The report, they asked for it again\nDEADLINE: <2026-11-25 Wed>\n"
+    replies, files = play(tmp_path, {"house.org": notes}, "postpone it again by 2 days")
+    assert files["house.org"] == notes and not replies[0].effects
+
+
+@pytest.mark.parametrize("text, has", [("meeting with Pohl the 24.11. at 15h30", "* TODO meeting with Pohl\nSCHEDULED: <2026-11-24 Tue 15:30>"), ("todo read the 24", "* TODO read the 24\n")])
+def test_an_article_before_a_date_belongs_to_it(tmp_path, text, has):
+    assert has in play(tmp_path, {"house.org": HOUSE}, text)[1]["inbox.org"]
+
+
+def test_what_is_offered_has_no_stray_colon(tmp_path):
+    assert "“todo bring umbrella tomorrow”" in play(tmp_path, {"house.org": HOUSE}, "tomorrow: bring umbrella")[0][0]

@@ -126,7 +126,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
     if verb in LATER | {"reschedule", "move", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
-    if verb in LATER and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
+    if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if verb in LATER | {"reschedule"}: return say(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return say("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None

@@ -378,7 +378,7 @@ def read_when(words, today) -> When | None:
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
-        if not rest or (bare and not _plain_enough(rest) and not (hours[0] and _short_day(rest, words))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
+        if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and _short_day(rest, words))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
     return None
 

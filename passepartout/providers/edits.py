@@ -80,7 +80,7 @@ def name_of(place: Place, around: Surroundings) -> str:
     return f"“{title}{'…' if len(place.title) > 120 else ''}” ({place.file}:{place.line})"
 
 # %% ../../nbs/providers/edits.ipynb #d6da47e1
-VAGUE = FILLERS | frozenset("it them those these they he she him her everything anything something nothing all both one ones none now today tonight tomorrow yesterday already yet here there well so up out off by is was be i me we us you then too not no work day week".split())
+VAGUE = FILLERS | frozenset("it them those these they he she him her everything anything something nothing all both one ones none now today tonight tomorrow yesterday already yet here there well so up out off by is was be i me we us you then too not no work day week again back too also instead later".split())
 MOST_CHOICES = 9
 _ARTICLES = Regex(r"(?:(?:the|a|an|my|our|this|that)\s+)+(?=\S)", re.I)
 _NOTES_BEHIND = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
@@ -437,6 +437,7 @@ def look(request: Request, around: Surroundings) -> Outcome:
 PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task", "the appointment", "that appointment", "the same", "the last one"}
 _NAMED, _FILES, _SHOWN, _ONE = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)"), Regex(r" (?:in|to|from) (\S+?\.(?:org|md|markdown))(?=[ ,.:;]|$)"), Regex(r"(\S+), lines (\d+)-\d+ of \d+"), Regex(r"1 section matches [^\n]*\n1\. (\S+):(\d+)  ")
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “", "Changed the text below “")
+_ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 _UNHEARD = ("I didn't understand", "I don't understand", "Nothing in your notes is called", "Which day", "To which day")
 
 # %% ../../nbs/providers/edits.ipynb #40a96abd
@@ -472,6 +473,6 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
     found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended else None) or read_command(request)
     if not isinstance(found, tuple): return None
-    command = next((c for c in found if c.target.lower() in PRONOUNS and c.verb != "check"), None)
+    command = next((c for c in found if _ONCE_MORE.sub("", c.target.lower()) in PRONOUNS and c.verb != "check"), None)
     place = referent(around) if command else None
     return settled(lambda around: carry_out(command, place, around, request.today), around) if place else None

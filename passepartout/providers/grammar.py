@@ -58,7 +58,7 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "commands", "usage", "help me"): return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"): return say("Hello. Ask me what is due this week, or type help.")
-    if said in ("thanks", "thank you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks"): return say("You're welcome.")
+    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks"): return say("You're welcome.")
     if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
     if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"): return say("No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat.")
     if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"): return say("All right. Nothing was done.")
@@ -204,7 +204,7 @@ def dated_first(request: Request) -> str | None:
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower() in _QUESTIONS: return None
     for size in range(min(5, len(words) - 2), 0, -1):
-        head = " ".join(words[:size]).rstrip(",")
+        head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)): return f"todo {' '.join(words[size:])} {head}"
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)

@@ -66,7 +66,7 @@ def read(request: Request) -> dict | None:
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late list urgent free busy booked available".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something else for on up going coming this's look like how say from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
+                    "there's anything something else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -203,7 +203,7 @@ def find(request: Request) -> dict | None:
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes" + (f", in {folder}" if folder else ""), query=query[:300], folder=folder, quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73
-JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
+JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
 def journal(request: Request) -> dict | None:
     "what did I do yesterday, journal of 16 november"
