@@ -14,18 +14,19 @@ from passepartout.messages import Action, Label, Signal, PERSON
 from passepartout.tools import Parameter, Tool, ToolResult
 from passepartout.verify import clear
 
-STEPS, ROUNDS, WHY = 20, 40, "Look for the lunch in all of the mails"
+STEPS, ROUNDS, WHY = 20, 60, "Look for the lunch in all of the mails"
 MAIL = {"id": "attested", "from": "sender", "text": "text"}
 
 
-async def best(run, clock=time.process_time):
-    "The least time of a run, in milliseconds: of the processor, unless another clock is given."
-    times = []
+async def best(*runs, clock=time.process_time):
+    "The least time of each run, in milliseconds: of the processor, unless another clock is given. They take turns, so that what is subtracted met the same load."
+    times = [[] for _ in runs]
     for _ in range(ROUNDS):
-        begun = clock()
-        await run()
-        times.append(clock() - begun)
-    return min(times) * 1000
+        for run, measured in zip(runs, times):
+            begun = clock()
+            await run()
+            measured.append(clock() - begun)
+    return [min(measured) * 1000 for measured in times]
 
 
 def declare(agent):
@@ -55,7 +56,7 @@ async def main():
             for _ in range(STEPS): await dispatch_action(agent, clear(agent, Action.of(call), signal)[0], signal)
             await agent.end_turn(signal)
         plan = lambda steps: f'(:TYPE :PLAN :EXPLANATION "{WHY}" :STEPS ({steps} (:ANSWER "Done.")))'
-        message, calls, whole, writing = await best(turn(said)), await best(one_by_one), await best(turn(plan(find))), await best(turn(plan(send)))
+        message, calls, whole, writing = await best(turn(said), one_by_one, turn(plan(find)), turn(plan(send)))
         share = sum(micros for record in agent.trace()[0]["records"] if record["kind"] == "verdict" for gate, _, _, micros in record["body"]["gates"] if gate == "provenance") / 1000
         print(f"| | ms |\n|---|---|\n| a turn with a message | {message:.2f} |\n| {STEPS} calls, cleared and run one by one | {calls:.2f} |\n| a turn with a plan of {STEPS} calls | {whole:.2f} |\n"
               f"| the plan over its calls and its turn | {whole - calls - message:.2f} |\n| a turn with a plan of {STEPS - 1} calls that send | {writing:.2f} |\n| of it the flow gate, labels of the arguments included | {share:.2f} ({100 * share / writing:.0f} %) |")
@@ -64,9 +65,9 @@ async def main():
         agent = await Agent.boot(memex_dir=folder / "memex", state_dir=folder / "state2", config_dir=folder / "config", cache_dir=folder / "cache", provider_cascade=("played",), permissions={"find": "allow", "send": "allow"})
         declare(agent)
         register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: script.pop(0), inline=True)
-        reading = await best(turn(plan(find)), time.perf_counter)
+        (reading,) = await best(turn(plan(find)), clock=time.perf_counter)
         begun = agent.journal.commits
-        sending = await best(turn(plan(send)), time.perf_counter)
+        (sending,) = await best(turn(plan(send)), clock=time.perf_counter)
         commits, syncs = ((after - before) / ROUNDS for after, before in zip(agent.journal.commits, begun))
         print(f"| on disk: a turn with a plan of {STEPS} calls | {reading:.2f} |\n| on disk: a turn with a plan of {STEPS - 1} calls that send, {commits:.0f} commits, {syncs:.0f} of them synced | {sending:.2f} |")
         await agent.close()
