@@ -305,11 +305,13 @@ oauth-signature      oauth_signature=                         [\"']?[\w%+/=-]{20
 # %% ../nbs/04a_patterns.ipynb #077c1f7c
 FORMS = _CLOUDS_AND_CODE + _TALK_MONEY_MODELS + _REGISTRIES + _OTHERS + _SHORT_BEGINNINGS + _FORMATS + _MORE + _WRAPPED
 
-# %% ../nbs/04a_patterns.ipynb #2624ce26
+# %% ../nbs/04a_patterns.ipynb #3c77261b
 _BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})        # told by how they end: the key lies before the match
 
 def _bounded(name: str, beginning: str) -> str: return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in _BY_END else r"\b" + beginning
 
+
+# %% ../nbs/04a_patterns.ipynb #2624ce26
 _ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?(?::[^\s/]|@)"
 _LOGIN = r"[ \t](?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?[^\s\"':$]{0,64}(?:[\"'}]{0,2}:[\"'{]{0,2}[^\s\"'$]|:[\"'])"
 _NETRC = r"\blogin[ \t\n]+[^\s]+[ \t\n]+password[ \t]+[^\s]"
@@ -350,6 +352,8 @@ def dull(word: str) -> bool:
     low = word[:200].lower()
     return any(part in low for part in _DULL) and not still_a_key(word) or "<" in low and re.search("^<[a-z]|<[a-z][^<>]*>", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#")
 
+
+# %% ../nbs/04a_patterns.ipynb #ff6768e1
 def hasty(word: str) -> bool:
     "Do capitals and small letters change places in `word` more often than in any name?"
     if len(word) < 12 or not word.isascii() or not word.isalpha() or len(set(word)) < 8: return False
@@ -408,7 +412,7 @@ def _key_block(raw: bytes, start: int) -> int:
     stop = raw.find(b"\n\n", first)
     return max(min(until, stop if stop > 0 else until), min(first + 5, len(raw)) if first >= 0 else start)
 
-# %% ../nbs/04a_patterns.ipynb #3b271042
+# %% ../nbs/04a_patterns.ipynb #c7832301
 _USERINFO = Regex(rb"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?:([^\s/@\"'<>]{3,128})@[\w\[]")
 USUAL = frozenset("password pass passwd secret pwd pw token key user username login test example changeme admin root".split())
 REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[\w.:|()' /-]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
@@ -425,6 +429,8 @@ def _in_address(raw: bytes, start: int) -> Finding | None:
     return None if REFERENCE.sub("", word) != word else Finding(*found.span(1), "password-in-address")
 
 _KEY_ALONE = Regex(rb"://([0-9a-f]{32})@")                              # as in the address to which crashes are reported
+
+# %% ../nbs/04a_patterns.ipynb #3b271042
 _GIVEN = Regex(rb"\s(?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
 
 _UNTIL = Regex(rb"[^\s\"'`]*")
