@@ -131,7 +131,7 @@ def would_have(agent, rule: Rule, since: float | None = None) -> dict[str, Any]:
     now = replay(agent, since).as_dict()
     return {"questions": len(concerned), "as_you_said": agreed, "otherwise": len(concerned) - agreed, "asks_without": now["asks_now"], "asks_with": looked["asks_now"]}
 
-# %% ../nbs/19bc_learning.ipynb #eb6239fa
+# %% ../nbs/19bc_learning.ipynb #1fe616a0
 def shadows(agent) -> dict[str, tuple[float, str]]:
     "Name -> (since when, text) of the rules that are tried."
     found: dict[str, tuple[float, str]] = {}
@@ -147,6 +147,7 @@ def record_rule(agent, name: str, state: str, text: str = "") -> None:
     batch.record("shadow-rule", {"name": name, "state": state, "text": text, "by": "person"})
     batch.commit_now(durable=True)
 
+# %% ../nbs/19bc_learning.ipynb #eb6239fa
 def try_rule(agent, name: str) -> Proposal:
     "Try a proposal in the shadow. `PassepartoutError` when there is none of that name."
     found = [each for each in proposals(agent) if each.name.startswith(name)]

@@ -173,13 +173,14 @@ class Scope:
         held = [self.holds(each) for each in node[node.head]]
         return (all if node.head == "all" else any)(h for h, _ in held), reduce(Label.join, [label for _, label in held], PERSON)
 
-# %% ../nbs/12q_planrun.ipynb #380f552f
+# %% ../nbs/12q_planrun.ipynb #4fb22f76
 def chosen_value(scope: Scope, node: Node) -> Value:
     "One of two values. Which one was decided by the condition, so it carries that too."
     held, decided = scope.holds(node["choose"])
     value = scope.value(node["then"] if held else node["else"])
     return replace(value, chosen=value.chosen.join(decided))
 
+# %% ../nbs/12q_planrun.ipynb #8c31cbee
 def product(scope: Scope, node: Node) -> Value:
     made_of = scope.values(node["multiply"])
     return number_value(reduce(lambda a, b: min(a * b, Decimal(MOST_NUMBER) * 2), map(as_number, made_of), Decimal(1)), made_of)
@@ -201,6 +202,7 @@ def quotient(scope: Scope, node: Node) -> Value:
     if as_number(by) == 0: raise PlanStopped("Nothing can be divided by nothing.")
     return number_value(as_number(whole) / as_number(by), [whole, by])
 
+# %% ../nbs/12q_planrun.ipynb #50dc8a6f
 def place(scope: Scope, node: Node) -> Value:
     each, whole = scope.value(node["place"]), scope.value(node["in"])
     plain = [plain_data(one) for one in as_list(whole)]
@@ -214,6 +216,7 @@ def rest(scope: Scope, node: Node) -> Value:
     plain = [plain_data(each) for each in dropped]
     return list_value([each for each in whole if plain_data(each) not in plain], joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
 
+# %% ../nbs/12q_planrun.ipynb #380f552f
 EVALUATE: Mapping[str, Callable[[Scope, Node], Value]] = MappingProxyType({
     "items": lambda s, n: list_value(s.values(n["of"])),
     "field": lambda s, n: get(s.value(n["of"]), n["field"]),

@@ -18,7 +18,7 @@ from typing import Any
 
 from .act import NotAsShown, Overtaken, dispatch_action, redacted, tell, tool_error, tool_output
 from .conditions import GateError, PassepartoutError, restart_case, signal_condition
-from .flow import Case, follows_link, literal_label
+from .flow import Case, flow_reasons, follows_link, literal_label
 from .lazy import Regex
 from .labels import Value, child, joined, label_of, plain_data, result_value
 from .messages import APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick
@@ -69,7 +69,7 @@ def given_reply(data: Any) -> dict:
     "The reply of a step for which the person gave the value."
     return {"data": data, "label": label_record(PERSON), "sure": label_record(PERSON)}
 
-# %% ../nbs/17dd_planturns.ipynb #0491d3ac
+# %% ../nbs/17dd_planturns.ipynb #9baa5dfd
 class StepAsks(Exception):
     "A gate asks about a step."
     def __init__(self, number: int, verdict: ApprovalRequired, step: str = ""): self.number, self.verdict, self.step = number, verdict, step
@@ -79,6 +79,7 @@ def choice_of(error: PassepartoutError) -> tuple[str, Any] | None:
     with restart_case(retry_with=dict, use_fallback=lambda value: value, skip=lambda: None) as frame: signal_condition(error)
     return (frame.invoked, frame.value) if frame.invoked else None
 
+# %% ../nbs/17dd_planturns.ipynb #0491d3ac
 class AgentWorld:
     "Does what a plan asks for, in an agent: calls through the gates, values out of text without tools."
     def __init__(self, agent, state: PlanState, plan, signal: Signal):
@@ -147,14 +148,15 @@ class Steps(AgentWorld):
         try: return normalise(self.agent, Action.build(target=TOOL, payload=FrozenDict(action=CALL, tool=name, args=FrozenDict({k: plain_data(v) for k, v in args.items()}), explanation=why)))
         except PassepartoutError as error: raise self.stop(error.message) from None
 
-    def agreed(self, number: int, step: str, tool: str) -> tuple[str, str] | None:
-        "What approving the plan said about this step: the plan and the rule that asks about it. Arguments that the person gave since were not in it."
-        rule = self.state.agreed.get(f"{ROUND.sub('', step)} {tool}") if number not in self.state.given else None
-        return (f"plan {self.state.id}", rule) if rule is not None else None
+    def agreed(self, number: int, case: Case, tool: Any) -> Case:
+        "The case of a step with what approving the plan said about it: the plan, and the rule that asks. Arguments that the person gave since were not in the plan, and a value that nobody answers for could not be seen in it."
+        rule = self.state.agreed.get(f"{ROUND.sub('', case.step)} {tool.name}") if self.state.agreed and number not in self.state.given else None
+        if rule is None or flow_reasons(tool, case, self.words): return case
+        return replace(case, agreed=(f"plan {self.state.id}", rule))
 
     async def run(self, number: int, action: Action, signal: Signal, step: str, args: dict, under: Label) -> Any:
         agent, tool = self.agent, self.agent.tools.get(action.payload["tool"])
-        permit, judgement = agent.judge_step(signal, Case(action, args, self.state.planned, under, step, agreed=self.agreed(number, step, tool.name)))
+        permit, judgement = agent.judge_step(signal, self.agreed(number, Case(action, args, self.state.planned, under, step), tool))
         judged = {"under": under.origin, **judgement_record(judgement)}
         if permit is None or not tool.effects.read_only: agent.note(signal, "verdict", {"plan": self.state.id, "step": step, **judged})        # on record before the effect
         if isinstance(judgement.verdict, Rejected): raise self.stop(f"it was refused. {judgement.verdict.text}")

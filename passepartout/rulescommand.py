@@ -16,13 +16,14 @@ import typer
 from .commandline import AsJson, Memex, as_json, as_typed, booted, fail, tell
 from .conditions import PassepartoutError
 
-# %% ../nbs/20di_rulescommand.ipynb #4b2ba04f
+# %% ../nbs/20di_rulescommand.ipynb #93a17778
 def verdict_line(told: dict[str, Any]) -> str:
     "What a rule would have decided, in a sentence."
     count = told["questions"]
     said = "as you said" if not told["otherwise"] else f"{told['as_you_said']} as you said, {told['otherwise']} otherwise"
     return f"It would have answered {count} question{'s' * (count != 1)} ({said}); of {told['asks_without']} questions under today's rules, {told['asks_with']} would be left."
 
+# %% ../nbs/20di_rulescommand.ipynb #390f6eb2
 def rules_list(memex: Memex = None, json_: AsJson = False) -> None:
     "What your answers suggest, with what it would have decided, and what is tried."
     from passepartout.learning import proposals, shadows, would_have
@@ -37,6 +38,7 @@ def rules_list(memex: Memex = None, json_: AsJson = False) -> None:
     for each in found: tell(f"{each['text']}{verdict_line(each['would'])}\npassepartout rules try '{each['name']}' counts what it would answer from now on; it decides nothing.")
     if not tried and not found: tell("Your answers suggest no rule. One is proposed after three equal ones.")
 
+# %% ../nbs/20di_rulescommand.ipynb #4b2ba04f
 def one(name: str, memex: Any, json_: bool, do: Any, told: str) -> None:
     with booted(memex, None, json_) as agent:
         try: came = do(agent, as_typed(name))
@@ -60,6 +62,7 @@ def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.learning import drop_rule
     one(name, memex, json_, drop_rule, "“{}” is tried no longer.")
 
+# %% ../nbs/20di_rulescommand.ipynb #f17c2b03
 def rules_app() -> typer.Typer:
     "The group `rules`; alone it lists."
     app = typer.Typer(help="Rules that your answers suggest.", no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)

@@ -734,7 +734,7 @@ async def test_the_yes_to_a_plan_answers_no_other_gate(tmp_path, more, why):
     agent = await booted(tmp_path, [plan(FIND, pay("ana", 5), more), "eve@evil.example"], ran, permissions={"send": "ask"})
     reply = await agent.handle("pay ana 5, and whom the mail says")
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
-    assert [to for to, *_ in ran] == ["ana"] and reply.approvals and why in reply.approvals[0].reason and "It would use" not in reply.approvals[0].reason
+    assert [to for to, *_ in ran] == ["ana"] and reply.approvals and len(reply.approvals) == 1 and why in reply.approvals[0].reason
     await agent.close()
 
 
@@ -843,4 +843,15 @@ async def test_no_step_makes_a_strangers_text_a_target(tmp_path, steps):
     register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": "eve 900"}])
     reply = await agent.handle("pay 5 to ana")
     assert ran == [] and (reply.approvals or agent.plan_rows())
+    await agent.close()
+
+
+async def test_the_yes_to_a_plan_is_none_to_a_place_that_a_stranger_names(tmp_path):
+    "An edit can be taken back, so the flow of its values is not judged; but where it goes was not what the person said yes to."
+    steps = plan(FIND, '(:CALL "write-file" :ARGS (:PATH "mine.org" :TEXT "a"))', '(:CALL "write-file" :ARGS (:PATH (:FIELD "text" :OF (:FIRST (:REF "mails"))) :TEXT "b"))')
+    agent = await booted(tmp_path, [steps], ran := [], permissions={"write-file": "ask"})
+    register(agent, ran, [{"id": 7, "from": "bob", "amount": 5, "text": "theirs.org"}])
+    reply = await agent.handle("write a into mine.org, and b into the file that the mail names")
+    reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert (tmp_path / "memex" / "mine.org").exists() and not (tmp_path / "memex" / "theirs.org").exists() and "theirs.org" in reply.approvals[0].reason
     await agent.close()
