@@ -455,3 +455,12 @@ def test_an_article_before_a_date_belongs_to_it(tmp_path, text, has):
 
 def test_what_is_offered_has_no_stray_colon(tmp_path):
     assert "“todo bring umbrella tomorrow”" in play(tmp_path, {"house.org": HOUSE}, "tomorrow: bring umbrella")[0][0]
+
+
+@pytest.mark.parametrize("lines, item", [(("add it to the shopping list",), None), (("find call", "put it on the shopping list"), None), (("show offers", "add it to the shopping list"), "Offers"), (("schedule dentist for monday", "add that to shopping"), "Dentist"), (("find loan", "add it to the shopping list"), None)])
+def test_it_is_not_written_on_a_list_as_a_word(tmp_path, lines, item):
+    "What is put there is the title that the last answer named, unless it is private."
+    replies, files = play(tmp_path, {"house.org": HOUSE}, *lines)
+    added = [line for line in files["house.org"].splitlines() if line.startswith("- [") and line not in HOUSE]
+    assert added == ([f"- [ ] {item}"] if item else []), str(replies[-1])
+    if not item: assert "which one" in replies[-1]

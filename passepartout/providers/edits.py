@@ -9,8 +9,8 @@ __all__ = ['VAGUE', 'MOST_CHOICES', 'ENDING', 'Outcome', 'STATE_NAMES', 'ACTS', 
            'address', 'name_of', 'Match', 'way_of', 'clear', 'look_up', 'upper_headings', 'headings_for', 'resembles',
            'Question', 'question', 'number_in', 'chosen', 'node_at', 'call', 'to_state', 'to_date', 'to_clock',
            'to_move', 'to_item', 'to_show', 'to_priority', 'to_tags', 'to_field', 'carry_out', 'into_file', 'items_of',
-           'check_off', 'check_one', 'propose', 'settled', 'open_question', 'by_number', 'by_words', 'edit', 'look',
-           'referent', 'readable', 'heading_on', 'by_reference']
+           'check_off', 'check_one', 'which_one', 'propose', 'settled', 'open_question', 'by_number', 'by_words',
+           'edit', 'look', 'referent', 'readable', 'heading_on', 'listed', 'by_reference']
 
 # %% ../../nbs/providers/edits.ipynb #6b534bd9
 import re
@@ -376,6 +376,13 @@ def check_one(command: Command, place: Place, around: Surroundings, today: date)
     said = f"{'check off' if command.args['done'] else 'open again'} {name_of(place, around)}"
     return tool_call("org-check", f"You asked to {said}", path=place.file, heading=address(heading), item=place.title, done=command.args["done"])
 
+# %% ../../nbs/providers/edits.ipynb #6894ba75
+PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task", "the appointment", "that appointment", "the same", "the last one"}
+
+def which_one(said: str) -> str:
+    "What to say when *it* means nothing."
+    return f"I don't know which one “{said}” is: the last answer named no heading, or several. Nothing was done. Please say a few words of its title."
+
 # %% ../../nbs/providers/edits.ipynb #b78604eb
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
@@ -391,6 +398,7 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
         if kind == "alike" and weak: break
         for match, command in found:
             if match.kind == kind: return question(lead.format(command.target), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
+    if readings[0].target.lower() in PRONOUNS: return None if weak else say(which_one(readings[0].target))
     return None if weak else say(f"Nothing in your notes is called “{readings[0].target[:80]}”, so nothing was done. “find …” looks into the texts as well.")
 
 # %% ../../nbs/providers/edits.ipynb #7e1a8fa5
@@ -434,7 +442,6 @@ def look(request: Request, around: Surroundings) -> Outcome:
     return settled(lambda around: propose(found, around, request.today), around) if found else None
 
 # %% ../../nbs/providers/edits.ipynb #65a5759e
-PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task", "the appointment", "that appointment", "the same", "the last one"}
 _NAMED, _FILES, _SHOWN, _ONE = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)"), Regex(r" (?:in|to|from) (\S+?\.(?:org|md|markdown))(?=[ ,.:;]|$)"), Regex(r"(\S+), lines (\d+)-\d+ of \d+"), Regex(r"1 section matches [^\n]*\n1\. (\S+):(\d+)  ")
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “", "Changed the text below “")
 _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
@@ -466,13 +473,22 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
 
+# %% ../../nbs/providers/edits.ipynb #b69a2a36
+def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
+    "What becomes of *add it to …*: an item with the title of what the last answer named. A private title is not carried anywhere."
+    place, said = referent(around), readings[0].args["item"]
+    if place is None or private_in(place.tags, around.private): return say(which_one(said))
+    named = [replace(c, said=c.said.replace(f"“{said}”", f"“{place.title}”", 1), args={**c.args, "item": place.title}) for c in readings]
+    return settled(lambda around: propose(named, around, today), around)
+
 # %% ../../nbs/providers/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
-    if not around.earlier: return None
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
     found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended else None) or read_command(request)
     if not isinstance(found, tuple): return None
+    if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
+    if not around.earlier: return None
     command = next((c for c in found if _ONCE_MORE.sub("", c.target.lower()) in PRONOUNS and c.verb != "check"), None)
     place = referent(around) if command else None
     return settled(lambda around: carry_out(command, place, around, request.today), around) if place else None
