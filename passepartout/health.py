@@ -71,7 +71,7 @@ def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Findin
 
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
-    for problem in problems: yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.", "Correct the file, then start again.")
+    for problem in problems: yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.", "Correct the file, then start again. A daemon that runs reads it with: kill -HUP, or systemctl --user reload passepartout")
     for rule in absent: yield Finding(rule, "Everything else is as you said.", "If the name is a mistake, correct it.")
 
 # %% ../nbs/17f_health.ipynb #b7ee2a2d

@@ -156,7 +156,15 @@ def test_sighup_reads_the_settings_again(running, home):
     (folder / "settings.ini").write_text("[permissions]\norg-capture = deny\norg-add-headline = deny\n")
     daemon.process.send_signal(signal.SIGHUP)
     daemon.wait(lambda: daemon.says("event=reloaded"))
-    assert "switched off in the settings" in daemon("ask", "todo: buy stamps").stdout and daemon.stop() == 0
+    assert "switched off in the settings" in daemon("ask", "todo: buy stamps").stdout
+    (folder / "settings.ini").write_text("")
+    for rules, code, times in (("[no stamps]\ntier = perhaps\n", 3, 2), ("", 0, 3)):
+        (folder / "rules.ini").write_text(rules)
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait(lambda: daemon.log.read_text().count("event=reloaded") == times)
+        done = daemon("ask", "todo: buy stamps")
+        assert done.returncode == code and ("kill -HUP" in done.stderr) == (code == 3), done.stdout + done.stderr
+    assert daemon.stop() == 0
 
 
 def test_systemd_hears_when_it_is_ready_and_takes_the_unit(running, home):
