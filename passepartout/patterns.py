@@ -66,7 +66,7 @@ stripe-key           whsec_                                   [A-Za-z0-9+/=]{24}
 anthropic-key        sk-ant-                                  [\w-]{20}
 openai-key           sk-(?:proj|svcacct|admin|None|or)-       [\w-]{20}
 openai-key           sk-                                      [A-Za-z0-9]{32}
-twilio-key           (?:SK|AC)                                [0-9a-f]{32}\b
+twilio-key           (?:SK|AC)[0-9a-f]{8}                     [0-9a-f]{24}\b
 sendgrid-key         SG\.                                     [\w-]{16,64}\.[\w-]{16}
 sendinblue-key       xkeysib-                                 [0-9a-f]{40}
 mailgun-key          (?:pub)?key-                             [0-9a-f]{32}
@@ -147,7 +147,7 @@ atlassian-token      AT(?:ATT|CTT|BB|SU)[A-Za-z0-9]           [\w=-]{20}
 clickhouse-key       4b1d[A-Za-z0-9]                          [A-Za-z0-9]{37}\b
 duffel-token         duffel_(?:test|live)_                    [\w=-]{40}
 nebula-key           dnkey-                                   [A-Za-z0-9=_-]{26}
-lob-key              (?:live|test)_(?:pub_)?[0-9a-f]          [0-9a-f]{30}
+lob-key              (?:live|test)_(?:pub_)?[0-9a-f]{8}       [0-9a-f]{23}
 harness-token        [ps]at\.[\w-]{22}\.                      [0-9a-f]{24}
 octopus-key          API-[A-Z0-9]                             [A-Z0-9]{25}
 azure-secret         [\w~.]{3}[0-9]Q~                         [\w~.-]{31}
@@ -246,7 +246,7 @@ posthog-key          ph[a-z]_                                 [A-Za-z0-9]{40}
 together-key         tgp_v1_                                  [\w-]{40}
 instagram-token      IGQ[VW][A-Za-z0-9]                       [\w-]{60}
 google-refresh-token 1//0                                     [\w-]{40}
-nats-seed            S[ACNOUX][A-Z2-7]                        [A-Z2-7]{55}\b
+nats-seed            S[ACNOUX][A-Z2-7]{14}                    [A-Z2-7]{42}\b
 amazon-mws-token     amzn\.mws\.                              [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 kolide-key           k2sk_v[0-9]_                             [A-Za-z0-9]{20}
 onfido-token         api_(?:live|sandbox)(?:_[a-z]{2})?\.     [\w-]{10,14}\.[\w-]{20}
@@ -273,7 +273,7 @@ salesforce-key       3MVG[A-Za-z0-9]                          [\w.]{60}
 ntlm                 TlRMTVNTUAAD                             [A-Za-z0-9+/=]{20}
 twitter-bearer       A{18}[A-Za-z0-9]                         [A-Za-z0-9]{4,40}(?:%2B|%3D|%2F)[\w%]{30}
 openai-key           sk-                                      [0-9a-f]{32}
-twilio-key           SK                                       [0-9A-F]{32}\b
+twilio-key           SK[0-9A-F]{8}                            [0-9A-F]{24}\b
 twilio-key           (?:SK|AC)x{32}                           \b
 artifactory-token    AP[0-9A-F]x{10}                          x*\b
 azure-secret         \B[~.][\w~.]{2}[0-9]Q~                   [\w~.-]{31}

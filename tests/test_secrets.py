@@ -412,6 +412,12 @@ def test_a_few_letters_and_digits_alone_are_no_form(start, rest):
     assert find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) == []
 
 
+def test_words_of_notes_and_messages_do_not_look_like_the_beginning_of_a_key():
+    "A text with more candidates than can be judged is kept back whole; so what stands in every agenda and every message may be none."
+    for word in ("SCHEDULED: <2026-11-21 Sat>", "SUNDAY, SCANDAL", '(:ACTION :CALL :TOOL "org-find")', "ACCOUNT SKILLS", "from fastcore.test import test_eq", "test_add live_feed"):
+        assert Scanner().find(f"{word}\n" * 3000) == []
+
+
 TAIL = st.lists(st.sampled_from([VALUE[:7], VALUE[7:], "end", "", VALUE, "password: hunter22hunter", "notes " * 90]), max_size=3)
 
 
