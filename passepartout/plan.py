@@ -84,7 +84,9 @@ class Reader:
     "Reads the steps of one plan. `where` is the number of the step in work."
     def __init__(self, tools: ToolRegistry): self.tools, self.count, self.where, self.declared = tools, 0, "", {}
 
-    def refuse(self, text: str): raise PlanError(f"Step {self.where}: {text}" if self.where else text)
+    def refuse(self, text: str):
+        "`PlanError` with the number of the step."
+        raise PlanError(f"Step {self.where}: {text}" if self.where else text)
 
     def pick_form(self, value: Any, forms: Mapping[str, Form], what: str) -> tuple[str, dict]:
         "The form that `value` has, and its parts."
@@ -116,6 +118,7 @@ class ExpressionReader(Reader):
         return node, known
 
     def form(self, value: Any, scope: Mapping[str, Known]) -> tuple[Node, Known]:
+        "One form of the table, and what is known of its value."
         head, given = self.pick_form(value, EXPRESSIONS, "an expression")
         known: dict[str, Known] = {}
         parts = {name: self.read_part(kind.rstrip("?"), given.get(name), scope, known, name) for name, kind in EXPRESSIONS[head].parts.items() if name in given or not kind.endswith("?")}
@@ -137,6 +140,7 @@ class ExpressionReader(Reader):
 class WordReader(ExpressionReader):
     "The part of the reader for words, names, bounds, and what is known of a form."
     def several(self, value: Any) -> tuple:
+        "A list; nothing is an empty one."
         if value is None: return ()
         if not isinstance(value, (list, tuple)): self.refuse(f"a list is expected here, not {shown(value)}.")
         return tuple(value)
@@ -152,6 +156,7 @@ class WordReader(ExpressionReader):
         return str(value).lower() if allowed else str(value)
 
     def condition(self, value: Any, scope: Mapping[str, Known]) -> Node:
+        "One of `CONDITIONS`."
         head, given = self.pick_form(value, CONDITIONS, "a condition")
         return Node(head, {name: self.read_part(kind, given.get(name), scope, {}, name) for name, kind in CONDITIONS[head].parts.items()})
 
@@ -174,10 +179,12 @@ class WordReader(ExpressionReader):
         return Known(EXPRESSIONS[node.head].gives)
 
     def bound(self, name: str, scope: Mapping[str, Known]) -> Known:
+        "What is known of a name that an earlier step made."
         if name not in scope: self.refuse(f"it refers to {shown(name)}, which no earlier step makes" + (f"; there are {', '.join(scope)}." if scope else "."))
         return scope[name]
 
     def shape_in(self, shape: Any, name: str) -> Any:
+        "The shape of a field, as far as the shape of the whole is known."
         if not isinstance(shape, Mapping): return None
         if (key := field_name(name)) not in shape and "*" not in shape: self.refuse(f"the result has no field {name}; it has {', '.join(shape)}.")
         return shape.get(key, shape.get("*"))
