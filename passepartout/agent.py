@@ -480,7 +480,7 @@ def install_skills(agent: Agent, stays: bool = False) -> None:
     from passepartout.skillbook import book_for
     agent.book = book_for(agent, settings, agent.log)
     agent.book.load()
-    agent.problems += [Finding(why, "What it was to do is not done.", "Mend the page and see: passepartout skills check") for why in agent.book.problems.values()]
+    agent.problems += [Finding(why, agent.book.left_with(key), "Mend the page and see: passepartout skills check") for key, why in agent.book.problems.items()]
 
 def follow_skills(agent: Agent) -> None:
     "Load a page whenever it is saved, from now on."

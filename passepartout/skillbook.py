@@ -285,6 +285,12 @@ class Adopted(Registered):
         for name in self.memory.good:
             if name not in self.versions and name not in self.memory.disabled: self.last_good(name)
 
+    def left_with(self, key: str) -> str:
+        "What a problem of the file or skill `key` means for the person."
+        names = {key, os.path.basename(key)}
+        stands = any(not each[-1].broken and (name in names or each[-1].page.path.name in names) for name, each in self.versions.items())
+        return "Until that is mended, the version before decides." if stands else "What it was to do is not done."
+
     def load(self) -> None:
         "Load everything. For the start: at the end, mandatory skills stand, or something stands in for them that refuses."
         pages, refused = self.look()

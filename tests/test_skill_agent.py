@@ -9,7 +9,8 @@ import pytest
 from passepartout.agent import Agent, run_anywhere
 from passepartout.backends import register_backend
 from passepartout.messages import Rejected
-from passepartout.shell.sandbox import find_bubblewrap
+from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
+from passepartout.skillpage import read_skill
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_bubblewrap().works and "CI" not in os.environ, reason="bubblewrap does not work here")]
 FIND = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof") :EXPLANATION "You asked where the roof is written about."))'
@@ -166,3 +167,14 @@ def test_what_the_agent_wrote_is_removed_from_its_folder_and_nowhere_else(skills
     status, said = skills("disable", "brief", "--remove")
     assert status == 0 and "was removed" in said, said
     assert not (skills.home / "brief.org").exists() and (tmp_path / "elsewhere" / "brief.org").exists()
+
+
+def test_the_person_hears_whether_something_still_decides(tmp_path):
+    from passepartout.skillbook import SkillBook, SkillFolder, Version
+    book = SkillBook(Agent.bare(), [SkillFolder(tmp_path)], Bubblewrap(problem="none"), None)
+    page = read_skill(tmp_path / "strict.md", b"---\nmandatory: yes\npermissions: gate\n---\n```python\ndef gate(a, s): return None\n```\n")
+    assert book.left_with(str(tmp_path / "strict.md")) == book.left_with("strict") == "What it was to do is not done."
+    book.versions["strict"] = [Version(page, None)]
+    assert book.left_with(str(tmp_path / "strict.md")) == book.left_with("strict") == "Until that is mended, the version before decides." != book.left_with("other")
+    book.versions["strict"][-1].broken = "there is none"
+    assert book.left_with("strict") == "What it was to do is not done."
