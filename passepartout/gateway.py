@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gateway.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PIECES', 'CODE_S', 'FORGET_S', 'KEPT_S', 'HELP', 'Incoming', 'GatewayFailed', 'Gateway', 'units', 'pieces',
-           'Linked', 'Links', 'Porter', 'shown_name']
+           'Linked', 'Links', 'Telling', 'Answering', 'Reporting', 'Porter', 'shown_name']
 
 # %% ../nbs/19m_gateway.ipynb #aff52bef
 import asyncio
@@ -198,72 +198,59 @@ class Links:
             if self._db is not None: self._db.close()
             self._db = None
 
-# %% ../nbs/19m_gateway.ipynb #991d9877
+# %% ../nbs/19m_gateway.ipynb #ba25941e
+class Telling:
+    "What may be said through a service, and how it is sent. `log` takes one line, `clock` gives Unix time."
+    def __init__(self, house: Any, gateway: Gateway, links: Links, log: Callable[[str], Any] = lambda text: None,
+                 clock: Callable[[], float] = time.time):
+        self.house, self.gateway, self.links, self.log, self.clock = house, gateway, links, log, clock
+        self.name, self.key = gateway.name, gateway.key
+        self.bucket, self.warned = Bucket(0.5, 15.0), False            # how much is taken, and whether the person was told that it was too much
+        self.busy, self.strangers = set(), 0                           # the tasks at work, and how many messages were nobody's
+
+    def worded(self, reply: Any, link: Linked) -> str:
+        "A reply as it may be told here."
+        if reply.approvals: return "\n\n".join(self.asked(each, link) for each in reply.approvals)
+        agent = self.house.agent
+        if self.holds_private(reply) and not agent.settings.gateway_private:
+            return "The answer holds something private, so it is not sent through here. It waits at your terminal: passepartout trace"
+        return str(reply) or "(nothing came of that)"
+
+    def holds_private(self, reply: Any) -> bool:
+        "Is something private in a reply? One that is not on record counts as private."
+        if not reply.turn or not str(reply): return False
+        found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)
+        return not found or bool((found[0]["body"] or {}).get("private"))
+
+    def asked(self, pending: Any, link: Linked) -> str:
+        "An ask, with its code only where it may be answered."
+        if not link.approvals:
+            return f"This needs your approval: {pending.reason}\nAnswer it at your terminal: passepartout approvals list"
+        if not pending.code:
+            return (f"This needs your approval: {pending.reason}\n"
+                    "It was asked by an earlier process; answer it at your terminal: passepartout approvals list")
+        phrase = f" {pending.phrase}" if pending.phrase else ""
+        return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{phrase}\n/deny {pending.code}"
+
+    async def say(self, chat: str, text: str) -> None:
+        "Send a text in pieces, without secrets and without what drives a screen. What cannot be sent after some tries is dropped, and logged."
+        agent = self.house.agent
+        text = visible(agent.vault.scanner.redact(text) if agent.vault is not None else text)
+        for piece in pieces(text, self.gateway.limit):
+            for attempt in range(5):
+                try:
+                    await self.gateway.send(chat, piece)
+                    break
+                except GatewayFailed as error:
+                    if error.final or attempt == 4:
+                        return self.log(f"GATEWAY: {self.name}: an answer could not be sent: {error.message}")
+                    await asyncio.sleep(min(error.wait if error.wait is not None else 2.0 ** attempt, 300.0))
+
+# %% ../nbs/19m_gateway.ipynb #6238d8aa
 HELP = "Write what you want, in plain words. /pending shows what waits for your answer, /deny CODE refuses it" 
 
-class Porter:
-    "Carries messages between a service and the agent of a house."
-    def __init__(self, house: Any, gateway: Gateway, links: Links, log: Callable[[str], Any] = lambda text: None, clock: Callable[[], float] = time.time):
-        self.house, self.gateway, self.links, self.log, self.clock = house, gateway, links, log, clock
-        self.name, self.key, self.bucket, self.warned, self.busy, self.strangers = gateway.name, gateway.key, Bucket(0.5, 15.0), False, set(), 0
-
-    async def run(self) -> None:
-        "Carry messages until cancelled. A service that fails is tried again, later each time."
-        failures = 0
-        pushing = asyncio.get_running_loop().create_task(self.push_news())
-        try:
-            await self.tell_cut_off()
-            while True:
-                try:
-                    await self.once()
-                    failures = 0
-                except GatewayFailed as error:
-                    failures += 1
-                    wait = error.wait if error.wait is not None else 600.0 if error.final else min(60.0, 2.0 ** min(failures, 6))
-                    if failures in (1, 10) or error.final: self.log(f"GATEWAY: {self.name}: {error.message}")
-                    await asyncio.sleep(min(max(wait, 1.0), 3600.0))
-        finally:
-            for task in (pushing, *self.busy): task.cancel()
-            await asyncio.gather(pushing, *self.busy, return_exceptions=True)
-            await self.gateway.close()
-
-    async def once(self) -> None:
-        "Receive once, and begin what came."
-        for message in await self.gateway.receive(self.links.place(self.key)):
-            self.take(message)
-            self.links.reached(self.key, message.number)
-
-    def take(self, message: Incoming) -> asyncio.Task | None:
-        "Begin what a message asks for, if it is the linked person's. Strangers get nothing."
-        link = self.links.linked(self.name)
-        if link is None or (message.account, message.chat) != (link.account, link.chat) or not message.direct: return self.stranger(message, link)
-        if not self.links.take(self.key, message.number, self.house.agent.log.redact(message.text)): return None
-        if len(self.busy) >= 8 or self.bucket.take() > 0:
-            self.links.done(self.key, message.number)
-            if self.warned: return None
-            self.warned = True
-            return self.start(self.say(link.chat, "That is more than I can take at once. What came since was not read; write again in a minute."))
-        self.warned = False
-        return self.start(self.answer(message, link))
-
-    def start(self, work: Any) -> asyncio.Task:
-        task = asyncio.get_running_loop().create_task(work)
-        self.busy.add(task)
-        task.add_done_callback(self.busy.discard)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
-        return task
-
-    def stranger(self, message: Incoming, link: Linked | None) -> asyncio.Task | None:
-        "The one thing a stranger can do: bring the code, while nobody is linked."
-        word, _, code = message.text.partition(" ")
-        if link is not None or not message.direct or not message.own or word not in ("/link", "/start") or not 0 < len(code) <= 40 or not self.links.bind(self.name, code, message.account, message.chat, shown_name(message.name)):
-            self.strangers += 1
-            return None
-        diary = diary_of(self.house.agent, self.clock)
-        diary.add_news("gateway", f"{self.name} is linked to {shown_name(message.name)} (account {message.account}). If that was not you: passepartout gateway unlink {self.name}")
-        diary.close()
-        return self.start(self.say(message.chat, f"Linked. {HELP}."))
-
+class Answering(Telling):
+    "Answers the linked person: a command, or words for the agent."
     async def answer(self, message: Incoming, link: Linked) -> None:
         "What the linked person said: a command, or words for the agent."
         try: said = await self.reply_to(message, link)
@@ -300,41 +287,16 @@ class Porter:
             except Unconfirmed as error: return f"{error.message}\nAs in: /approve {code} {error.phrase}"
         return HELP + (", /approve CODE does it." if link.approvals else ".")
 
-    def worded(self, reply: Any, link: Linked) -> str:
-        "A reply as it may be told here."
-        if reply.approvals: return "\n\n".join(self.asked(each, link) for each in reply.approvals)
-        agent = self.house.agent
-        if self.holds_private(reply) and not agent.settings.gateway_private: return "The answer holds something private, so it is not sent through here. It waits at your terminal: passepartout trace"
-        return str(reply) or "(nothing came of that)"
-
-    def holds_private(self, reply: Any) -> bool:
-        "Is something private in a reply? One that is not on record counts as private."
-        found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1) if reply.turn else []
-        return bool(reply.turn) and (not found or bool((found[0]["body"] or {}).get("private"))) and bool(str(reply))
-
-    def asked(self, pending: Any, link: Linked) -> str:
-        "An ask, with its code only where it may be answered."
-        if not link.approvals: return f"This needs your approval: {pending.reason}\nAnswer it at your terminal: passepartout approvals list"
-        if not pending.code: return f"This needs your approval: {pending.reason}\nIt was asked by an earlier process; answer it at your terminal: passepartout approvals list"
-        return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{f' {pending.phrase}' if pending.phrase else ''}\n/deny {pending.code}"
-
-    async def say(self, chat: str, text: str) -> None:
-        "Send a text in pieces, without secrets and without what drives a screen. What cannot be sent after some tries is dropped, and logged."
-        agent = self.house.agent
-        text = visible(agent.vault.scanner.redact(text) if agent.vault is not None else text)
-        for piece in pieces(text, self.gateway.limit):
-            for attempt in range(5):
-                try:
-                    await self.gateway.send(chat, piece)
-                    break
-                except GatewayFailed as error:
-                    if error.final or attempt == 4: return self.log(f"GATEWAY: {self.name}: an answer could not be sent: {error.message}")
-                    await asyncio.sleep(min(error.wait if error.wait is not None else 2.0 ** attempt, 300.0))
-
+# %% ../nbs/19m_gateway.ipynb #e8dec173
+class Reporting(Answering):
+    "Tells what nobody asked for just now."
     async def tell_cut_off(self) -> None:
         "Tell which messages were being worked on when the last process ended."
         link, found = self.links.linked(self.name), self.links.cut_off(self.key)
-        if link is not None and found: await self.say(link.chat, "\n".join(["I was interrupted while I worked on this, and do not begin it again by myself:", *(f"· {brief(text or '(no text)', 60)}" for text in found[-5:]), "passepartout trace shows how far it came."]))
+        if link is None or not found: return
+        lines = ["I was interrupted while I worked on this, and do not begin it again by myself:"]
+        lines += [f"· {brief(text or '(no text)', 60)}" for text in found[-5:]]
+        await self.say(link.chat, "\n".join([*lines, "passepartout trace shows how far it came."]))
 
     async def push_news(self, every: float = 5.0) -> None:
         "Pass on what background jobs have to tell, each once."
@@ -344,6 +306,7 @@ class Porter:
             except PassepartoutError as error: self.log(f"GATEWAY: {self.name}: {error.message}")
 
     async def push_once(self) -> None:
+        "Pass on what there is now and was not passed on before, if it is not older than half a day."
         if (link := self.links.linked(self.name)) is None: return
         agent, diary = self.house.agent, diary_of(self.house.agent, self.clock)
         try:
@@ -352,7 +315,73 @@ class Porter:
         finally: diary.close()
         for each in found:
             hidden = each.private and not agent.settings.gateway_private
-            await self.say(link.chat, f"[{each.job}] {'Something private waits at your terminal: passepartout jobs news' if hidden else each.text}")
+            text = "Something private waits at your terminal: passepartout jobs news" if hidden else each.text
+            await self.say(link.chat, f"[{each.job}] {text}")
+
+# %% ../nbs/19m_gateway.ipynb #991d9877
+class Porter(Reporting):
+    "Carries messages between a service and the agent of a house."
+    async def run(self) -> None:
+        "Carry messages until cancelled. A service that fails is tried again, later each time."
+        failures = 0
+        pushing = asyncio.get_running_loop().create_task(self.push_news())
+        try:
+            await self.tell_cut_off()
+            while True:
+                try:
+                    await self.once()
+                    failures = 0
+                except GatewayFailed as error:
+                    failures += 1
+                    wait = error.wait
+                    if wait is None: wait = 600.0 if error.final else min(60.0, 2.0 ** min(failures, 6))
+                    if failures in (1, 10) or error.final: self.log(f"GATEWAY: {self.name}: {error.message}")
+                    await asyncio.sleep(min(max(wait, 1.0), 3600.0))
+        finally:
+            for task in (pushing, *self.busy): task.cancel()
+            await asyncio.gather(pushing, *self.busy, return_exceptions=True)
+            await self.gateway.close()
+
+    async def once(self) -> None:
+        "Receive once, and begin what came."
+        for message in await self.gateway.receive(self.links.place(self.key)):
+            self.take(message)
+            self.links.reached(self.key, message.number)
+
+    def take(self, message: Incoming) -> asyncio.Task | None:
+        "Begin what a message asks for, if it is the linked person's. Strangers get nothing."
+        link = self.links.linked(self.name)
+        if link is None or (message.account, message.chat) != (link.account, link.chat) or not message.direct:
+            return self.stranger(message, link)
+        if not self.links.take(self.key, message.number, self.house.agent.log.redact(message.text)): return None
+        if len(self.busy) >= 8 or self.bucket.take() > 0:
+            self.links.done(self.key, message.number)
+            if self.warned: return None
+            self.warned = True
+            return self.start(self.say(link.chat, "That is more than I can take at once. What came since was not read; write again in a minute."))
+        self.warned = False
+        return self.start(self.answer(message, link))
+
+    def start(self, work: Any) -> asyncio.Task:
+        "A task of its own for `work`, which may take long; what goes wrong in it is logged."
+        task = asyncio.get_running_loop().create_task(work)
+        self.busy.add(task)
+        task.add_done_callback(self.busy.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
+        return task
+
+    def stranger(self, message: Incoming, link: Linked | None) -> asyncio.Task | None:
+        "The one thing a stranger can do: bring the code, while nobody is linked."
+        word, _, code = message.text.partition(" ")
+        asks = link is None and message.direct and message.own and word in ("/link", "/start") and 0 < len(code) <= 40
+        if not asks or not self.links.bind(self.name, code, message.account, message.chat, shown_name(message.name)):
+            self.strangers += 1
+            return None
+        diary = diary_of(self.house.agent, self.clock)
+        diary.add_news("gateway", f"{self.name} is linked to {shown_name(message.name)} (account {message.account}). "
+                       f"If that was not you: passepartout gateway unlink {self.name}")
+        diary.close()
+        return self.start(self.say(message.chat, f"Linked. {HELP}."))
 
 def shown_name(name: str) -> str:
     "A name as strangers give it to themselves, made harmless."
