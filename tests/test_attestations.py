@@ -176,3 +176,20 @@ def test_from_the_shell_nothing_is_attested_without_somebody_at_a_terminal(tmp_p
     done = CliRunner().invoke(commands.approvals_app(), ["attest", "mail-search", "each.id", "each.from=sender"], input="y\n")
     assert done.exit_code == 4 and said == [("mail-search", FIELDS, "")] and "The words." in done.output
     assert CliRunner().invoke(commands.approvals_app(), ["attest", "mail-search", "each.id", "--yes"]).exit_code == 2
+
+
+async def test_what_another_process_takes_back_is_gone_at_the_next_turn_and_in_the_middle_of_a_plan(tmp_path):
+    agent = await with_search(tmp_path, [], ran := [], journal=None)
+    other = await booted(tmp_path, [], [], journal=None)
+    ident = attest(agent)
+    other.revoke(ident)
+    again(agent, "Hello.")
+    assert agent.tools["mail-search"].returns is not None                                    # nobody has looked yet
+    await agent.handle("good morning")
+    assert agent.tools["mail-search"].returns is None
+    ident = attest(agent)
+    agent.tools.register(Tool("pause", "Wait", {}, lambda: str(other.revoke(ident)), effects="read-only", inline=True))
+    agent.permissions.tiers["pause"] = "allow"
+    assert not await paid(agent, '(:CALL "pause")', '(:CALL "mail-search" :ARGS (:QUERY "lunch") :AS "m")', PAY.replace('"mails"', '"m"')) and ran == []
+    await other.close()
+    await agent.close()
