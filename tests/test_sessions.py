@@ -180,7 +180,8 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
         assert json.loads(run("sessions", "--json").stdout)[0]["name"] == "work"
         assert run("sessions", "push", "work", "house.org").stdout.strip().endswith("passepartout sessions pop work leaves it.")
         for alone in ((), ("--no-daemon",)):
-            assert run("ask", "-s", "work", "todo: slate", *alone).returncode == 0
+            asked = run("ask", "-s", "work", "todo: slate", *alone)
+            assert asked.returncode == 0, asked.stdout + asked.stderr
             back = run("sessions", "rewind", "work", "--yes", "--edits", *alone)
             assert back.returncode == 0 and "edits stand" not in back.stdout and "inbox.org is gone again" in back.stdout, back.stdout + back.stderr
     finally:
