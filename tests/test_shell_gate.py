@@ -487,6 +487,9 @@ def test_the_gate_asks_as_long_as_the_history_is_not_known_and_then_knows(memex,
         said = gate(Action.of({"target": "tool", "payload": {"action": "call", "tool": "shell", "args": {"command": text}}}), signal)
         for each in said.resolved.values(): each.close()
         return said
+    (memex / "src" / ".git").mkdir()                    # without a HEAD it is no repository, and what is above counts
+    assert past.past_objection(judge_command("cd src && git show", roots, HOME).script, roots, 60) is None
+    past._past.cache_clear()
     real, may_go_on = past._ask_git, threading.Event()
     monkeypatch.setattr(past, "_ask_git", lambda *words: may_go_on.wait() and real(*words))
     said = verdict("git show")

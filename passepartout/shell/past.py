@@ -57,36 +57,42 @@ def branches(git: str, most: int = 4_000) -> tuple:
             if len(found) > most: return (*found, object())              # too many to compare: never the same
     return tuple(sorted(found))
 
+# %% ../../nbs/shell/past.ipynb #2750f986
+_FIRST_S, _LATER_S = 0.25, 0.04                     # a chat can wait a quarter of a second, once for each repository
+
 # %% ../../nbs/shell/past.ipynb #7b403101
 class Past:
     "The files of keys that a repository ever kept. `key` gives the name of one, empty when there is none, or `None` as long as nobody knows."
     def __init__(self, place: str):
-        self.place, self.known, self.tips, self.name, self.worker = place, None, (), "", None
+        self.place, self.known, self.tips, self.name, self.worker, self.waited = place, None, (), "", None, False
 
-    def key(self, wait_s: float = 0.04) -> str | None:
-        "A name, looked for in commits that are new since the last time; waits `wait_s` for it at most."
+    def key(self, wait_s: float | None = None) -> str | None:
+        "A name, looked for in commits that are new since the last time; waits `wait_s` for it at most, by itself a quarter of a second the first time and a moment later on."
         now = branches(os.path.join(self.place, ".git"))
-        if self.known == now: return self.name
-        if self.worker is None or not self.worker.is_alive():
-            self.worker = threading.Thread(target=self._look, args=(now,), daemon=True)
-            self.worker.start()
-        self.worker.join(wait_s)
+        for _ in range(2):                                               # one look may be about to end, which was for other branches
+            if self.known == now: break
+            if self.worker is None or not self.worker.is_alive():
+                self.worker = threading.Thread(target=self._look, args=(now,), daemon=True)
+                self.worker.start()
+            self.worker.join((_LATER_S if self.waited else _FIRST_S) if wait_s is None else wait_s)
+        self.waited = True
         return self.name if self.known == now else None
 
     def _look(self, now: tuple) -> None:
-        tips = _ask_git(self.place, "for-each-ref", "--format=%(objectname)")
         words = ("log", "--all", "--reflog", "--diff-filter=A", "--name-only", "--format=", "-z", "--no-ext-diff", "--no-textconv")
         names = _ask_git(self.place, *words, "--not", *self.tips) if self.tips and not self.name else None
         if names is None: names, self.name = _ask_git(self.place, *words), ""
-        if names is None or tips is None: return                          # nobody knows, and the next one tries again
-        self.name = self.name or key_among(names + b"\0")
-        self.tips, self.known = tuple(tips.decode("ascii", "replace").split()[:500]), now
+        if names is None: return                                          # nobody knows, and the next one tries again
+        self.name, self.tips = self.name or key_among(names + b"\0"), ()
+        self.known = now
+        tips = _ask_git(self.place, "for-each-ref", "--format=%(objectname)")
+        if tips and branches(os.path.join(self.place, ".git")) == now: self.tips = tuple(tips.decode("ascii", "replace").split()[:500])
 
 @lru_cache(maxsize=64)
 def _past(place: str) -> Past: return Past(place)
 
 # %% ../../nbs/shell/past.ipynb #5cdec59a
-def past_objection(script: Script, roots: Sequence[Root], wait_s: float = 0.04) -> str | None:
+def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None = None) -> str | None:
     "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit."
     here = roots[0].path if roots else "/"
     for command in script.commands():
@@ -104,13 +110,13 @@ def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:
     return here, [word for word in argv[at:] if word not in ("--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")]
 
 # %% ../../nbs/shell/past.ipynb #002447ac
-def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: float) -> str | None:
+def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: float | None) -> str | None:
     if not looks_back(words): return None
     places = Places(roots)
     places.here = folder
     named = words[words.index("--") + 1:] if "--" in words else []
     if named and all(_ordinary(places, name) for name in named): return None
-    while not os.path.isdir(os.path.join(folder, ".git")):
+    while not os.path.lexists(os.path.join(folder, ".git", "HEAD")):           # without it git does not take the folder for a repository
         if folder == "/": return None
         folder = os.path.dirname(folder)
     name = _past(folder).key(wait_s)
