@@ -8,6 +8,7 @@ from passepartout.chat import COMMANDS
 from passepartout.client import DistantAgent, Calls
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
+from passepartout.render import Line
 from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
 from passepartout.tui.app import OWN, Acts
@@ -335,6 +336,25 @@ async def test_a_window_in_which_nothing_happens_draws_nothing(tmp_path):
         drawn.clear()
         await pilot.pause(1.5)                                              # a cursor that blinks is drawn three times meanwhile
         assert drawn == []
+
+
+async def test_a_text_that_grows_has_the_window_laid_out_only_for_the_scroll_bar(tmp_path):
+    async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
+        app.watching.end()
+        for n in range(60): app.tell(f"line {n}")
+        await until(pilot, lambda: app.talk.show_vertical_scrollbar and app.talk.scroll_offset.y == app.talk.max_scroll_y > 20)
+        await pilot.pause(0.3)
+        made, lay_out = [], app.screen._refresh_layout
+        app.screen._refresh_layout = lambda *given, **named: (made.append(1), lay_out(*given, **named))
+        for n in range(20):
+            app.talk.draft(Line("‹", "", f"row {n}\n" * (n + 1)))
+            await pilot.pause(0.02)
+        await until(pilot, lambda: "row 19" in "\n".join(seen(app)))
+        assert made == [] and app.talk.scroll_offset.y == app.talk.max_scroll_y
+        assert app.talk.vertical_scrollbar.window_virtual_size == len(app.talk.rows) + len(app.talk.tail)
+        app.talk.draft(None)
+        app.talk.fill([])
+        await until(pilot, lambda: not app.talk.show_vertical_scrollbar and made)
 
 
 async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):

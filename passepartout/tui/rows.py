@@ -16,6 +16,7 @@ from rich.style import Style
 from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -27,6 +28,8 @@ from .entries import Entry, Row, dressed, rows_of, shown
 class Lines(ScrollView, can_focus=True):
     "Entries as rows; the last may be a draft that changes. `follow`: stay at the end when more comes; `always`: show the mark without the focus as well; at most `most` entries are kept."
     DEFAULT_CSS = "Lines { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; overflow-x: hidden; background: ansi_default; color: ansi_default; }"
+
+    virtual_size = Reactive(Size(0, 0), layout=False)          # nothing beside these lines depends on how many they are
 
     def __init__(self, entries: Iterable[Entry] = (), *, slim: bool = False, follow: bool = False, always: bool = False, most: int = 5_000, **options: Any):
         super().__init__(**options)
@@ -61,6 +64,7 @@ class Lines(ScrollView, can_focus=True):
         "Tell textual how long it is now, and stay at the end if that is where it was."
         end = self.follow and self.at_end
         self.virtual_size = Size(self.columns, len(self.rows) + len(self.tail))
+        if self.is_mounted: self._scroll_update(self.virtual_size)
         if end: self.to_end()
         self.refresh()
 
