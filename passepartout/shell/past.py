@@ -11,6 +11,7 @@ __all__ = ['looks_back', 'branches', 'Past', 'past_objection']
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -58,24 +59,24 @@ def branches(git: str, most: int = 4_000) -> tuple:
     return tuple(sorted(found))
 
 # %% ../../nbs/shell/past.ipynb #2750f986
-_FIRST_S, _LATER_S = 0.25, 0.04                     # a chat can wait a quarter of a second, once for each repository
+_WAIT_S = 0.03                     # with the comparing of branches this stays below what a gate may take at most
 
 # %% ../../nbs/shell/past.ipynb #7b403101
 class Past:
     "The files of keys that a repository ever kept. `key` gives the name of one, empty when there is none, or `None` as long as nobody knows."
     def __init__(self, place: str):
-        self.place, self.known, self.tips, self.name, self.worker, self.waited = place, None, (), "", None, False
+        self.place, self.known, self.tips, self.name, self.worker = place, None, (), "", None
 
     def key(self, wait_s: float | None = None) -> str | None:
-        "A name, looked for in commits that are new since the last time; waits `wait_s` for it at most, by itself a quarter of a second the first time and a moment later on."
+        "A name, looked for in commits that are new since the last time; waits `wait_s` for it at most."
+        until = time.monotonic() + (_WAIT_S if wait_s is None else wait_s)
         now = branches(os.path.join(self.place, ".git"))
         for _ in range(2):                                               # one look may be about to end, which was for other branches
             if self.known == now: break
             if self.worker is None or not self.worker.is_alive():
                 self.worker = threading.Thread(target=self._look, args=(now,), daemon=True)
                 self.worker.start()
-            self.worker.join((_LATER_S if self.waited else _FIRST_S) if wait_s is None else wait_s)
-        self.waited = True
+            self.worker.join(max(0.0, until - time.monotonic()))
         return self.name if self.known == now else None
 
     def _look(self, now: tuple) -> None:
