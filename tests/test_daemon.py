@@ -9,11 +9,14 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
+from passepartout.gateway import Links, Porter
 from passepartout.guests import Limits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.seal import Seal, open_key, sealed_steps
 from passepartout.sockets import connect_to, peer_of, take_lock
+from passepartout.telegram import Telegram
+from telegram_server import TelegramServer
 from test_mediation import EFFECTS, booted, forged_signals, intents
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "inbox.org" :HEADING "Buy stamps" :ARCHIVE "inbox.org_archive") :EXPLANATION "The letters have gone out, so the stamps were bought."))'
@@ -577,3 +580,26 @@ async def test_who_has_said_everything_still_hears_the_answer(house):
     client.send(sensor="user-input", text="and goodbye")
     client.writer.write_eof()
     assert (await client.read())["payload"]["text"] == "You said: and goodbye" and await client.read() is None
+
+
+async def test_a_turn_counts_whoever_asked_for_it(house):
+    daemon = await house()
+    links = Links(None)
+    assert links.bind("telegram", links.new_code("telegram"), "7", "7", "Ana")
+    count = lambda status: daemon.gauges.counts["turns_total", status]
+    async with TelegramServer("1:test") as server:
+        porter = asyncio.create_task(Porter(daemon, Telegram("1:test", server.url, patience=1), links).run())
+        try:
+            server.says("find roof")
+            await server.until(lambda: len(server.sent) == 1)
+            assert (count("answered"), count("failed")) == (1, 0)
+            assert 'passepartout_turns_total{kind="answered"} 1' in daemon.gauges.text(daemon.now())
+            window = await daemon.unix()
+            await window.say("hello")
+            assert count("answered") == 2
+            assert "no :TEXT" in (await window.ask(sensor="user-input", request=9))["text"]
+            assert (count("answered"), count("failed")) == (2, 0), "what got no place was no turn"
+        finally:
+            porter.cancel()
+            await asyncio.gather(porter, return_exceptions=True)
+            links.close()
