@@ -42,7 +42,7 @@ class World(Protocol):
     async def call(self, number: int, step: str, tool: str, args: Mapping[str, Value], under: Label) -> Value: "Call a tool; `under` says what decided that and how it is called."
     async def extract(self, number: int, step: str, kind: str, source: Value, ask: str, choices: tuple) -> Any: "A typed value out of free text."
 
-# %% ../nbs/12q_planrun.ipynb #483c6318
+# %% ../nbs/12q_planrun.ipynb #92a0d37d
 def as_number(value: Value) -> Decimal:
     "The number that a value is."
     data = value.data
@@ -50,11 +50,14 @@ def as_number(value: Value) -> Decimal:
     return Decimal(str(data))
 
 def number_value(number: Decimal, made_of: list[Value]) -> Value:
+    "A computed number: whole where all that it was made of is whole."
     if abs(number) > MOST_NUMBER: raise PlanStopped("A number has become too large.")
     data = int(number) if number == number.to_integral_value() and all(isinstance(plain_data(v), int) for v in made_of) else float(round(number, 10))
     return Value(data, joined(made_of), chosen=chosen_by(made_of))
 
+# %% ../nbs/12q_planrun.ipynb #483c6318
 def as_list(value: Value) -> list[Value]:
+    "The items that a value has; nothing is an empty list."
     if value.data is None: return []
     try: found = items(value)
     except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no list.") from None
@@ -77,14 +80,18 @@ def weighed(found: Iterable[Value]) -> int:
     if size > MOST_SIZE: raise PlanStopped(f"A value has {size:,} parts; {MOST_SIZE:,} are allowed.")
     return size
 
-def record_value(found: Mapping[str, Value]) -> Value: return Value(FrozenDict(found), size=weighed(found.values()))
+def record_value(found: Mapping[str, Value]) -> Value:
+    "A record with these fields."
+    return Value(FrozenDict(found), size=weighed(found.values()))
 
+# %% ../nbs/12q_planrun.ipynb #9f841f2a
 def as_word(value: Value) -> str:
+    "How a value stands in a text."
     data = plain_data(value)
     if isinstance(data, (list, tuple)): return ", ".join(each if isinstance(each, str) else write_plist(each) for each in data)
     return "" if data is None else data if isinstance(data, str) else str(data) if isinstance(data, (int, float)) else write_plist(data)
 
-# %% ../nbs/12q_planrun.ipynb #2ed43a00
+# %% ../nbs/12q_planrun.ipynb #cb18f97e
 def get(value: Value, name: str) -> Value:
     "The field `name`; the value itself when no name is given."
     if not name: return value
@@ -99,6 +106,7 @@ def at(value: Value, place: int) -> Value:
     each = found[place - 1 if place > 0 else -1]
     return replace(each, chosen=each.chosen.join(value.chosen))
 
+# %% ../nbs/12q_planrun.ipynb #2ed43a00
 def compare(test: str, left: Any, right: Any) -> bool:
     "A typed comparison of plain data. `PlanStopped` when the two cannot be compared."
     if test in ("equal", "unequal"): return (left == right) is (test == "equal")
@@ -119,6 +127,7 @@ def filtered(whole: Value, name: str, test: str, to: Value) -> Value:
     return list_value(kept, joined([*looked, to]).join(chosen_by([*looked, to])), [whole] if not found else ())
 
 def ordered(whole: Value, name: str, down: bool) -> Value:
+    "The items by the field `name`, all of them texts or all numbers."
     found = as_list(whole)
     keys = [get(each, name) for each in found]
     plain = [plain_data(key) for key in keys]
@@ -126,19 +135,24 @@ def ordered(whole: Value, name: str, down: bool) -> Value:
     by_key = sorted(range(len(found)), key=plain.__getitem__, reverse=down)
     return list_value([found[n] for n in by_key], joined(keys), [whole])
 
+# %% ../nbs/12q_planrun.ipynb #8cd2a636
 def commonest(whole: Value) -> Value:
     "Each value once, the most frequent first, ties in the order of their text."
     found, counts = as_list(whole), {}
     for each in found: counts.setdefault(as_word(each), []).append(each)
     return list_value([group[0] for _, group in sorted(counts.items(), key=lambda pair: (-len(pair[1]), pair[0]))], joined(found), [whole])
 
+# %% ../nbs/12q_planrun.ipynb #bff13883
 def text_value(pieces: list[Value], between: str) -> Value:
+    "The pieces as one text."
     if sum(len(v.data) for v in pieces if isinstance(v.data, str)) > MOST_TEXT: raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
     text = between.join(map(as_word, pieces))
     if len(text) > MOST_TEXT: raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
     return Value(text, joined(pieces), chosen=chosen_by(pieces))
 
+# %% ../nbs/12q_planrun.ipynb #1c84f00c
 def keys_value(value: Value) -> Value:
+    "The keys of a record, as a list."
     if not isinstance(value.data, Mapping): raise PlanStopped("Only a record has keys.")
     label = value.sure if isinstance(value.shape, Mapping) and "*" in value.shape else label_of(value)
     return list_value([Value(str(key), label, chosen=value.chosen) for key in value.data], out_of=[value])
@@ -193,10 +207,13 @@ def share(scope: Scope, node: Node) -> Value:
     percent, whole = scope.value(node["percent"]), scope.value(node["of"])
     return number_value(as_number(percent) * as_number(whole) / 100, [percent, whole])
 
+# %% ../nbs/12q_planrun.ipynb #46735b46
 def column(scope: Scope, node: Node) -> Value:
+    "One field of each item."
     whole = scope.value(node["of"])
     return list_value([get(each, node["each"]) for each in as_list(whole)], whole.chosen, [whole])
 
+# %% ../nbs/12q_planrun.ipynb #ad3993f6
 def quotient(scope: Scope, node: Node) -> Value:
     whole, by = scope.value(node["divide"]), scope.value(node["by"])
     if as_number(by) == 0: raise PlanStopped("Nothing can be divided by nothing.")
@@ -204,6 +221,7 @@ def quotient(scope: Scope, node: Node) -> Value:
 
 # %% ../nbs/12q_planrun.ipynb #50dc8a6f
 def place(scope: Scope, node: Node) -> Value:
+    "The place of a value in a list, from 1."
     each, whole = scope.value(node["place"]), scope.value(node["in"])
     plain = [plain_data(one) for one in as_list(whole)]
     if plain_data(each) not in plain: raise PlanStopped(f"{as_word(each)[:60]!r} does not stand in the list.")
@@ -212,6 +230,7 @@ def place(scope: Scope, node: Node) -> Value:
 def together(lists: list[Value]) -> Value: return list_value([each for one in lists for each in as_list(one)], out_of=lists)
 
 def rest(scope: Scope, node: Node) -> Value:
+    "A list without the items of another."
     dropped, whole = as_list(scope.value(node["without"])), as_list(scope.value(node["of"]))
     plain = [plain_data(each) for each in dropped]
     return list_value([each for each in whole if plain_data(each) not in plain], joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
@@ -277,6 +296,7 @@ class Run:
 
 # %% ../nbs/12q_planrun.ipynb #44ff263f
 async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+    "What the world gives for a call with these arguments."
     args = {name: scope.value(each) for name, each in (node["args"] or {}).items()}
     return await run.world.call(run.number(), step, node["call"], args, under.join(chosen_by(args.values())))
 
@@ -287,7 +307,9 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
     data = await run.world.extract(run.number(), step, node["extract"], source, node["ask"] or "", tuple(plain_data(each) for each in choices))
     return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=source.chosen)
 
+# %% ../nbs/12q_planrun.ipynb #9772565c
 async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+    "The steps inside, once for each item; what the last of them made, as a list."
     source, made, before = scope.value(node["in"]), [], len(run.decided)
     found = as_list(source)
     if len(found) > node["most"]: raise PlanStopped(f"The list has {len(found)} items and the loop is for {node['most']} at most, so none was worked on.")
@@ -298,11 +320,14 @@ async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -
         if last is not None and last is not HOLE: made.append(last)
     return list_value(made, reduce(Label.join, run.decided[before:], source.chosen), [source])
 
+# %% ../nbs/12q_planrun.ipynb #074f3fdd
 async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value | None:
+    "One of two groups of steps."
     held, decided = scope.holds(node["if"])
     run.decided.append(decided)
     return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.")
 
+# %% ../nbs/12q_planrun.ipynb #4faf6df6
 async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value: return scope.value(node["be"])
 
 async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None: run.answer = scope.value(node["answer"])
