@@ -475,6 +475,43 @@ def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
 
 
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
+def test_a_key_that_only_a_merge_brought_in_is_seen(memex, roots):
+    "Looked for from the beginning and among new commits; with two parents and with three."
+    def git(*words): subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    def kept(name, add=True):
+        (memex / name).write_text("x\n")
+        git("add", "-f", name)
+        if add: git("commit", "-qm", name)
+    def merge(*sides, key=None):
+        for side in sides:
+            git("checkout", "-qb", side)
+            kept(f"{side}.org")
+            git("checkout", "-q", "main")
+        kept(f"beside-{sides[0]}.org")
+        git("merge", "-q", "--no-ff", "--no-commit", *sides)
+        if key: kept(key, add=False)
+        git("commit", "-qm", "together")
+        if key:
+            git("rm", "-q", key)
+            git("commit", "-qm", "Oh")
+    def why(): return past.past_objection(judge_command("git log -p", roots, HOME).script, roots, 60) or ""
+    git("init", "-q", "-b", "main")
+    kept("a.txt")
+    merge("one")
+    assert why() == "" and "which repository" in past._objection("src", ["show"], roots, 60)
+    merge("two", key="server.pem")                      # among new commits
+    assert "server.pem" in why()
+    past._past.cache_clear()
+    assert "server.pem" in why()                        # from the beginning
+    subprocess.run(["rm", "-rf", str(memex / ".git")], check=True)
+    past._past.cache_clear()
+    git("init", "-q", "-b", "main")
+    kept("a.txt")
+    merge("three", "four", key="id_ed25519")
+    assert "id_ed25519" in why()
+
+
+@pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_the_gate_asks_as_long_as_the_history_is_not_known_and_then_knows(memex, roots, monkeypatch):
     git = lambda *words: subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
     git("init", "-q")

@@ -80,7 +80,7 @@ class Past:
         return self.name if self.known == now else None
 
     def _look(self, now: tuple) -> None:
-        words = ("log", "--all", "--reflog", "--diff-filter=A", "--name-only", "--format=", "-z", "--no-ext-diff", "--no-textconv")
+        words = ("log", "--all", "--reflog", "-c", "--diff-filter=A", "--name-only", "--format=", "-z", "--no-ext-diff", "--no-textconv")
         names = _ask_git(self.place, *words, "--not", *self.tips) if self.tips and not self.name else None
         if names is None: names, self.name = _ask_git(self.place, *words), ""
         if names is None: return                                          # nobody knows, and the next one tries again
@@ -117,9 +117,10 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     places.here = folder
     named = words[words.index("--") + 1:] if "--" in words else []
     if named and all(_ordinary(places, name) for name in named): return None
+    if not os.path.isabs(folder): return "nobody can tell in which repository it works."
     while not os.path.lexists(os.path.join(folder, ".git", "HEAD")):           # without it git does not take the folder for a repository
-        if folder == "/": return None
-        folder = os.path.dirname(folder)
+        if (above := os.path.dirname(folder)) == folder: return None
+        folder = above
     name = _past(folder).key(wait_s)
     if name is None: return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
     return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
