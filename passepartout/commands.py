@@ -182,9 +182,13 @@ def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool,
 
 # %% ../nbs/20c_commands.ipynb #7524c698
 def approvals_app() -> typer.Typer:
-    "What waits for an answer, and answering it."
-    app = typer.Typer(help="What waits for your answer.", rich_markup_mode=None)
-    for name, fn in (("list", approvals_list), ("approve", approvals_approve), ("deny", approvals_deny), ("revoke", approvals_revoke), ("endorse", approvals_endorse), ("attest", approvals_attest)): app.command(name)(fn)
+    "What waits for an answer, and answering it; without a command, the list."
+    app, commands = typer.Typer(help="What waits for your answer.", rich_markup_mode=None, invoke_without_command=True), {"list": approvals_list, "approve": approvals_approve, "deny": approvals_deny, "revoke": approvals_revoke, "endorse": approvals_endorse, "attest": approvals_attest}
+    for name, fn in commands.items(): app.command(name)(fn)
+    @app.callback()
+    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+        if context.invoked_subcommand is None: approvals_list(memex, json_, no_daemon)
+        elif memex is not None: context.default_map = {name: {"memex": str(memex)} for name in commands}
     return app
 
 def gates_app() -> typer.Typer:

@@ -219,7 +219,11 @@ def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], 
     tell(f"Written: {path}. Edit it, then say passepartout skills check {called}. It is loaded with the next start, or at once where an agent runs.")
 
 def skills_app() -> typer.Typer:
-    "The group of commands."
-    app = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None)
-    for name, fn in (("list", skills_list), ("new", skills_new), ("check", skills_check), ("load", skills_load), ("reload", skills_reload), ("disable", skills_disable), ("source", skills_source)): app.command(name)(fn)
+    "The group of commands; without one, the list."
+    app, commands = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None, invoke_without_command=True), {"list": skills_list, "new": skills_new, "check": skills_check, "load": skills_load, "reload": skills_reload, "disable": skills_disable, "source": skills_source}
+    for name, fn in commands.items(): app.command(name)(fn)
+    @app.callback()
+    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
+        if context.invoked_subcommand is None: skills_list(memex, json_)
+        elif memex is not None: context.default_map = {name: {"memex": str(memex)} for name in commands}
     return app
