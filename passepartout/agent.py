@@ -8,7 +8,8 @@ Docs: https://example.org/passepartout/agent.html.md"""
 __all__ = ['channel', 'Conversation', 'Lasting', 'Answers', 'GateOutcome', 'Inspection', 'run_anywhere', 'Agent', 'boot_agent',
            'own_places', 'open_roots', 'open_journal', 'open_vault', 'open_keyring', 'install_gates',
            'gates_or_nothing', 'report_rules', 'install_index', 'install_tools', 'install_shell', 'install_skills',
-           'follow_skills', 'try_sandbox', 'install_models', 'wants_models', 'install_providers', 'recover']
+           'follow_skills', 'settle_in', 'try_sandbox', 'install_models', 'wants_models', 'install_providers',
+           'recover']
 
 # %% ../nbs/19_agent.ipynb #baff0cd6
 import asyncio
@@ -311,6 +312,7 @@ class Agent(Inspection):
             self.upkeep.follow()
             self.meaning.follow()
         follow_skills(self)
+        settle_in()
 
 # %% ../nbs/19_agent.ipynb #52d47b4c
 def boot_agent(cls: type, settings: Settings, where: Any = None) -> Agent:
@@ -488,6 +490,18 @@ def follow_skills(agent: Agent) -> None:
     if agent.book is None: install_skills(agent, stays=True)
     if agent.skillwatch is None: agent.skillwatch = SkillWatch(agent.book)
     agent.skillwatch.start()
+
+# %% ../nbs/19_agent.ipynb #ac4c6965
+def settle_in() -> threading.Thread:
+    "For an agent that stays: do now, in a thread, what would hold everything up later."
+    def work() -> None:
+        from passepartout.collector import begun
+        from passepartout.patterns import find_forms
+        find_forms(b"AKIA")
+        begun()
+    thread = threading.Thread(target=work, name="passepartout-settle", daemon=True)
+    thread.start()
+    return thread
 
 # %% ../nbs/19_agent.ipynb #ed67480f
 def try_sandbox() -> Callable[[], str]:

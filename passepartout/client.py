@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from .approvals import PendingApproval
+from .collector import begun
 from .commandline import booted, fail, tell
 from .conditions import PassepartoutError
 from .diary import News
@@ -219,7 +220,9 @@ class DistantAgent(Distant):
     def recent(self, session: str) -> list: return [(last, "")] if (last := self.meet(session).get("last")) else []
     def logs(self, limit: int = 20) -> list[str]: return json.loads(self.link.call(action="log", limit=limit)["json"])
     def news(self) -> list[News]: return [News(**each) for each in json.loads(self.link.call(action="news")["json"])]
-    def follow_notes(self) -> None: "The daemon does that."
+    def follow_notes(self) -> None:
+        "The daemon does that. Here it means that the window has begun."
+        begun()
 
     def approval(self, ident: str) -> dict | None:
         told = self.link.call(action="asked", approval=ident)

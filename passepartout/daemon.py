@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .agent import Agent, follow_skills, open_roots
+from .agent import Agent, follow_skills, open_roots, settle_in
 from .conditions import PassepartoutError
 from .gauges import Gauges, Lines
 from .guests import Guest, Limits, trouble
@@ -216,6 +216,7 @@ class Keeping(Door, Counter):
         try:
             if agent.upkeep is not None: agent.upkeep.follow()
             follow_skills(agent)
+            settle_in()
         except (PassepartoutError, OSError) as error: self.log("not_followed", "error", why=str(error))
 
     def remember(self) -> None:

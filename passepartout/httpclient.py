@@ -200,14 +200,17 @@ class Connections:
         self.verify, self._client, self._loop = verify, None, None
         self.waiting, self.received = set(), set()            # questions that have no answer yet, and those of them for which something came in
 
-    def client(self):
+    async def client(self) -> Any:
         "The connections of the running event loop."
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop: self._client, self._loop = self.new_client(library()), loop
+        if self._client is None or self._loop is not loop:
+            made = await asyncio.to_thread(self.new_client)
+            if self._client is None or self._loop is not loop: self._client, self._loop = made, loop        # else somebody was faster
         return self._client
 
-    def new_client(self, httpx: Any) -> Any:
-        "A client that takes nothing from the environment and follows nobody."
+    def new_client(self) -> Any:
+        "A client that takes nothing from the environment and follows nobody. Takes a tenth of a second or two: the library, and the certificates of this machine."
+        httpx = library()
         limits = httpx.Limits(max_connections=16, max_keepalive_connections=4, keepalive_expiry=30.0)
         headers = {"user-agent": "passepartout", "accept-encoding": "identity"}
         return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=self.verify, limits=limits, headers=headers)
@@ -227,10 +230,10 @@ class Sending(Connections):
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"): self.count(made, info["return_value"])
         request.extensions = {**request.extensions, "trace": trace}
         self.waiting.add(task)
-        try: return await self.client().send(request, stream=True)
+        try: return await (await self.client()).send(request, stream=True)
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
             if made or task in self.received: raise
-            return await self.client().send(request, stream=True)
+            return await (await self.client()).send(request, stream=True)
         finally:
             self.waiting.discard(task)
             self.received.discard(task)
@@ -297,7 +300,7 @@ class _Watch:
 # %% ../nbs/11ca_httpclient.ipynb #f44dc2d0
 async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times) -> bool:
     "One question and its answer; whether that came in pieces. Every failure leaves as `HttpFailed`."
-    httpx, client, watch = library(), http.client(), _Watch(take, times.idle)
+    client, httpx, watch = await http.client(), library(), _Watch(take, times.idle)
     try:
         async with asyncio.timeout(times.first) as watch.limit:
             response = await http.send(_request(client, method, url, headers, body, times))

@@ -603,3 +603,40 @@ async def test_a_turn_counts_whoever_asked_for_it(house):
             porter.cancel()
             await asyncio.gather(porter, return_exceptions=True)
             links.close()
+
+
+STAYS = """
+import asyncio, gc, sys
+from passepartout.collector import collect_later
+looks = []
+gc.callbacks.append(lambda phase, told: looks.append(phase))
+collect_later(10_000_000)
+from passepartout import patterns
+from passepartout.agent import Agent
+from passepartout.daemon import Daemon
+names = ("memex_dir", "state_dir", "cache_dir", "config_dir")
+given = dict(zip(names, sys.argv[2:]))
+async def main():
+    if sys.argv[1] == "daemon":
+        house = Daemon(given)
+        await house.start()
+        end = house.stop
+    else:
+        house = await Agent.boot(given)
+        house.follow_notes()
+        end = house.close
+    before = len(looks)
+    async with asyncio.timeout(60):
+        while not gc.get_freeze_count(): await asyncio.sleep(0.02)
+    print(before, gc.get_threshold(), patterns._forms.cache_info().currsize)
+    await end()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("way", ["daemon", "chat"])
+def test_who_stays_begins_without_a_long_pause_later(tmp_path, way):
+    folders = [tmp_path / name for name in ("notes", "state", "cache", "config")]
+    for each in folders: each.mkdir()
+    done = subprocess.run([sys.executable, "-c", STAYS, way, *map(str, folders)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n")[0] == "0 (700, 10, 10) 1", done.stdout + done.stderr
