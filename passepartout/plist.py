@@ -195,11 +195,15 @@ def _close(items: list, underscores: bool):
         raise _Duplicate(2 * _second(keys))
     return plist
 
-
+# %% ../nbs/02_plist.ipynb #14f4a0b0
 def _second(keys: list) -> int:
     "The number of the first key that was there before, in whatever spelling."
-    names = [key_name(key) for key in keys]
-    return next(number for number, name in enumerate(names) if name in names[:number])
+    seen: set[str] = set()
+    for number, name in enumerate(map(key_name, keys)):
+        if name in seen:
+            return number
+        seen.add(name)
+    raise ValueError("no key stands twice")
 
 # %% ../nbs/02_plist.ipynb #1f201513
 def _check_text(text: str, max_chars: int):
@@ -281,14 +285,14 @@ def _float_text(value: float) -> str:
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}{'e' if single else 'd'}{int(exponent)}"
 
-# %% ../nbs/02_plist.ipynb #79c082d8
+# %% ../nbs/02_plist.ipynb #8a8c9a6e
 KEYWORD_FIELDS = frozenset(map(Keyword, "type level target action sensor status source".split()))
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-
+# %% ../nbs/02_plist.ipynb #79c082d8
 def _key(key: str) -> tuple[str, bool]:
     "How a string prints as a key, and whether its value is a word."
     keyword = Keyword(key)
@@ -348,7 +352,7 @@ def _entries_text(entries: Mapping, depth: int, left: list[int]) -> str:
         raise PlistError("Two keys of one dictionary print as the same keyword. Leave one of them out.")
     return f"({' '.join(out)})" if out else "NIL"
 
-
+# %% ../nbs/02_plist.ipynb #bf994da3
 def _clash(names: list[str]) -> bool:
     "Whether two printed keys are one key to a reader. Only keywords that were read can hold an underscore."
     return len(names) != len({name.replace("_", "-") for name in names})
