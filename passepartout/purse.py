@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/purse.html.md"""
 
 # %% auto #0
 __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained', 'open_purse', 'today_by', 'newest_day',
-           'midnight_after', 'told', 'overdrawn', 'unpriced', 'Purse', 'Standing', 'Reckoning', 'Narrowed']
+           'midnight_after', 'told', 'overdrawn', 'unpriced', 'PurseFile', 'Reserving', 'Purse', 'Standing',
+           'Reckoning', 'Narrowed']
 
 # %% ../nbs/13e_purse.ipynb #4800eb56
 import os
@@ -131,9 +132,11 @@ def unpriced(call: Call, names: list[str]) -> BudgetError:
     "The refusal of a call whose price nobody knows, while there are budgets of money."
     return BudgetError(f"nobody knows what {call.model[:80] or 'it'} costs at {call.provider}, and {' and '.join(names)} cannot be kept then. Say what a million tokens cost, as in provider_prices = {call.provider}=3/15, or install passepartout[prices], or take the budget of money away", setting="provider_prices")
 
-# %% ../nbs/13e_purse.ipynb #3134a505
-class Purse:
-    "What was spent, in the file at `path` (`None`: in memory), under `limits`. The file is opened when it is first needed."
+# %% ../nbs/13e_purse.ipynb #d20c06ca
+LONGEST = 3600.0          # seconds after which a call that was not settled never will be
+
+class PurseFile:
+    "What was spent, in the file at `path` (`None`: in memory), under `limits`."
     def __init__(self, path: Path | None = None, limits: Mapping[tuple[str, str], int] | None = None, clock: Callable[[], float] = time.time):
         self.path, self.limits, self.clock, self._db, self._lock = path, dict(limits or {}), clock, None, threading.RLock()
 
@@ -151,6 +154,15 @@ class Purse:
                 raise
             self._db.execute("COMMIT")
 
+    def close(self) -> None:
+        "Let go of the file; the next transaction opens it again."
+        with self._lock:
+            if self._db is not None: self._db.close()
+            self._db = None
+
+# %% ../nbs/13e_purse.ipynb #3134a505
+class Reserving(PurseFile):
+    "How money and tokens are set aside."
     def reserve(self, call: Call, read: int, written: int, money: int | None) -> int:
         "Set aside what `call` can take at most, and return the number under which it is settled. `BudgetError` when a budget does not allow it, or when there is one of money and the price is unknown."
         if money is None and (set_ := [SETTINGS[key] for key in self.limits if key[1] == "money"]): raise unpriced(call, set_)
@@ -165,6 +177,11 @@ class Purse:
             return db.execute("INSERT INTO call(at, day, memex, session, turn, provider, model, state, read, written, tokens, money) VALUES(?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)",
                               (now, day, call.memex, call.session, call.turn, call.provider, call.model, read, written, read + written, money)).lastrowid
 
+# %% ../nbs/13e_purse.ipynb #fe065ef8
+_HUGE = 2**60
+
+class Purse(Reserving):
+    "What was spent, in the file at `path` (`None`: in memory), under `limits`. The file is opened when it is first needed."
     def settle(self, number: int, read: int, written: int, money: int | None, state: str = "settled") -> bool:
         "Put what it did take in the place of what was reserved, which it never exceeds. Only the first settlement counts; whether this one was it."
         read, written, money = (min(max(n, 0), _HUGE) if n is not None else None for n in (read, written, money))
@@ -179,14 +196,6 @@ class Purse:
     def give_back(self, number: int) -> bool:
         "It took nothing."
         with self.writing() as db: return db.execute("DELETE FROM call WHERE id = ? AND state = 'reserved'", (number,)).rowcount == 1
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db is not None: self._db.close()
-            self._db = None
-
-LONGEST = 3600.0          # seconds after which a call that was not settled never will be
-_HUGE = 2**60
 
 # %% ../nbs/13e_purse.ipynb #3573de6c
 class Standing(NamedTuple):

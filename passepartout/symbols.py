@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/symbols.html.md"""
 
 # %% auto #0
 __all__ = ['TO_LOWER', 'TO_UPPER', 'VOCABULARY', 'SMALLEST_SINGLE', 'PlistError', 'shown', 'fold', 'key_name', 'symbol_text',
-           'Keyword', 'Symbol', 'SingleFloat', 'Forgiving', 'Plist']
+           'Named', 'Keyword', 'Symbol', 'SingleFloat', 'Forgiving', 'Spelled', 'Plist']
 
 # %% ../nbs/01b_symbols.ipynb #20e4974e
 import struct
@@ -63,8 +63,23 @@ def symbol_text(name: str) -> str:
         raise PlistError(f"{shown(name)} cannot be the name of a symbol: it is empty or holds invisible characters.")
     return "|" + upper.replace("\\", "\\\\").replace("|", "\\|") + "|"
 
+# %% ../nbs/01b_symbols.ipynb #7bdf430c
+class Named(str):
+    "A string that carries how it is printed."
+
+    __slots__ = ("printed",)
+
+    def __repr__(self):
+        return self.printed
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
 # %% ../nbs/01b_symbols.ipynb #dd04a014
-class Keyword(str):
+class Keyword(Named):
     """A Lisp keyword; its text is the lower-case name with hyphens, without the colon.
 
     `Keyword(":USER_INPUT")` folds case, underscores and one leading colon. `Keyword.exact(name)` keeps underscores, as the reader must.
@@ -73,7 +88,7 @@ class Keyword(str):
     that could not be printed and read back unchanged.
     """
 
-    __slots__ = ("printed", "folded")
+    __slots__ = ("folded",)
     _interned = MappingProxyType({})
 
     def __new__(cls, text: str):
@@ -102,17 +117,8 @@ class Keyword(str):
 
     __hash__ = str.__hash__
 
-    def __repr__(self):
-        return self.printed
-
     def __reduce__(self):
         return Keyword.exact, (str(self),)
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
 
 # %% ../nbs/01b_symbols.ipynb #197c1b19
 VOCABULARY = frozenset("""
@@ -130,10 +136,10 @@ VOCABULARY = frozenset("""
 Keyword._interned = MappingProxyType({name: Keyword.exact(name) for name in VOCABULARY})
 
 # %% ../nbs/01b_symbols.ipynb #6d06855f
-class Symbol(str):
+class Symbol(Named):
     "A Lisp symbol other than a keyword, NIL and T; its text is the lower-case name. Compares and hashes as that text."
 
-    __slots__ = ("printed",)
+    __slots__ = ()
 
     def __new__(cls, name: str):
         self = str.__new__(cls, fold(name))
@@ -141,9 +147,6 @@ class Symbol(str):
             raise PlistError(f"{shown(name)} is no bare symbol: NIL is None and T is True.")
         self.printed = symbol_text(str(self))
         return self
-
-    def __repr__(self):
-        return self.printed
 
     def __reduce__(self):
         return Symbol, (str(self),)
@@ -205,14 +208,11 @@ class Forgiving(dict):
         "As of a dict, with any spelling of the key."
         return self[key] if key in self else default
 
-# %% ../nbs/01b_symbols.ipynb #e6d72b88
-class Plist(Forgiving):
-    "A dict with Keyword keys in which `p['type']`, `p[':TYPE']` and `p['Type']` are one entry, `-` and `_` alike."
+# %% ../nbs/01b_symbols.ipynb #9b0616a6
+class Spelled(Forgiving):
+    "The half that writes: whatever spelling is used, an entry has one key."
 
     __slots__ = ()
-
-    def __init__(self, *args, **entries):
-        self.update(*args, **entries)
 
     def __setitem__(self, key, value):
         held = self._held(key)
@@ -224,6 +224,20 @@ class Plist(Forgiving):
         held = self._held(key)
         dict.__delitem__(self, key if held is None else held)
 
+    def update(self, *args, **entries):
+        "As of a dict: of two spellings of one key in what is given, the later value wins."
+        for key, value in dict(*args, **entries).items():
+            self[key] = value
+
+# %% ../nbs/01b_symbols.ipynb #e6d72b88
+class Plist(Spelled):
+    "A dict with Keyword keys in which `p['type']`, `p[':TYPE']` and `p['Type']` are one entry, `-` and `_` alike."
+
+    __slots__ = ()
+
+    def __init__(self, *args, **entries):
+        self.update(*args, **entries)
+
     def setdefault(self, key, default=None):
         "As of a dict: the key that is there keeps its spelling."
         if key not in self:
@@ -234,11 +248,6 @@ class Plist(Forgiving):
         "As of a dict, with any spelling of the key."
         held = self._held(key)
         return dict.pop(self, key if held is None else held, *default)
-
-    def update(self, *args, **entries):
-        "As of a dict: of two spellings of one key in what is given, the later value wins."
-        for key, value in dict(*args, **entries).items():
-            self[key] = value
 
     def copy(self):
         "A `Plist` with the same entries; the values are shared."
