@@ -74,7 +74,7 @@ def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, lo
     "Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`. `local`: it runs on this machine."
     agent.backends.register(name, fn, inline=inline, local=local, blind=blind, breaker=breaker)
 
-# %% ../nbs/14_backends.ipynb #26066af7
+# %% ../nbs/14_backends.ipynb #90bbde25
 DEAR = (BudgetError, PurseFailed)          # why somebody who costs money is not asked
 
 class BackendFailure(PassepartoutError):
@@ -84,6 +84,7 @@ class BackendFailure(PassepartoutError):
         super().__init__(message)
         self.why, self.wait, self.counts, self.private = why, wait, counts, False
 
+# %% ../nbs/14_backends.ipynb #26066af7
 async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, model: str | None = None, context: Any = None, hear: Callable | None = None, meter: Meter | None = None, compose: Any = None, timeout_s: float = 60.0, most: int = 262_144) -> str:
     "The text that `backend` returns within `timeout_s` seconds, at most `most` characters of it, or `BackendFailure`."
     extra = {"model": model} if model is not None and "model" in backend.takes else {}
@@ -105,6 +106,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
     except Exception as error: raise BackendFailure(str(error) or type(error).__name__) from error
     return answer_text(result, most)
 
+# %% ../nbs/14_backends.ipynb #f81c180f
 async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter: Meter | None = None, model: str | None = None, **more: Any) -> str:
     "`call_backend`, with the most that it can take set aside first, for one that does not do so itself."
     if meter is None or "meter" in backend.takes: return await call_backend(backend, prompt, system_prompt, meter=meter, model=model, **more)
@@ -163,6 +165,7 @@ class Composing:
         "Let the agent keep what is about to be sent."
         if not self.backend.blind: asking(self.agent, self.context, self.backend.name, self.prompt, composed.text, composed.private)
 
+# %% ../nbs/14_backends.ipynb #52bd4cb8
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
     "The same, with references in the place of secrets."
     if backend.blind and backend.local or (vault := getattr(agent, "vault", None)) is None: return composed
@@ -210,7 +213,7 @@ def asking(agent, context: Any, provider: str, prompt: str, shown: str, private:
     "Let the agent keep what a provider is about to be asked, as it is sent."
     if (keep := getattr(agent, "asking", None)) is not None: keep(context, provider, prompt, shown, private)
 
-# %% ../nbs/14_backends.ipynb #4303b8f7
+# %% ../nbs/14_backends.ipynb #6809e467
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     "The names to try, in order: what the caller gave, else the agent's cascade, in the order of its selector, else whatever is registered."
     chosen = cascade if cascade is not None else agent.provider_cascade or agent.backends
@@ -223,12 +226,14 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
         agent.log(f"PROBABILISTIC: the model selector could not order the providers: {error}")
         return names
 
+# %% ../nbs/14_backends.ipynb #d4ae2055
 def time_left(agent, context: Any, begun: float | None) -> float:
     "The seconds that a provider may take now: what is left for this cascade, which began then by the monotonic clock, and for the whole request."
     now, turn = time.monotonic(), agent.turn_of(context) if isinstance(context, Signal) and hasattr(agent, "turn_of") else None
     left = math.inf if begun is None else getattr(agent.settings, "cascade_timeout_s", 120.0) - (now - begun)
     return left if turn is None else min(left, getattr(agent.settings, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
 
+# %% ../nbs/14_backends.ipynb #4303b8f7
 async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None) -> str:
     "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile. `BackendFailure` says why there is none."
     if idle(agent, context): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
@@ -271,11 +276,13 @@ async def _watched(backend: Backend, in_full: bool, prompt: str, shown: str, **m
     breaker.succeeded(backend.name)
     return answer
 
+# %% ../nbs/14_backends.ipynb #1a94cbb2
 def refused(error: BudgetError, context: Any) -> None:
     "Signal that a budget does not allow a call. A handler may choose `next_provider`, which is also what happens when none does, or any restart of the loop."
     error.signal = context if isinstance(context, Signal) else None
     with restart_case(next_provider=lambda: None): signal_condition(error)
 
+# %% ../nbs/14_backends.ipynb #b01df859
 def _select(agent, name: str, context: Any) -> str | None:
     if agent.model_selector is None: return None
     try: chosen = agent.model_selector(name, context)
@@ -314,6 +321,7 @@ async def consensus_call(agent, prompt: str, *, system_prompt: Prompt = "You are
     elif dear: passed_over(agent, context, dear)
     return votes
 
+# %% ../nbs/14_backends.ipynb #18af26b6
 def voices(agent, names: tuple[str, ...]) -> list[str]:
     "Each provider once, under its first name; one model of one server is one provider."
     found: dict[Any, str] = {}
@@ -342,6 +350,7 @@ async def _collect(agent, names: list[str], prompt: str, system_prompt: Prompt, 
         heard(agent, context, vote.provider, vote.error)
     return votes
 
+# %% ../nbs/14_backends.ipynb #f6634695
 def vote_of(name: str, task: asyncio.Task, limit: float, in_time: bool = True) -> Vote:
     "The vote of a provider, if its answer came `in_time`."
     if not in_time or task.cancelled(): return Vote(name, error=f"no answer within {limit:g} s")

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/plan.html.md"""
 # %% auto #0
 __all__ = ['STEPS', 'EXPRESSIONS', 'CONDITIONS', 'TESTS', 'KINDS', 'MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK',
            'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER', 'EMPTY', 'Form', 'form', 'PlanError', 'Node',
-           'Known', 'Reader', 'ExpressionReader', 'WordReader', 'literal', 'PlanReader', 'CallReader', 'nodes_in',
-           'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
+           'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal', 'PlanReader', 'CallReader',
+           'BlockReader', 'nodes_in', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
 
 # %% ../nbs/12p_plan.ipynb #53335d9f
 import hashlib
@@ -138,7 +138,7 @@ class ExpressionReader(Reader):
 
 # %% ../nbs/12p_plan.ipynb #138f2df6
 class WordReader(ExpressionReader):
-    "The part of the reader for words, names, bounds, and what is known of a form."
+    "The part of the reader for words, names, bounds and arguments."
     def several(self, value: Any) -> tuple:
         "A list; nothing is an empty one."
         if value is None: return ()
@@ -166,6 +166,9 @@ class WordReader(ExpressionReader):
 
     def arguments(self, value: Any, scope: Mapping[str, Known]) -> FrozenDict: return FrozenDict({name: node for name, (node, _) in self.read_arguments(value, scope).items()})
 
+# %% ../nbs/12p_plan.ipynb #2b0a2dd4
+class ShapeReader(WordReader):
+    "The part of the reader for what is known of a form."
     def known(self, node: Node, scope: Mapping[str, Known], known: Mapping[str, Known]) -> Known:
         "What is known of the value of a form; a name that nothing binds and a field that is not there are found here."
         if node.head == "ref": return self.bound(node["ref"], scope)
@@ -198,7 +201,7 @@ def literal(value: Any) -> tuple[Node, Known]:
     return Node("literal", {"value": as_text(value)}), Known(kind)
 
 # %% ../nbs/12p_plan.ipynb #9d0e7f1b
-class PlanReader(WordReader):
+class PlanReader(ShapeReader):
     "Reads steps, and finds out what they would cost at most: (calls, work)."
     def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[Node, ...], int, int]:
         "The steps in `value`, read in order; `scope` gets what they bind."
@@ -213,6 +216,7 @@ class PlanReader(WordReader):
         return tuple(read), calls, work
 
     def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[Node, int, int]:
+        "One step, the calls that it makes at most, and its work."
         head, given = self.pick_form(value, STEPS, "a step")
         work = 1 + nodes_in(value)
         if head == "call": return self.call(given, scope), 1, work
@@ -232,8 +236,9 @@ class PlanReader(WordReader):
 
 # %% ../nbs/12p_plan.ipynb #fad9ae6a
 class CallReader(PlanReader):
-    "The part of the reader for calls, loops and branches."
+    "The part of the reader for calls."
     def call(self, given: dict, scope: dict[str, Known]) -> Node:
+        "A call of a tool, and what is known of its result."
         tool = self.tools.get(given["call"]) if isinstance(given["call"], str) else None
         if tool is None: self.refuse(f"there is no tool {shown(str(given['call']))}; there are {', '.join(sorted(t.name for t in self.tools)) or 'none'}.")
         args, parts = self.read_arguments(given.get("args"), scope), {"call": tool.name}
@@ -256,6 +261,9 @@ class CallReader(PlanReader):
             wanted = OF_PARAMETER.get(parameter.type)
             if wanted and node.head != "literal" and known.type not in (wanted, "any"): self.refuse(f"argument {name.replace('_', '-')} of {tool.name} must be a {wanted}, not a {known.type}.")
 
+# %% ../nbs/12p_plan.ipynb #bd95423f
+class BlockReader(CallReader):
+    "The part of the reader for loops and branches."
     def loop(self, given: dict, scope: dict[str, Known], prefix: str, work: int) -> tuple[Node, int, int]:
         source, known = self.expression(given["in"], scope, "list")
         name, most, inner = self.word("name", given["for"], scope), self.word("bound", given["most"], scope), dict(scope)
@@ -306,7 +314,7 @@ def read_plan(value: Any, tools: ToolRegistry) -> Plan:
     except ProtocolError as error: raise PlanError(f"The plan cannot be read: {error.message}") from None
     if not is_mapping(value): raise PlanError("A plan is one property list: (:TYPE :PLAN :EXPLANATION \"…\" :STEPS (…)).")
     if extra := [k for k in value if k not in ("type", "action", "steps", "explanation")]: raise PlanError(f"A plan has no field {', '.join(extra)}; it has steps and explanation.")
-    reader = CallReader(tools)
+    reader = BlockReader(tools)
     steps, calls, work = reader.steps(value.get("steps"), {})
     if not steps: raise PlanError("The plan has no steps.")
     if calls > MOST_CALLS or work > MOST_WORK: raise PlanError(f"The plan could make {calls:,} calls in {work:,} units of work; {MOST_CALLS} and {MOST_WORK:,} are allowed. Lower the bounds of its loops.")

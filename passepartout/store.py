@@ -47,6 +47,7 @@ def explain(error: Exception, path) -> JournalError:
         return JournalError("The journal is closed; open it again to go on.")
     return JournalError(f"The journal {path} failed: {error}. What was recorded before is safe.")
 
+# %% ../nbs/05c_store.ipynb #0a3bd2bd
 @contextmanager
 def explained(path) -> Iterator[None]:
     "Turn database and file errors inside the `with` block into `JournalError`."
@@ -139,7 +140,7 @@ def _find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) ->
         db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", [("key", key_name(key)), ("first_key", key_name(key))])
     return key, lost
 
-# %% ../nbs/05c_store.ipynb #d05a5ece
+# %% ../nbs/05c_store.ipynb #a0169a73
 def claim(folder: Path, owner: str) -> int:
     "Hold a lock in the name of `owner` for as long as this process lives; returns the descriptor that holds it."
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -147,6 +148,7 @@ def claim(folder: Path, owner: str) -> int:
     fcntl.flock(file, fcntl.LOCK_EX)
     return file
 
+# %% ../nbs/05c_store.ipynb #d05a5ece
 def is_alive(folder: Path, owner: str) -> bool:
     "Whether some process still holds the lock of `owner`. The file of a dead owner is removed."
     try:
@@ -234,6 +236,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
     store.seq, store.head = seq, head
     store.commits = store.commits[0] + 1, store.commits[1] + durable
 
+# %% ../nbs/05c_store.ipynb #8fca3d58
 def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
     "Seal and insert the records of `drafts`, with the changes that belong to them; the number and the head that the chain has then."
     seq, head, rows = store.seq, store.head, []
