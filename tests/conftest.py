@@ -10,11 +10,13 @@ rules would decide, their settings would count, their keys would be spent, and t
 The notebooks (test_notebooks.py) run beside the other tests, which leave the second core idle: they begin with the first test
 and are asked how it went at the end.
 """
+import faulthandler
 import functools
 import importlib.util
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from concurrent.futures import Future
@@ -47,6 +49,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGIN
 
 
 def pytest_unconfigure(config): shutil.rmtree(NOBODY, ignore_errors=True)
+
+
+LIMIT_S = 600          # for one test; most take milliseconds, the longest two minutes
+
+
+def hung(signum, frame): pytest.fail(f"It did not come to an end within {LIMIT_S} s. The traceback shows where it waited; what the other threads did is on standard error.")
+
+
+def ring(thread):
+    faulthandler.dump_traceback(sys.__stderr__)
+    signal.pthread_kill(thread, signal.SIGUSR2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A test that hangs fails, names itself and shows where, and the others go on.
+
+    pytest-timeout has two ways to do this: with the alarm signal, which `limits` leaves alone when it is wound, so that the tests would try another way than
+    the program; or by ending the process, which pytest-xdist takes for a crash, and it gives the same test to every new worker."""
+    signal.signal(signal.SIGUSR2, hung)
+    timer = threading.Timer(LIMIT_S, ring, [threading.get_ident()])
+    timer.daemon = True
+    timer.start()
+    try: return (yield)
+    finally: timer.cancel()
 
 
 @pytest.fixture
