@@ -186,13 +186,13 @@ def fingerprint(folder):
 
 @pytest.mark.slow
 def test_what_is_allowed_changes_nothing_even_in_a_real_shell(roots, memex, tmp_path_factory):
-    before, ran = fingerprint(memex.parent), 0
+    before, ran, plain = fingerprint(memex.parent), 0, {example for entry in table().values() for example in entry.yes}
     for text in sorted(set(still_read(roots, memex))):
         first = shlex.split(text, comments=True)[0]
         if first in ("sleep",) or text.startswith("tail -f") or not os.path.exists(pinned(first) or ""): continue
         with open(tmp_path_factory.getbasetemp() / "said", "w+b") as said:              # a file with an end: `shuf -r` would fill the memory
-            try: subprocess.run(["/bin/bash", "--norc", "-c", "ulimit -f 1024\n" + text], cwd=memex, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL, timeout=5, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "GIT_PAGER": "cat"})
-            except subprocess.TimeoutExpired: pass
+            try: subprocess.run(["/bin/bash", "--norc", "-c", "ulimit -f 1024\n" + text], cwd=memex, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL, timeout=5 if text in plain else 1, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "GIT_PAGER": "cat"})
+            except subprocess.TimeoutExpired: pass                                        # some read the lists of all packages, some go on until they are told to stop
             ran += 1
             said.seek(0)
             assert fingerprint(memex.parent) == before and b"OUTSIDE" not in said.read(), text
