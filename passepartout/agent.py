@@ -92,8 +92,9 @@ class Lasting(Conversation):
         "The grant that the person describes with `said` (*for 1 hour in projects/*), for them to read. Nothing is recorded. `PassepartoutError` when the code does not fit, or when no grant can answer this."
         action, tool, args = self.call_of(self.desk.find(approval, code, session))
         until, scope = read_until(said, datetime.fromtimestamp(self.journal.clock()))
-        if self.permissions.decide(tool, args, self.permissions.looked_up).tier != "ask": raise GrantRefused("It was not the permissions that asked, and no grant answers another gate. It can be allowed this one time.")
-        return offer(tool, args, self.permissions.looked_up, session, until.timestamp(), scope)
+        asks = self.permissions.decide(tool, args, self.permissions.looked_up)
+        if asks.tier != "ask": raise GrantRefused("It was not the permissions that asked, and no grant answers another gate. It can be allowed this one time.")
+        return offer(tool, args, self.permissions.looked_up, session, until.timestamp(), scope, asks.rule.name if asks.rule else "")
 
     def call_of(self, row: dict) -> tuple:
         "The call that an ask is about: action, tool and arguments. `GrantRefused` when it is none."

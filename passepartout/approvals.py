@@ -141,8 +141,9 @@ class ApprovalDesk:
         raise PassepartoutError("That code does not fit. It stands beside the question on the screen where it was asked.")
 
     def confirm(self, row: dict, typed: str) -> str:
-        "The words to be recorded with a yes to `row`; `Unconfirmed` when it needs some and these are others."
+        "The words to be recorded with a yes to `row`; `Unconfirmed` when it needs some and these are others. A yes with words that mean nothing here is none."
         if not confirms(typed, row["phrase"]): raise Unconfirmed(row["phrase"])
+        if not row["phrase"] and str(typed).strip(): raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one time; for longer, write for 1 hour, or until 18:00, behind it.")
         return " ".join(str(typed).split())[:200] if row["phrase"] else ""
 
     def wrong(self, row: dict) -> None:

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/commands.html.md"""
 # %% auto #0
 __all__ = ['ask', 'chat', 'demo', 'undo', 'gate_check', 'approvals_list', 'approvals_approve', 'approvals_revoke',
            'approvals_deny', 'approvals_attest', 'approvals_endorse', 'written_words', 'shown_grant', 'typed_loss',
-           'answer_ask', 'approvals_app', 'gates_app', 'journal_app']
+           'gone', 'answer_ask', 'approvals_app', 'gates_app', 'journal_app']
 
 # %% ../nbs/20c_commands.ipynb #fb4aa71b
 import sys
@@ -166,12 +166,16 @@ def typed_loss(agent: Any, approval: str, confirm: str | None, json_: bool) -> s
     try: return input("› ")
     except EOFError: return ""
 
+def gone(state: str) -> str:
+    "Why a request takes no answer any more."
+    return "has run out: nobody answered it in time." if state == "expired" else f"was answered before ({state}), and each is answered once."
+
 def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str, said: str = "", yes: bool = False, alone: bool = False, confirm: str | None = None) -> None:
     "Answer in the session where it was asked."
     with reached(memex, None, json_, alone) as agent:
-        row = agent.journal.approval(approval)
-        if row is None: fail(f"There is no request {approval}. passepartout approvals list shows what waits.", 1, json_)
-        if row["state"] != "pending": fail(f"Request {approval} was answered before ({row['state']}), and each is answered once. Ask again for what you want.", 1, json_)
+        row = agent.journal.approval(approval := approval.strip().lower())
+        if row is None: fail(f"There is no request {as_typed(approval)[:40]}. passepartout approvals list shows what waits." if approval else "Which request? passepartout approvals list shows what waits.", 1, json_)
+        if row["state"] != "pending": fail(f"Request {approval} {gone(row['state'])} Ask again for what you want.", 1, json_)
         try:
             if how == "deny": reply = agent.deny(approval, code, row["session"])
             else: reply = agent.run(agent.approve(approval, code, row["session"], grant=shown_grant(agent, row, code, said, yes, json_), confirm=typed_loss(agent, approval, confirm, json_)))

@@ -42,6 +42,7 @@ class Grant:
     exact: tuple[tuple[str, str], ...] = ()                 # argument, value as canonical JSON
     id: str = ""
     given: float = 0.0
+    rule: str = ""                                          # the rule that asked, empty for the settings
 
 def canonical(value: Any) -> str:
     "A value in the one way in which two of them are compared."
@@ -100,11 +101,11 @@ def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) ->
 def _as_folder(pattern: str) -> str: return pattern if pattern.endswith("/") or "*" in pattern or "." in pattern.rpartition("/")[2] else pattern + "/"
 
 # %% ../nbs/17ba_grants.ipynb #aff08279
-def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expires: float, said: str = "") -> Grant:
-    "The grant that would cover this call and its like. `GrantRefused` when there is none, or when it would not even cover this call."
+def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expires: float, said: str = "", rule: str = "") -> Grant:
+    "The grant that would cover this call and its like, which `rule` asks about, or the settings. `GrantRefused` when there is none, or when it would not even cover this call."
     scope = said_scope(tool, args, places, said)
     grant = Grant(tool.name, session, expires, tuple((n, s) for n, s in scope.items() if s is not None), tuple(n for n, s in scope.items() if s is None),
-                  tuple((p.name, canonical(args.get(p.name))) for p in tool.parameters if p.name not in scope))
+                  tuple((p.name, canonical(args.get(p.name))) for p in tool.parameters if p.name not in scope), rule=rule)
     if not covers(grant, tool, args, places, session): raise GrantRefused("That would not cover what was asked about. Name the folder and the arguments so that it does.")
     return grant
 
@@ -114,8 +115,8 @@ def in_words(grant: Grant) -> str:
     told = [f"{name.replace('_', '-')} {' or '.join(('in ' if p.endswith('/') else 'like ' if '*' in p or '?' in p else '') + p for p in patterns)}" for name, patterns in grant.where]
     told += [f"{name.replace('_', '-')} {_short(value)}" for name, value in grant.exact if value not in ("null", '""', "[]", "false")]
     free = f"; {' and '.join(name.replace('_', '-') for name in grant.free)} may be anything" if grant.free else ""
-    until = f"{datetime.fromtimestamp(grant.expires):%a %d %b %H:%M}"
-    return visible(f"Until {until}, in the conversation “{grant.session}”, {grant.tool} runs without asking" + (f" with {', '.join(told)}" if told else "") + f"{free}. What other gates ask about, they still ask.")
+    until, others = f"{datetime.fromtimestamp(grant.expires):%a %d %b %H:%M}", f"The rule “{grant.rule}” no longer asks then; other rules and other gates still do." if grant.rule else "What rules and other gates ask about, they still ask."
+    return visible(f"Until {until}, in the conversation “{grant.session}”, {grant.tool} runs without asking" + (f" with {', '.join(told)}" if told else "") + f"{free}. {others}")
 
 def _short(value: str) -> str: return "exactly " + (value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)")
 
@@ -174,7 +175,7 @@ class Grants:
     def _take(self, at: float, body: dict) -> None:
         if body.get("state") == "given":
             told = {name: tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact")}
-            self._standing[body["id"]] = Grant(body["tool"], body["session"], body["expires"], told["where"], tuple(body["free"]), told["exact"], body["id"], at)
+            self._standing[body["id"]] = Grant(body["tool"], body["session"], body["expires"], told["where"], tuple(body["free"]), told["exact"], body["id"], at, body.get("rule", ""))
         else: self._standing.pop(body.get("id"), None)
 
     def standing(self, session: str | None = None) -> list[Grant]:
@@ -183,9 +184,9 @@ class Grants:
         now = self.journal.clock()
         return [g for g in self._standing.values() if session in (None, g.session) and not expired(g.given, g.expires, now)]
 
-    def covering(self, tool: Any, args: Mapping[str, Any], places: Places, session: str) -> Grant | None:
-        "A grant that covers this call, if there is one."
-        return next((g for g in self.standing(session) if covers(g, tool, args, places, session)), None)
+    def covering(self, tool: Any, args: Mapping[str, Any], places: Places, session: str, rule: str = "") -> Grant | None:
+        "A grant that covers this call, which `rule` asks about, if there is one."
+        return next((g for g in self.standing(session) if g.rule == rule and covers(g, tool, args, places, session)), None)
 
     def give(self, grant: Grant, approval: str, by: str) -> Grant:
         "Put a grant on the record, durably."

@@ -215,9 +215,9 @@ class Effects(Views):
         "Record, durably and in one commit, that `cleared` is about to run with these effects: what was before, and what else is known. Returns their ids."
         turn = self.turns.of(signal) or Turn("", signal.session, str(signal.source or ""), "", self.journal.batch(signal.session, ""))
         if cleared.answer == "typed": turn.batch.record("typed", {"hash": cleared.hash, "text": turn.text})
-        elif cleared.answer not in (None, "used"):
+        elif (answer := cleared.answer or self.brought_by(signal, cleared)) not in (None, "used"):
             await self.turns.write(turn, durable=False)
-            turn.batch.consume(cleared.answer, cleared.hash)
+            turn.batch.consume(answer, cleared.hash)
             cleared.answer = "used"
         effects, more = [os.urandom(6).hex() for _ in wanted], {}
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
@@ -230,6 +230,11 @@ class Effects(Views):
             raise
         self.show_start(signal, cleared, *effects[:1])
         return effects
+
+    def brought_by(self, signal: Signal, cleared) -> str | None:
+        "The approval that brought `cleared` back, although no gate asks about it any more: a grant, or another rule, answers by now. It is used up all the same."
+        row = approved_row(self.journal, signal) if signal.sensor is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
+        return row["id"] if row is not None and row["hash"] == cleared.hash else None
 
     def show_start(self, signal: Signal, cleared, *effects: str) -> None:
         "Tell whoever watches that these effects begin now. The first of several does when the intents are recorded."

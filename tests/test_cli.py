@@ -3,6 +3,7 @@ import contextlib, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys,
 from pathlib import Path
 
 import pytest
+from waits import PATIENCE, away, heard, next_line
 
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
 BEGIN = [sys.executable, "-m", "passepartout"]
@@ -53,11 +54,15 @@ class Forks:
         files = [folder / f".std{n}" for n in range(3)]
         files[0].write_bytes(input)
         self.first.stdin.write(json.dumps({"args": args, "env": env, "files": [str(f) for f in files], "powers": powers}) + "\n"); self.first.stdin.flush()
-        self.first.stdout.readline()
-        code = int(self.first.stdout.readline())
+        child = int(next_line(self.first))
+        if (code := heard(self.first.stdout).line(time.monotonic() + PATIENCE)) is None:
+            os.kill(child, signal.SIGKILL)
+            next_line(self.first)
+            raise AssertionError(f"The end of {args} was awaited in vain for {PATIENCE:g} seconds, and it was killed. It had said: {[f.read_bytes()[-2000:] for f in files[1:]]}")
+        code = int(code)
         return subprocess.CompletedProcess(args, code, *(f.read_bytes() for f in files[1:]))
 
-    def close(self): self.first.stdin.close(); self.first.wait(10); self.first.stdout.close()
+    def close(self): self.first.stdin.close(); away(self.first)
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +169,10 @@ def test_an_ask_is_answered_once_with_its_code_from_another_process(home):
     done = answer("approve", asked["code"])
     assert done.returncode == 0 and (home.memex / "inbox.org").read_text().count("TODO Call Ana") == 1     # done, though no model was left to say so
     for how in ("approve", "deny"): assert "answered before" in answer(how, asked["code"]).stderr
+    late = json.loads(home.ask("--json", "call Ana", env=home.script(CAPTURE) | {"PASSEPARTOUT_APPROVAL_TTL_S": "1e-3"}).stdout)["approvals"][0]
+    for how in ("approve", "deny"):
+        said = home("approvals", how, "--memex", home.memex, f" {late['id'].upper()}", late["code"])
+        assert said.returncode == 1 and "nobody answered it in time" in said.stderr and len(home("approvals", how, "--memex", home.memex, "A" * 50_000, "x").stderr) < 200
     assert (home.memex / "inbox.org").read_text().count("TODO Call Ana") == 1
     assert home("undo", "--memex", home.memex).returncode == 0 and (home.memex / "inbox.org").read_text() == "* Inbox\n"
 

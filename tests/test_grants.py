@@ -111,6 +111,63 @@ def test_another_conversation_another_tool_or_a_deny_is_not_covered(memex):
     finally: agent.run(agent.close())
 
 
+OFFERS = """
+[offers]
+tool = org-retitle
+heading = Offers
+tier = ask
+because = What others offered is not ours to rename.
+matches = org-retitle path=projects/roof.org heading=Offers title=x
+not = org-retitle path=projects/roof.org heading=Roof title=x
+"""
+
+
+def test_a_rule_that_asks_is_answered_only_by_a_grant_given_on_its_question(memex):
+    "Whether it was written before the grant or after it; and its own grant answers for nothing else."
+    offers, rules = propose(path="projects/roof.org", heading="Offers", title="Bids"), memex.parent / "config/passepartout/rules.ini"
+    agent = boot(memex)
+    try:
+        granted(agent)
+        assert (word(agent), word(agent, offers)) == ("allowed", "allowed")
+    finally: agent.run(agent.close())
+    rules.parent.chmod(0o700)
+    rules.write_text(OFFERS)
+    rules.chmod(0o600)
+    agent = boot(memex)
+    try:
+        assert agent.permissions.problems() == () and (word(agent), word(agent, offers)) == ("allowed", "asks")
+        mine = granted(agent, proposal=offers) and agent.grants()[1]
+        assert mine.rule == "offers" and "The rule “offers” no longer asks then" in in_words(mine) and word(agent, offers) == "allowed"
+        agent.revoke(agent.grants()[0].id)
+        assert (word(agent), word(agent, propose(path="projects/roof.org", heading="Bids", title="x"))) == ("asks", "asks")
+    finally: agent.run(agent.close())
+    rules.unlink()
+    agent = boot(memex)
+    try: assert word(agent, offers) == "asks" and agent.grants()[0].rule == "offers"
+    finally: agent.run(agent.close())
+
+
+def test_the_yes_that_came_with_a_grant_is_used_up_by_what_it_did(memex):
+    "It is not left over, and the record does not call it refused."
+    agent = boot(memex)
+    try:
+        pending = ask(agent)
+        agent.run(agent.approve(pending.id, pending.code, grant=agent.offer(pending.id, pending.code, "for 1 hour")))
+        assert (memex / "projects/roof.org").read_text().startswith("* Shed") and agent.journal.approval(pending.id)["state"] == "used"
+        with pytest.raises(PassepartoutError): agent.run(agent.approve(pending.id, pending.code))
+    finally: agent.run(agent.close())
+
+
+def test_words_behind_a_code_that_mean_nothing_are_no_yes(memex):
+    agent = boot(memex)
+    try:
+        pending = ask(agent)
+        for words in ("untli 18:00", "no", "delete 1 file"):
+            with pytest.raises(PassepartoutError, match="not understood"): agent.run(agent.approve(pending.id, pending.code, confirm=words))
+        assert (memex / "projects/roof.org").read_text().startswith("* Roof") and agent.journal.approval(pending.id)["state"] == "pending"
+    finally: agent.run(agent.close())
+
+
 def test_no_other_gate_is_answered(memex):
     agent = boot(memex)
     try:

@@ -100,9 +100,9 @@ class Permissions:
         if told == "allow" and tool.name not in self.tiers: told = "ask"
         return tuple(each for each in prepared if each.rule.tightens or tool.name in each.rule.tools), told
 
-    def granted(self, tool: Tool, action: Action, signal: Signal, places: Places) -> str | None:
-        "The id of a grant that covers this call."
-        found = self.grants.covering(tool, pick(action.payload, "args") or NOTHING, places, signal.session) if self.grants is not None else None
+    def granted(self, tool: Tool, action: Action, signal: Signal, places: Places, rule: str = "") -> str | None:
+        "The id of a grant that covers this call, which `rule` asks about."
+        found = self.grants.covering(tool, pick(action.payload, "args") or NOTHING, places, signal.session, rule) if self.grants is not None else None
         return found.id if found else None
 
     def planned(self, action: Action, signal: Signal, found: Decision) -> str | None:
@@ -142,7 +142,7 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
     if (problems := mine.problems()) and (not tool.effects.read_only or tool.effects.open_world):
         return Rejected(locked(problems[0]))
     found = mine.decide(tool, pick(action.payload, "args") or NOTHING, places)
-    grant = mine.granted(tool, action, signal, places) or mine.planned(action, signal, found) if found.tier == "ask" else None
+    grant = mine.granted(tool, action, signal, places, found.rule.name if found.rule else "") or mine.planned(action, signal, found) if found.tier == "ask" else None
     mine._latest = action, "allow" if grant else found.tier, grant
     if found.tier == "allow" or grant: return action
     if found.tier == "ask": return ApprovalRequired(action, request_sentence(action, tool.name) + (f" So wants {rule_sentence(found.rule)}" if found.rule else ""))
@@ -173,7 +173,7 @@ def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, pref
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
     args = {p.name: p.default for p in tool.parameters} | {name: value for name, value in written.items() if not isinstance(value, (Mapping, list, tuple))}
     decision = mine.decide(tool, args, mine.looked_up)
-    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up, session): return []
+    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else ""): return []
     return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often)]
 
 # %% ../../nbs/gates/permissions.ipynb #45e440df
