@@ -12,6 +12,7 @@ from passepartout.backup import NAMES, backup, look_into, restore, scratch
 from passepartout.conditions import PassepartoutError
 from passepartout.journal import Journal
 from passepartout.settings import load_settings
+from waits import away, next_line, says, status
 
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "milk") :EXPLANATION "You asked me to remember the milk."))'
@@ -53,9 +54,9 @@ while True:
     batch.commit_now(durable=n % 3 == 0)
     n += 1
 """
-    writers = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)]
+    writers = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     try:
-        for each in writers: each.stdout.readline()
+        for each in writers: assert next_line(each) == "ready\n"
         seen = []
         for n in range(4):
             found = backup(settings, tmp_path / f"b{n}.tar.gz")
@@ -66,8 +67,7 @@ while True:
                 kinds = [row[0] for row in sqlite3.connect(folder / "journal.sqlite").execute("SELECT kind FROM chain WHERE kind IN ('turn', 'answer')")]
                 assert again.records == found.records and kinds.count("turn") == kinds.count("answer")
         assert seen == sorted(seen) and seen[-1] > seen[0]
-    finally:
-        for each in writers: each.kill(); each.wait()
+    finally: away(*writers)
 
 
 @pytest.mark.slow
@@ -77,15 +77,16 @@ def test_a_backup_beside_a_daemon_and_back(settings, tmp_path):
     run = lambda *args, **more: subprocess.run([sys.executable, "-m", "passepartout", *args], env=environ, capture_output=True, text=True, timeout=120, **more)
     daemon = subprocess.Popen([sys.executable, "-m", "passepartout", "daemon"], env=environ, stderr=subprocess.PIPE, text=True)
     try:
-        for line in daemon.stderr:
-            if "event=listening" in line: break
+        says(daemon, "event=listening")
         assert run("ask", "todo: call the roofer").returncode == 0
         saved = run("backup", str(tmp_path / "b.tar.gz"))
         assert saved.returncode == 0 and stat.S_IMODE((tmp_path / "b.tar.gz").stat().st_mode) == 0o600
         assert run("ask", "todo: call the plumber").returncode == 0
         refused = run("restore", str(tmp_path / "b.tar.gz"), "--yes")
         assert refused.returncode == 5 and "daemon" in refused.stderr.lower()
-    finally: daemon.terminate(); daemon.wait(20); daemon.stderr.close()
+        daemon.terminate()
+        status(daemon)
+    finally: away(daemon)
     done = run("restore", str(tmp_path / "b.tar.gz"), "--yes")
     assert done.returncode == 0, done.stderr
     verified = run("trace", "--verify")

@@ -3,6 +3,9 @@ import json, os, signal, subprocess, sys
 
 import pytest
 
+import waits
+from waits import away, says, status
+
 pytestmark = pytest.mark.slow
 
 
@@ -12,16 +15,18 @@ def place(tmp_path):
     (tmp_path / "notes" / "house.org").write_text("* Roof\n** Slate\n* Garden\n")
     environ = {**{k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX", "PASSEPARTOUT", "OTEL_"))}, "HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "notes")}
     daemon = subprocess.Popen([sys.executable, "-m", "passepartout", "daemon"], env=environ, stderr=subprocess.PIPE, text=True)
-    for line in daemon.stderr:
-        if "event=listening" in line: break
-    yield tmp_path / "notes", lambda *args: subprocess.Popen([sys.executable, "-m", "passepartout", *args], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True), daemon
-    if daemon.poll() is None: daemon.kill()
-    daemon.wait()
-    daemon.stderr.close()
+    started = [daemon]
+    def start(*args):
+        started.append(subprocess.Popen([sys.executable, "-m", "passepartout", *args], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return started[-1]
+    try:
+        says(daemon, "event=listening")
+        yield tmp_path / "notes", start, daemon
+    finally: away(*started)
 
 
 def ended(process):
-    out, err = process.communicate(timeout=120)
+    out, err = waits.ended(process)
     return process.returncode, out, err
 
 
@@ -44,7 +49,7 @@ def test_alone_and_through_the_daemon_at_once(place):
     texts = [str(record["body"]) for turn in told for record in turn["records"]]
     assert any("alone" in text for text in texts) and any("together" in text for text in texts)
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(20) == 0
+    assert status(daemon) == 0
     code, out, _ = ended(start("trace", "--verify"))
     assert code == 0 and "holds" in out
 

@@ -25,6 +25,7 @@ from passepartout.settings import load_settings
 from passepartout.skills import Skill
 
 from test_providers import reply, serving, sse, stream
+from waits import away, next_line, status
 
 DAY, NOON = 86_400.0, 1_795_262_400.0
 LIMITS = {("day", "money"): 1000, ("session", "money"): 600, ("turn", "money"): 300, ("day", "tokens"): 5000, ("turn", "tokens"): 900}
@@ -142,11 +143,12 @@ def test_processes_that_are_killed_leave_what_they_set_aside(tmp_path):
     file = tmp_path / "spending.sqlite"
     for round_ in range(4):
         crew = [subprocess.Popen([sys.executable, "-c", GRAB, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-        for each in crew: assert each.stdout.readline() == "ready\n"
+        for each in crew: assert next_line(each) == "ready\n"
         for each in crew: each.stdin.write("\n"); each.stdin.flush()
-        for each in crew[:2]: each.stdout.readline(); each.send_signal(signals.SIGKILL)
-        if round_ < 3: crew[2].stdout.readline(); crew[2].send_signal(signals.SIGKILL)
-        for each in crew: each.communicate(timeout=60)
+        for each in crew[:2]: next_line(each); each.send_signal(signals.SIGKILL)
+        if round_ < 3: next_line(crew[2]); crew[2].send_signal(signals.SIGKILL)
+        try: [status(each) for each in crew]
+        finally: away(*crew)
         purse = Reckoning(file, {("day", "money"): 1000})
         stands, rows = purse.standing(Call("p", "m"))[0].stands, purse.report()
         assert stands == rows[0]["money"] <= 1000

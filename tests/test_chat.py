@@ -3,6 +3,7 @@ import os, pty, re, select, shutil, signal, subprocess, sys, time, uuid
 from pathlib import Path
 
 import pytest
+from waits import away, next_line
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said that somebody has to call Ana"))'
 # Importing takes most of a chat's start. This process has done it and forks a chat for each pty it is told of.
@@ -37,7 +38,8 @@ for line in sys.stdin:
 def forks():
     process = subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     yield process
-    process.stdin.close(); process.wait(10); process.stdout.close()
+    process.stdin.close()
+    away(process)
 
 
 def person(folder):
@@ -62,7 +64,7 @@ class Terminal:
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         forks.stdin.write(json.dumps({"terminal": os.ttyname(theirs), "env": env, "args": ["chat", "--memex", str(folder / "memex"), "--today", "2026-11-19", *args]}) + "\n"); forks.stdin.flush()
-        self.child = int(forks.stdout.readline())
+        self.child = int(next_line(forks))
         self.theirs = theirs
         self.prompt()
 
@@ -104,7 +106,7 @@ class Terminal:
     def end(self):
         "The exit code."
         os.close(self.theirs)
-        code = int(self.forks.stdout.readline())
+        code = int(next_line(self.forks))
         self.read(0.05)
         os.close(self.ours)
         return code

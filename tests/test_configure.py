@@ -10,6 +10,7 @@ from passepartout.conditions import PassepartoutError
 from passepartout.filechanges import Changes, FileChange
 from passepartout.inichange import read_back, set_values, set_variables
 from passepartout.inifile import file_lines
+from waits import ON_TERMINAL, in_vain, status
 
 
 def environment(home):
@@ -22,14 +23,13 @@ class Terminal:
     def __init__(self, home, *args):
         self.master, slave = pty.openpty()
         self.text = ""
-        self.process = subprocess.Popen([sys.executable, "-m", "passepartout", "configure", *args], stdin=slave, stdout=slave, stderr=slave, env=environment(home), cwd=home, start_new_session=True,
-                                        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        self.process = subprocess.Popen([*ON_TERMINAL, sys.executable, "-m", "passepartout", "configure", *args], stdin=slave, stdout=slave, stderr=slave, env=environment(home), cwd=home, start_new_session=True)
         os.close(slave)
 
     def wait_for(self, words, seconds=60):
         end = time.monotonic() + seconds
         while words not in self.text:
-            assert time.monotonic() < end, f"{words!r} did not come; there is {self.text!r}"
+            if time.monotonic() > end: raise in_vain(self.process, f"{words!r}, after {self.text!r},", seconds)
             if select.select([self.master], [], [], 0.2)[0]:
                 try: self.text += os.read(self.master, 65_536).decode("utf-8", "replace")
                 except OSError: break
@@ -41,11 +41,11 @@ class Terminal:
     def end(self, seconds=60):
         end = time.monotonic() + seconds
         while self.process.poll() is None or select.select([self.master], [], [], 0)[0]:
-            assert time.monotonic() < end
+            if time.monotonic() > end: raise in_vain(self.process, f"The end, after {self.text!r}", seconds)
             if select.select([self.master], [], [], 0.1)[0]:
                 try: self.text += os.read(self.master, 65_536).decode("utf-8", "replace")
                 except OSError: break
-        code = self.process.wait(seconds)
+        code = status(self.process, seconds)
         os.close(self.master)
         return code
 
@@ -124,7 +124,7 @@ def test_the_end_of_input_writes_nothing(home):
 
 
 def run(home, *args, **more):
-    return subprocess.run([sys.executable, "-m", "passepartout", "configure", *args], capture_output=True, text=True, env=environment(home), cwd=home, **more)
+    return subprocess.run([sys.executable, "-m", "passepartout", "configure", *args], capture_output=True, text=True, env=environment(home), cwd=home, timeout=120, **more)
 
 
 def test_without_a_terminal_it_is_refused_in_a_sentence(home):
@@ -187,7 +187,7 @@ def test_ctrl_c_within_writing_comes_after_it(tmp_path, monkeypatch, other):
     changes = Changes([FileChange(tmp_path / name, None, b"x") for name in ("a", "b", "c")])
     try:
         with pytest.raises(KeyboardInterrupt): changes.write()
-    finally: over.set(); helper.join()
+    finally: over.set(); helper.join(60)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "b", "c"]
 

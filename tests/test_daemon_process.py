@@ -9,6 +9,7 @@ from passepartout.plist import read_plist
 from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
 from test_cli import forks, home
+from waits import away, ended, status
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -44,7 +45,7 @@ class Running:
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None: self.process.send_signal(number)
-        return self.process.wait(20)
+        return status(self.process)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def running(home):
         return started[-1]
     yield start
     for each in started:
-        if each.process.poll() is None: each.process.kill(); each.process.wait()
+        away(each.process)
 
 
 def turnless(text): return re.sub(r"[0-9a-f]{12}", "TURN", text)
@@ -110,7 +111,7 @@ def test_ctrl_c_stops_the_turn_in_the_daemon(running, home):
     journal = lambda kind: [r["body"] for r in Journal.look(home.journal).records(kinds=[kind])]
     daemon.wait(lambda: "passepartout_turns_running 1" in home("daemon", "--metrics", "--memex", home.memex, env=daemon.env).stdout)
     asking.send_signal(signal.SIGINT)
-    out, err = asking.communicate(timeout=20)
+    out, err = ended(asking)
     assert asking.returncode == 130 and b"Stopped" in err and out == b""
     assert daemon("ask", "again").stdout.strip() == "In time."
     assert [each["status"] for each in journal("answer")] == ["interrupted", "answered"]
@@ -123,7 +124,7 @@ def test_a_signal_ends_it_within_seconds_whatever_runs(running, home, number):
     daemon.wait(lambda: "passepartout_turns_running 1" in home("daemon", "--metrics", "--memex", home.memex, env=daemon.env).stdout)
     began = time.monotonic()
     assert daemon.stop(number) == 0 and time.monotonic() - began < 10                  # a guard; it takes about three
-    assert asking.wait(10) in (1, 130) and daemon.says("event=stopped")
+    assert status(asking) in (1, 130) and daemon.says("event=stopped")
     journal = Journal.look(home.journal)
     assert [r["body"]["status"] for r in journal.records(kinds=["answer"])] == ["interrupted"] and journal.verify(whole=True).ok
     journal.close()
@@ -178,7 +179,7 @@ def test_systemd_hears_when_it_is_ready_and_takes_the_unit(running, home):
         assert daemon.stop() == 0 and b"STOPPING=1" in manager.recv(1000)
     if shutil.which("systemd-analyze"):
         (unit := home.folder / "passepartout.service").write_text(daemon("daemon", "--unit").stdout)
-        told = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", str(unit)], capture_output=True, text=True, env={**home.env, "XDG_RUNTIME_DIR": str(home.folder)})
+        told = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", str(unit)], capture_output=True, text=True, timeout=120, env={**home.env, "XDG_RUNTIME_DIR": str(home.folder)})
         assert not [line for line in told.stderr.splitlines() if "passepartout.service" in line], told.stderr
 
 

@@ -6,6 +6,7 @@ import pytest
 import passepartout.edits as edits
 from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, edit_state, recover_edit
 from passepartout.resources import Root, resolve
+from waits import away, heard, in_vain, next_line, status
 
 ROOT = os.geteuid() == 0
 need_root = pytest.mark.skipif(not ROOT, reason="needs root to mount, or to give files away")
@@ -129,7 +130,7 @@ def test_without_the_right_to(tmp_path, case):
     os.chmod(work, {"theirs": 0o777, "readonly": 0o755, "sticky": 0o1777}[case])
     code = ("import os, sys, difflib, unicodedata\nfrom passepartout.edits import *\nfrom passepartout.resources import *\nroot = Root(sys.argv[1])\nopened = resolve([root], 'note.org', 'write')\nos.setgroups([]); os.setgid(12345); os.setuid(12345)\n"
             "try: apply_edit(FileEdit(opened, b'before\\n', b'after\\n'))\nexcept EditFailed as e: print(e)")
-    run = subprocess.run([sys.executable, "-c", code, work], capture_output=True, text=True, cwd=REPO)
+    run = subprocess.run([sys.executable, "-c", code, work], capture_output=True, text=True, cwd=REPO, timeout=300)
     assert {"theirs": "belongs to another", "sticky": "belongs to another", "readonly": "read-only or protected"}[case] in run.stdout, run.stderr
     assert (work / "note.org").read_bytes() == b"before\n" and strays(work) == []
 
@@ -238,7 +239,7 @@ def test_a_writer_that_comes_too_late_is_waited_for_and_kept(note, root, exchang
     with patch.object(os, "fsync", opening):
         try:
             with pytest.raises(EditConflict) as conflict: change(root, b"after\n", exchange=exchange)
-        finally: [t.join() for t in late]
+        finally: [t.join(60) for t in late]
     assert conflict.value.touched and note.read_bytes() == b"after\n" and (tmp_path / conflict.value.kept).read_bytes() == b"late!!\n"
 
 
@@ -284,9 +285,10 @@ print(n)
 @pytest.mark.parametrize("seconds", [0.3, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_busy_writer_loses_nothing(note, root, exchange, tmp_path, way, seconds):
     writer = subprocess.Popen([sys.executable, "-c", WRITER, note, way, str(seconds)], stdout=subprocess.PIPE, text=True)
-    writer.stdout.readline()
-    made = conflicts = 0
+    assert next_line(writer) == "ready\n"
+    made, conflicts, end = 0, 0, time.monotonic() + seconds + 120
     while writer.poll() is None:
+        if time.monotonic() > end: raise in_vain(writer, "The end", seconds + 120, writer.stdout)
         try:
             with resolve([root], "note.org", "write") as file:
                 before = file.read_bytes()
@@ -295,7 +297,8 @@ def test_a_busy_writer_loses_nothing(note, root, exchange, tmp_path, way, second
         except EditConflict: conflicts += 1
         except Exception as error:
             if "There is no" not in str(error): raise                          # moved aside for an instant
-    out, _ = writer.communicate()
+    out = heard(writer.stdout).all(60)
+    away(writer)
     lines = b"".join(everything(tmp_path)).splitlines()
     if way == "append": assert {b"line %d" % n for n in range(1, int(out.split()[-1]) + 1)} <= set(lines)   # a person's appended line is never lost
     else: assert b"line %d" % int(out.split()[-1]) in lines
@@ -316,7 +319,8 @@ while made < 30:
 
 def test_agents_on_the_same_note(note, tmp_path):
     agents = [subprocess.Popen([sys.executable, "-c", AGENT, tmp_path, str(n)], cwd=REPO) for n in range(3)]
-    assert [a.wait(60) for a in agents] == [0, 0, 0]
+    try: assert [status(a) for a in agents] == [0, 0, 0]
+    finally: away(*agents)
     assert sorted(note.read_bytes().splitlines()) == sorted([b"before"] + [b"%d %d" % (a, n) for a in range(3) for n in range(30)])
     assert strays(tmp_path) == []
 
@@ -342,10 +346,12 @@ def crash(note, tmp_path, exchange, rounds, seed):
     rng, root = random.Random(seed), Root(tmp_path)
     for _ in range(rounds):
         victim = subprocess.Popen([sys.executable, "-c", VICTIM, tmp_path, str(exchange)], stdout=subprocess.PIPE, text=True, cwd=REPO)
-        records = [victim.stdout.readline()]
-        time.sleep(rng.random() * 0.02)
-        victim.send_signal(signal.SIGKILL)
-        records += victim.communicate()[0].splitlines()
+        try:
+            next_line(victim)
+            time.sleep(rng.random() * 0.02)
+            victim.kill()
+            records = heard(victim.stdout).all(60).splitlines(keepends=True)
+        finally: away(victim)
         record = json.loads([r for r in records if r.endswith(("}", "}\n"))][-1])
         assert recover_edit(record, [root]) in ("before", "after") and edits.edit_state(record, [root]) in ("before", "after")
         assert strays(tmp_path) == []

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from conftest import examples
+from waits import away, next_line, status
 from passepartout.agenda import agenda
 from passepartout.finding import agenda_indexed, find_indexed, make_hits
 from passepartout.identity import headings, match_headings, own_hashes, tree_hashes
@@ -462,9 +463,9 @@ def test_a_killed_ingest_is_completed(place, tmp_path):
     path, root = tmp_path / "cache" / "index.sqlite", Root(place)
     for stop_at in (3, 9, 20):
         child = subprocess.Popen([sys.executable, "-c", INGEST, place, path], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
-        for line in child.stdout:
-            if line.strip() == str(stop_at): child.send_signal(signal.SIGKILL); break
-        child.wait(); child.stdout.close()
+        try:
+            while (line := next_line(child)) and line.strip() != str(stop_at): pass
+        finally: away(child)
     index, fresh = Index(root, path), Index(root)
     assert 0 < index.count()
     index.refresh(); fresh.refresh()
@@ -476,7 +477,8 @@ def test_two_at_once(place, tmp_path):
     shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
     path, root = tmp_path / "cache" / "index.sqlite", Root(place)
     children = [subprocess.Popen([sys.executable, "-c", INGEST, place, path], stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[1]) for _ in range(2)]
-    assert [child.wait() for child in children] == [0, 0]
+    try: assert [status(child) for child in children] == [0, 0]
+    finally: away(*children)
     index, other, fresh = Index(root, path), Index(root, path), Index(root)
     index.refresh(); fresh.refresh()
     assert content(index) == content(fresh) and words(index) == words(fresh)
@@ -505,8 +507,9 @@ def test_who_finds_the_database_gone_takes_what_another_process_made(place, tmp_
     shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
     path = tmp_path / "cache" / "index.sqlite"
     root, headings = Root(place), None
-    with subprocess.Popen([sys.executable, "-c", REPAIR, place, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as child:
-        assert child.stdout.readline() == "ready\n"
+    child = subprocess.Popen([sys.executable, "-c", REPAIR, place, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
+    try:
+        assert next_line(child) == "ready\n"
         first, stale = Index(root, path), Index(root, path)
         for index in (first, stale): index.refresh()
         headings = stale.count()
@@ -518,10 +521,12 @@ def test_who_finds_the_database_gone_takes_what_another_process_made(place, tmp_
         (place / "inbox.org").write_text("* another roof\n")
         stale.refresh()                                                   # here, and in another process
         child.stdin.write("\n"); child.stdin.flush()
-        said = child.stdout.readline()
+        said = next_line(child)
         assert (stale.db.execute("PRAGMA quick_check").fetchone(), stale.count()) == (("ok",), first.count())
         assert stale.file == made == (path.stat().st_dev, path.stat().st_ino) and str(made) in said and "True" in said
         child.stdin.close()
+        status(child)
+    finally: away(child)
     stale.close()
     assert (path.stat().st_dev, path.stat().st_ino) == made and first.count() > headings // 2
     assert first.db.execute("PRAGMA integrity_check").fetchone() == ("ok",) and find_indexed(first, "another roof", today=TODAY).total == 1
@@ -533,15 +538,18 @@ def test_many_processes_find_it_damaged_at_once(place, tmp_path):
     shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
     path = tmp_path / "cache" / "index.sqlite"
     children = [subprocess.Popen([sys.executable, "-c", REPAIR, place, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) for _ in range(4)]
-    for child in children: assert child.stdout.readline() == "ready\n"
-    for _ in range(5):
-        with open(path, "r+b") as file: file.write(b"damaged, " * 5_000)
-        for child in children: child.stdin.write("\n"); child.stdin.flush()
-        said = [child.stdout.readline() for child in children]
-        assert all("True" in line for line in said), said
-        for child in children: child.stdin.write("\n"); child.stdin.flush()
-        assert len({child.stdout.readline().split("True")[1] for child in children}) == 1
-    for child in children: child.communicate()
+    try:
+        for child in children: assert next_line(child) == "ready\n"
+        for _ in range(5):
+            with open(path, "r+b") as file: file.write(b"damaged, " * 5_000)
+            for child in children: child.stdin.write("\n"); child.stdin.flush()
+            said = [next_line(child) for child in children]
+            assert all("True" in line for line in said), said
+            for child in children: child.stdin.write("\n"); child.stdin.flush()
+            assert len({next_line(child).split("True")[1] for child in children}) == 1
+        for child in children: child.stdin.close()
+        assert [status(child) for child in children] == [0] * 4
+    finally: away(*children)
     index, fresh = Index(Root(place), path), Index(Root(place))
     for each in (index, fresh): each.refresh()
     assert content(index) == content(fresh) and words(index) == words(fresh)
@@ -588,8 +596,8 @@ def test_threads_share_an_index(place):
         except Exception as error: failures.append(error)
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads: thread.start()
-    for thread in threads: thread.join()
-    assert failures == []
+    for thread in threads: thread.join(300)
+    assert failures == [] and not any(thread.is_alive() for thread in threads)
 
 
 def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatch):

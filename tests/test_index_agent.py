@@ -24,6 +24,7 @@ from passepartout.resources import Root, resolve
 from passepartout.upkeep import Upkeep
 from passepartout.views import VIEWS
 from passepartout.watch import can_watch, watch_notes
+from waits import ended
 
 TODAY = date(2026, 11, 19)
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
@@ -178,7 +179,7 @@ def test_killed_in_the_middle_of_the_first_reading(home):
         run = ask(home)
         time.sleep(pause)
         run.send_signal(signal.SIGKILL)
-        run.communicate()
+        ended(run)
     run = ask(home, "find Lisbon")
     said, wrong = run.communicate(timeout=120)
     assert run.returncode == 0 and "Lisbon" in said, wrong
@@ -223,7 +224,7 @@ async def test_memory_answers_while_the_notes_are_read_for_the_first_time(tmp_pa
     agent.memory.ingest({"properties": {"ID": "mine", "TITLE": "Mine", "TAGS": ["tag1"]}})
     assert [o.id for o in agent.memory.with_attribute("tags", "tag1")] == ["mine"]
     assert agent.log.lines()[-1].startswith("INDEX: the notes are just being read")
-    go.set(); agent.upkeep.looking.join()
+    go.set(); agent.upkeep.looking.join(60)
     assert len(agent.memory.with_attribute("tags", "tag1")) == 16
     await agent.close()
 

@@ -7,6 +7,7 @@ from conftest import examples
 from passepartout import store as store_room
 from passepartout.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
+from waits import away, ended, heard, next_line, status
 
 
 @pytest.fixture
@@ -423,7 +424,7 @@ journal.close()
 
 def test_full_disk(tmp_path):
     "A limit on the size of files stands for a full disk: the batch fails with a sentence, nothing is half written, and it goes on afterwards."
-    out = subprocess.run([sys.executable, "-c", FULL, tmp_path / "journal.db"], capture_output=True, text=True)
+    out = subprocess.run([sys.executable, "-c", FULL, tmp_path / "journal.db"], capture_output=True, text=True, timeout=120)
     assert out.stderr == "" and ("disk" in out.stdout.split("\n")[0]), out
     assert out.stdout.split("\n")[1] == "True True"
 
@@ -442,9 +443,11 @@ print(journal.checked.ok); journal.close()
 def test_two_processes_write_at_once(tmp_path):
     start = lambda name: subprocess.Popen([sys.executable, "-c", TWO, tmp_path / "journal.db", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     both = [start("a"), start("b")]
-    assert [child.stdout.readline() for child in both] == ["ready\n"] * 2
-    [(child.stdin.write("go\n"), child.stdin.flush()) for child in both]
-    assert [child.communicate()[0] for child in both] == ["True\n"] * 2
+    try:
+        assert [next_line(child) for child in both] == ["ready\n"] * 2
+        [(child.stdin.write("go\n"), child.stdin.flush()) for child in both]
+        assert [next_line(child) for child in both] == ["True\n"] * 2 and [status(child) for child in both] == [0] * 2
+    finally: away(*both)
     journal = Journal.open(tmp_path / "journal.db")
     assert journal.checked and journal.verify(whole=True).checked == 600
     for name in "ab":
@@ -456,7 +459,8 @@ def test_first_start_of_many(tmp_path):
     "Six processes create the same journal at the same moment: one key, one schema, one chain."
     code = "import sys; from passepartout.journal import Journal; j = Journal.open(sys.argv[1]); b = j.batch('m', 't'); b.record('turn', {}); b.commit_now(); j.close()"
     children = [subprocess.Popen([sys.executable, "-c", code, tmp_path / "journal.db"], stderr=subprocess.PIPE) for _ in range(6)]
-    assert [child.communicate()[1] for child in children] == [b""] * 6
+    try: assert [ended(child)[1] for child in children] == [b""] * 6
+    finally: away(*children)
     journal = Journal.open(tmp_path / "journal.db")
     assert journal.seq == 6 and journal.verify(whole=True), journal.verify(whole=True)
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("journal.db-")) == ["journal.anchor", "journal.db", "journal.key", "journal.owners"]
@@ -499,6 +503,8 @@ FIRST = "import sys; from pathlib import Path; from passepartout.journal import 
 def test_several_processes_begin_the_same_journal(tmp_path):
     for n in range(6):
         children = [subprocess.Popen([sys.executable, "-c", FIRST, str(tmp_path / f"{n}.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-        for child in children: child.stdout.readline()
-        for child in children: child.stdin.write("go\n"); child.stdin.flush()
-        assert [child.communicate()[1] for child in children] == [""] * 4
+        try:
+            assert [next_line(child) for child in children] == ["ready\n"] * 4
+            for child in children: child.stdin.write("go\n"); child.stdin.flush()
+            assert [(status(child), heard(child.stderr).all(60)) for child in children] == [(0, "")] * 4
+        finally: away(*children)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from passepartout.journal import Journal
+from waits import away, heard, next_line, says
 
 # Each turn does what the pipeline does, and its effect is a line in a second file. What was committed is told to the parent.
 WRITER = """
@@ -34,13 +35,13 @@ for n in range(100000):
 def run_and_kill(folder, n, delay):
     "Start a writer, kill it `delay` seconds after its first words; returns what it said."
     child = subprocess.Popen([sys.executable, "-c", WRITER, folder / "journal.db", folder / "world", f"p{n}"], stdout=subprocess.PIPE)
-    first = child.stdout.readline()
-    assert first, "the writer did not start"
-    time.sleep(delay)
-    child.kill()
-    rest = child.stdout.read()
-    child.wait()
-    return [line.split() for line in (first + rest).decode().split("\n") if line.count(" ") == 1]
+    try:
+        assert next_line(child), "the writer did not start"
+        time.sleep(delay)
+        child.kill()
+        said = heard(child.stdout).all(60)
+    finally: away(child)
+    return [line.split() for line in said.split("\n") if line.count(" ") == 1]
 
 
 def look(folder, told):
@@ -87,11 +88,10 @@ def test_killed_between_intent_and_outcome(tmp_path):
     "The one moment that matters most, hit on purpose: the effect is found by the next process and by nobody else before."
     code = WRITER.replace('os.write(world, (effect', 'import time; time.sleep(60); os.write(world, (effect')
     child = subprocess.Popen([sys.executable, "-c", code, tmp_path / "journal.db", tmp_path / "world", "p"], stdout=subprocess.PIPE)
-    while not child.stdout.readline().startswith(b"intent"):
-        pass
+    says(child, b"intent", child.stdout)
     journal = Journal.open(tmp_path / "journal.db")
     assert journal.orphans() == [] and len(journal.effects(state="started")) == 1
-    child.kill(), child.wait()
+    away(child)
     assert [row["id"] for row in journal.orphans()] == ["p.0.e"]
     journal.close()
     look(tmp_path, [])

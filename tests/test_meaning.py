@@ -19,6 +19,7 @@ from passepartout.index import Index
 from passepartout.meaning import fuse
 from passepartout.messages import Signal
 from passepartout.resources import Root
+from waits import away, next_line
 
 TRAVEL = "* Flights to Lisbon\n:PROPERTIES:\n:ID: flights\n:END:\nThe plane leaves on friday morning from the airport.\n"
 
@@ -143,11 +144,11 @@ def test_the_model_is_in_a_process_that_ends_with_the_agent_however_that_ends(tm
     (tmp_path / "memex" / "house.org").write_text("* Roof\nWater drips through the ceiling into the attic.\n")
     process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path / "memex", tmp_path / "state"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        found, held, pid = json.loads(process.stdout.readline())
+        found, held, pid = json.loads(next_line(process))
         assert (found, held) == (True, [])
         assert Path(f"/proc/{pid}/cmdline").read_bytes()
     finally:
-        process.kill(); process.communicate()
+        away(process)
     for _ in range(3_000):
         if not running(pid): return
         time.sleep(0.02)

@@ -12,6 +12,7 @@ from passepartout.notes import parse_note
 from passepartout.resources import Root
 from passepartout.targets import resolve_target
 from test_cli import BEGIN, ROOT, forks, home, sentence         # a home with two notes, and commands in forks of one warm process
+from waits import exit_code
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 $(touch pwned) `id` \u202egro.exe \x9b31m"
 FIELDS = {"file", "line", "id", "title", "path", "state", "priority", "tags", "scheduled", "deadline", "closed", "edit"}
@@ -55,7 +56,7 @@ def on_terminal(home, *args, columns=40, **env):
         if not piece: break
         out += piece
     os.close(fd)
-    return out.decode("utf-8", "replace").replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return out.decode("utf-8", "replace").replace("\r\n", "\n"), exit_code(pid)
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def test_completion_in_a_real_shell(notes):
     os.write(fd, b'eval "$(passepartout --show-completion bash)"; echo REA""DY\n'); until("READY")
     os.write(fd, b"passepartout done about ro\t")
     shown = until("roof ")
-    os.write(fd, b"\x03"); os.write(fd, b"exit\n"); os.close(fd); os.waitpid(pid, 0)
+    os.write(fd, b"\x03"); os.write(fd, b"exit\n"); os.close(fd); exit_code(pid)
     assert "done about roof " in shown
 
 

@@ -8,6 +8,7 @@ from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, S
 from passepartout.resources import Root, resolve
 from passepartout.skills import SkillRegistry
 from passepartout.tools import Parameter, Tool, ToolRegistry
+from waits import away, next_line
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "data" / "paths.jsonl").read_text().splitlines()]
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "hi"}, "meta": {"source": "cli"}})
@@ -136,7 +137,7 @@ while True: libc.renameat2(-100, b"swap.org", -100, b"plain.org", 2)
 def test_a_swap_never_turns_an_ask_into_a_pass(gate, memex):
     swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, memex], stdout=subprocess.PIPE)
     try:
-        swapper.stdout.readline()
+        assert next_line(swapper)
         seen, end = set(), time.monotonic() + 0.4
         while time.monotonic() < end:
             found = gate(call("read", path="swap.org"), SIGNAL)
@@ -145,4 +146,4 @@ def test_a_swap_never_turns_an_ask_into_a_pass(gate, memex):
             if type(found) is ApprovalRequired: assert found.resolved["path"].read_bytes() == b".env"
             for resource in getattr(found, "resolved", {}).values(): resource.close()
         assert {Allowed, ApprovalRequired} <= seen
-    finally: swapper.kill(); swapper.wait(); swapper.stdout.close()
+    finally: away(swapper)

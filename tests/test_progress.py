@@ -1,6 +1,7 @@
 """Reading the notes for the first time: a bar on a terminal, nothing in a pipe, and Ctrl-C costs what was not read yet."""
 import os
 import pty
+import select
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ import time
 import pytest
 
 from test_index_agent import index_file
+from waits import PATIENCE
 
 FILES = 1_500
 
@@ -34,8 +36,9 @@ def begin(home, memex, *args, terminal=True, **options):
 
 def until(ours, sign=None):
     "What the terminal shows, up to `sign` or the end."
-    seen = b""
+    seen, end = b"", time.monotonic() + PATIENCE
     while sign is None or sign not in seen:
+        assert select.select([ours], [], [], max(0.0, end - time.monotonic()))[0], f"{sign or 'the end'} was awaited in vain for {PATIENCE:g} seconds, after {seen[-3000:]!r}"
         try: more = os.read(ours, 65536)
         except OSError: break
         if not more: break

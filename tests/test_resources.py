@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples
 import passepartout.resources as resources
 from passepartout.resources import OpenedPath, PathRefused, Root, resolve, shown
+from waits import away, next_line
 
 ROOT = os.geteuid() == 0
 need_root = pytest.mark.skipif(not ROOT, reason="needs root to mount, or to own files of others")
@@ -361,7 +362,7 @@ def test_a_second_process_that_swaps_links_never_wins(tree, root, tmp_path):
     (tmp_path / "outside" / "file").write_text("OUTSIDE")
     swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, tree], stdout=subprocess.PIPE)
     try:
-        assert swapper.stdout.readline() == b"ready\n"
+        assert next_line(swapper) == b"ready\n"
         outcomes, end = {"inside": 0, "refused": 0}, time.monotonic() + 0.5
         while time.monotonic() < end:
             for text, access in (("dir/file", "read"), ("note", "read"), ("dir/file", "write"), ("link/file", "read"), ("dir/../dir/file", "read")):
@@ -372,7 +373,7 @@ def test_a_second_process_that_swaps_links_never_wins(tree, root, tmp_path):
             with resolve([root], ".", "tree") as top:
                 for file in top.walk(): assert b"OUTSIDE" not in file.read_bytes()
         assert min(outcomes.values()) > 10, outcomes
-    finally: swapper.kill(); swapper.wait(); swapper.stdout.close()
+    finally: away(swapper)
 
 
 def test_too_many_open_files_is_a_sentence(tree, root):

@@ -11,6 +11,7 @@ from passepartout.conditions import PassepartoutError
 from passepartout.messages import PERSON, Signal
 from passepartout.sessions import list_sessions, offered
 from passepartout.tools import Tool, pure
+from waits import away, says, status
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "{}") :EXPLANATION "You asked me to remember it."))'
 
@@ -170,8 +171,7 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
     run = lambda *args, given=None: subprocess.run([sys.executable, "-m", "passepartout", *args], env=environ, capture_output=True, text=True, timeout=120, input=given)
     daemon = subprocess.Popen([sys.executable, "-m", "passepartout", "daemon"], env=environ, stderr=subprocess.PIPE, text=True)
     try:
-        for line in daemon.stderr:
-            if "event=listening" in line: break
+        says(daemon, "event=listening")
         assert run("ask", "-s", "work", "todo: slate").returncode == 0
         assert "work" in run("sessions").stdout and run("sessions", "focus", "work", "Roof").stdout.strip() == "In focus: Roof (house.org:1)."
         chat = run("chat", "-s", "work", given="/rewind\n/rewind edits\n/push house.org\n/focus\n/sessions\n/session other\n/rewind\n/pop\n")
@@ -184,8 +184,7 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
             assert asked.returncode == 0, asked.stdout + asked.stderr
             back = run("sessions", "rewind", "work", "--yes", "--edits", *alone)
             assert back.returncode == 0 and "edits stand" not in back.stdout and "inbox.org is gone again" in back.stdout, back.stdout + back.stderr
-    finally:
         daemon.send_signal(signal.SIGTERM)
-        assert daemon.wait(20) == 0
-        daemon.stderr.close()
+        assert status(daemon) == 0
+    finally: away(daemon)
     assert run("trace", "--verify").returncode == 0

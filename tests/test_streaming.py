@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from waits import ON_TERMINAL, PATIENCE, away, status
 from test_providers import KEY, agent_on, asked, failing, reply, serving, sse, stream
 
 from passepartout.skills import Skill
@@ -185,11 +186,11 @@ async def test_ctrl_c_in_a_terminal(tmp_path):
     memex = tmp_path / "memex"
     memex.mkdir()
     waiting = asyncio.Event()
-    async def late(): await waiting.wait()
+    async def late(): await asyncio.wait_for(waiting.wait(), PATIENCE)
     async with serving(pieces(WORDS * 30), pieces("Ready again."), pause=0.02, before=late) as server:
         env = {**os.environ, "TERM": "xterm", "PROVIDER_CASCADE": "near", "PASSEPARTOUT_PROVIDER_URLS": f"near={server.url}", "PASSEPARTOUT_PROVIDER_MODELS": "near=m", "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
         main, side = pty.openpty()
-        process = subprocess.Popen([sys.executable, "-m", "passepartout", "chat", "--memex", str(memex)], stdin=side, stdout=side, stderr=side, env=env, start_new_session=True, preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        process = subprocess.Popen([*ON_TERMINAL, sys.executable, "-m", "passepartout", "chat", "--memex", str(memex)], stdin=side, stdout=side, stderr=side, env=env, start_new_session=True)
         os.close(side)
         screen = b""
         async def until(*words):
@@ -211,13 +212,15 @@ async def test_ctrl_c_in_a_terminal(tmp_path):
             os.write(main, b"and now, shall I?\n")
             await until(b"Ready again.")
             os.write(main, b"\x04")
+            end = time.monotonic() + 120
             while select.select([main], [], [], 10)[0]:
+                assert time.monotonic() < end, "the chat went on writing after Ctrl-D"
                 try:
                     if not os.read(main, 65536): break
                 except OSError: break
-            assert process.wait(30) == 0
+            assert status(process) == 0
         finally:
-            if process.poll() is None: process.send_signal(signal.SIGKILL)
+            away(process)
             os.close(main)
 
 
@@ -228,7 +231,9 @@ async def test_a_pipe_is_shown_nothing_but_the_answer(tmp_path):
     async def late(): await asyncio.sleep(1.5)
     async with serving(pieces("Yes, on Friday."), before=late) as server:
         process = await asyncio.create_subprocess_exec(sys.executable, "-m", "passepartout", "ask", "what about the roof?", "--memex", str(tmp_path / "memex"), env=env | {"PASSEPARTOUT_PROVIDER_URLS": f"near={server.url}"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        said, told = await process.communicate()
+        try: said, told = await asyncio.wait_for(process.communicate(), PATIENCE)
+        finally:
+            if process.returncode is None: process.kill()
     assert (process.returncode, said.decode().strip()) == (0, "Yes, on Friday.") and b"thinking" not in told
 
 
