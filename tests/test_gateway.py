@@ -17,6 +17,7 @@ from passepartout.gateway import MOST_PIECES, Links, Porter, pieces, units
 from passepartout.messages import PERSON
 from passepartout.telegram import FOREIGN, Telegram, incoming
 from telegram_server import TelegramServer
+from waits import away
 
 TOKEN = "123456:TEST-token_1"
 
@@ -301,7 +302,7 @@ async def test_killed_at_any_moment_no_message_is_carried_out_twice(tmp_path):
             process, before, deadline = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), added(), time.monotonic() + 60
             while added() == before and time.monotonic() < deadline: await asyncio.sleep(0.002)
             await asyncio.sleep(dice.random() * 0.04)
-            process.send_signal(signal.SIGKILL); process.wait()
+            away(process)
         text = (tmp_path / "memex" / "inbox.org").read_text()
         counts = [text.count(f"errand number {n}\n") for n in range(12)]
         assert max(counts) == 1 and 3 <= sum(counts)

@@ -5,6 +5,7 @@ process that has to hold. What is looked at first is tested as well."""
 import os
 import select
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -323,17 +324,18 @@ def test_reload_under_load_loses_no_question(tmp_path):
             write(n)
             book.reload()
         stop.set()
-    thread = threading.Thread(target=reload)
+    thread, end = threading.Thread(target=reload, daemon=True), time.monotonic() + 300
     thread.start()
     last = 0
     while not stop.is_set() or last < 5:
+        assert time.monotonic() < end, f"the page was read anew in vain: version {last} decides, and the thread that writes {'goes on' if thread.is_alive() else 'has ended'}"
         turn = agent.turns.begin(Signal(payload={"sensor": "user-input", "text": "x"}))
         first, second = judge(agent, CALL, turn).verdict, judge(agent, CALL, turn).verdict
         agent.turns.open.clear()
         if not isinstance(first, Rejected) or first.text != second.text or int(first.text) < last: wrong.append((first, second, last))
         last = int(first.text) if isinstance(first, Rejected) and first.text.isdigit() else last
         if wrong: break
-    thread.join()
+    thread.join(300)
     book.close()
     assert wrong == [] and last == 5
 

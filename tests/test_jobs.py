@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
+from waits import away
 from passepartout.agent import Agent
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now
@@ -390,13 +391,14 @@ def test_two_processes_killed_again_and_again_do_nothing_twice(tmp_path):
     def child(): return subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path / "jobs.sqlite"), str(tmp_path / "out"), str(began)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lines = lambda: (tmp_path / "out").read_text().splitlines() if (tmp_path / "out").exists() else []
     living = [child(), child()]
-    for _ in range(4):
-        before, deadline = len(lines()), time.monotonic() + 60
-        while len(lines()) < before + 2 and time.monotonic() < deadline: time.sleep(0.01)
-        time.sleep(dice.random() * 0.2)
-        killed = living.pop(dice.randrange(2))
-        killed.send_signal(signal.SIGKILL); killed.wait()
-        living.append(child())
-    for process in living: process.kill(); process.wait()
+    try:
+        for _ in range(4):
+            before, deadline = len(lines()), time.monotonic() + 60
+            while len(lines()) < before + 2 and time.monotonic() < deadline: time.sleep(0.01)
+            time.sleep(dice.random() * 0.2)
+            killed = living.pop(dice.randrange(2))
+            away(killed)
+            living.append(child())
+    finally: away(*living)
     found = lines()
     assert len(found) == len(set(found)) >= 8

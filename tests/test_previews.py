@@ -495,5 +495,5 @@ def test_a_difference_is_shown_in_a_process_that_has_imported_nothing_yet(tmp_pa
     script = tmp_path / "script"
     script.write_text(proposal + "\n")
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_CACHE_HOME": str(tmp_path / "k"), "PROVIDER_CASCADE": "scripted", "PASSEPARTOUT_SCRIPTED_FILE": str(script)}
-    done = subprocess.run([sys.executable, "-m", "passepartout", "ask", "--memex", str(memex), "please"], capture_output=True, text=True, env=env)
+    done = subprocess.run([sys.executable, "-m", "passepartout", "ask", "--memex", str(memex), "please"], capture_output=True, text=True, env=env, timeout=120)
     assert done.returncode == 4 and "-* TODO Roof" in done.stdout + done.stderr and "cannot be shown" not in done.stdout + done.stderr, done.stdout + done.stderr

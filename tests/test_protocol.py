@@ -255,7 +255,7 @@ def test_a_real_socket_through_a_blocking_file():
     sender.start()
     with right, right.makefile("rb") as file:
         assert read_framed_message(file) == VALUE and read_framed_message(file) is None
-    sender.join()
+    sender.join(60)
 
 
 @pytest.mark.parametrize("message", [None, [], [1], 3, "text", {}, {"type": None}, {"type": 3}, {"type": "CRON"}, {"type": "EVENT"}, {"type": "EVENT", "payload": []},

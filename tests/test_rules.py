@@ -281,7 +281,7 @@ def test_a_link_that_is_moved_all_the_time_never_gets_past_a_deny(memex):
             judgement.close()
         assert seen
     finally:
-        stop.set(); thread.join()
+        stop.set(); thread.join(60)
         agent.run(agent.close())
 
 

@@ -7,6 +7,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
+from waits import away
 
 WRAP = find_bubblewrap()
 needs_sandbox = pytest.mark.skipif(not WRAP.works, reason=WRAP.problem or "no sandbox")
@@ -124,7 +125,7 @@ def test_a_crash_in_the_middle_is_unknown_and_told(tmp_path):
     agent = subprocess.Popen([sys.executable, "-c", program])
     end = time.monotonic() + 30
     while not (tmp_path / "memex" / "half").exists() and time.monotonic() < end: time.sleep(0.02)
-    agent.send_signal(signal.SIGKILL); agent.wait()
+    away(agent)
     async def after():
         agent = await Agent.boot(settings)
         try: return [e["state"] for e in agent.journal.effects(limit=5)], [f.what for f in agent.diagnostics]

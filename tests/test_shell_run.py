@@ -9,6 +9,7 @@ from passepartout.resources import Root
 from passepartout.shell.run import Limits, Running, ShellError, open_script, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import Pipeline, Redirect, Script, Simple
+from waits import away
 
 WRAP = find_bubblewrap()
 BARE = Bubblewrap(problem="not asked for")
@@ -240,7 +241,8 @@ def test_cancelling_leaves_nothing(opened_memex, wrap):
     mark = f"1000.{os.getpid()}3"
     async def go():
         task = asyncio.create_task(run_script(script(sh(f"(setsid sleep {mark} &) ; sleep {mark}")), [opened_memex[1]], wrap=wrap))
-        while not alive(mark): await asyncio.sleep(0.02)
+        end = time.monotonic() + 120
+        while not alive(mark): assert time.monotonic() < end and not task.done(), "the script did not begin"; await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError): await task
     before = len(os.listdir("/proc/self/fd"))
@@ -282,7 +284,7 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
         end = time.monotonic() + 30
         while len(alive(mark)) < 2 and time.monotonic() < end: time.sleep(0.02)
         assert len(alive(mark)) >= 2
-    finally: agent.kill(); agent.wait()
+    finally: away(agent)
     assert gone(mark)
 
 

@@ -48,13 +48,13 @@ def test_saving_is_enough_and_a_turn_under_way_keeps_its_version(places):
             said.append(prompt)
             if len(said) == 1:
                 asked.set()
-                await go.wait()
+                await asyncio.wait_for(go.wait(), 120)
             return FIND if len(said) % 2 else '(:PAYLOAD (:ACTION :MESSAGE :TEXT "so be it"))'
         register_backend(agent, "slow", slow)
         agent.provider_cascade = ("slow",)
         agent.follow_notes()
         turn = asyncio.create_task(agent.handle("where is the roof?"))
-        await asked.wait()
+        await asyncio.wait_for(asked.wait(), 120)
         page(places, "no.md", "second")
         await until(lambda: agent.book.versions["no"][-1].page.data.count(b"second"))
         go.set()

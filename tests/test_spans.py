@@ -90,7 +90,7 @@ with booted({str(place['memex_dir'])!r}, state_dir={str(place['state_dir'])!r}) 
 print([name for name in sys.modules if name.startswith("opentelemetry") or name == "passepartout.spans"])
 """
     environ = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
-    assert subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True).stdout.strip() == "[]"
+    assert subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120).stdout.strip() == "[]"
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_a_command_sends_to_a_collector_and_does_not_mind_one_that_is_gone(place
     if there: Thread(target=server.serve_forever, daemon=True).start()
     else: server.server_close()
     environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}", "XDG_STATE_HOME": str(place["state_dir"]), "XDG_CONFIG_HOME": str(place["config_dir"]), "XDG_CACHE_HOME": str(place["cache_dir"])}
-    done = subprocess.run([sys.executable, "-m", "passepartout", "ask", "--memex", str(place["memex_dir"]), "todo: zebra"], env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "passepartout", "ask", "--memex", str(place["memex_dir"]), "todo: zebra"], env=environ, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "zebra" in done.stdout and "Traceback" not in done.stderr and "xport" not in done.stderr, done.stderr
     if there:
         server.shutdown()
