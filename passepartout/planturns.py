@@ -297,6 +297,7 @@ class Judging(Attests):
         self.plans: dict[str, PlanState] = {}
         self.cases: dict[str, Any] = {}              # turn -> the step that is judged just now
         self.resumed: dict[str, str] = {}            # turn -> the plan that goes on in it
+        self.answered: dict[str, tuple] = {}         # turn -> the request of that plan that was approved, and its approval
         self.unread: dict[str, str] = {}             # turn -> why the plan that a model tried could not be read
         self.actuators.register(PLAN, execute_plan, core=True)
 
@@ -351,14 +352,21 @@ class Plans(Judging):
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
-        if turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None and plan.waiting: return self.reply_from(plan, signal)
+        if turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
+            return self.reply_from(plan, signal, *self.answered.pop(turn.id))
         given = super().given_action(signal)
-        if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None: self.resumed[turn.id] = plan.id
+        if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None: self.take_up(plan, signal, turn)
         return given
 
-    def reply_from(self, plan: PlanState, signal: Signal) -> Action:
+    def take_up(self, plan: PlanState, signal: Signal, turn: Any) -> None:
+        "An approved step is about to run: its plan is at work in this turn and in this process, which is on record before the effect is."
+        self.resumed[turn.id], self.answered[turn.id] = plan.id, plan.waiting
+        if turn.id not in plan.turns: plan.turns.append(turn.id)
+        self.note(signal, "plan-on", {"plan": plan.id, "owner": self.journal.boot})
+
+    def reply_from(self, plan: PlanState, signal: Signal, number: int, approval: str) -> Action:
         "The result of an approved step goes to its plan, which goes on; after a failure it stands still."
-        (number, approval), plan.waiting = plan.waiting, None
+        plan.waiting = None
         if signal.sensor == TOOL_ERROR: plan.failed = number, f"Step {plan.at}: it was approved and failed: {signal.payload.get('message')}"
         else:
             asked = self.journal.approval(approval) or {}

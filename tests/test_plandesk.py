@@ -172,6 +172,34 @@ async def test_two_processes_cannot_both_take_up_a_plan(tmp_path):
     await other.close()
 
 
+async def test_an_approved_step_under_way_is_seen_elsewhere_and_left_alone(tmp_path):
+    class Looks(list):
+        other, seen, said = None, None, ""
+        def append(self, item):
+            super().append(item)
+            if self.seen is not None: return
+            (self.seen,) = self.other.plan_rows()
+            try: self.other.write_plan_records(self.other.plan_named(""), taking=True)
+            except PassepartoutError as error: self.said = error.message
+    ran = Looks()
+    agent = await booted(tmp_path, [plan(FIND, STOLEN, '(:CALL "send" :ARGS (:TO "bob" :AMOUNT 7))', '(:ANSWER "Done.")'), "eve@evil.example"], ran, journal=None)
+    ran.other = await booted(tmp_path, [], ran, journal=None)
+    (asked,) = (await agent.handle("Pay 5 to whom the mail says, and 7 to bob")).approvals
+    assert ran.other.plan_rows()[0]["state"] == "waits"
+    assert str(await agent.approve(asked.id, asked.code)) == "Done." and [to for to, *_ in ran] == ["eve@evil.example", "bob"]
+    assert ran.seen["state"] == "runs" and "another window" in ran.said and ran.other.plan_rows() == [] == agent.plan_rows()
+    await ran.other.close()
+    await agent.close()
+
+
+async def test_nothing_is_no_value_to_go_on_with(tmp_path):
+    agent = await stood(tmp_path, Broken())
+    for nothing in ("", "  "):
+        with pytest.raises(PassepartoutError, match="skip the step"): await agent.plan_do("", "use-fallback", nothing)
+    assert agent.plan_rows()[0]["state"] == "failed" and not agent.journal.records(kinds=["plan-on"])
+    await agent.close()
+
+
 async def test_a_record_of_a_plan_that_was_changed_or_erased_takes_the_plan_away(tmp_path):
     ran = Broken()
     agent = await stood(tmp_path, ran, journal=None)
