@@ -15,8 +15,8 @@ from .notes import MOST_BYTES, SUFFIXES, NotText, decode, parse_note
 from .privacy import is_private, private_names
 from .resources import OpenedPath, PathRefused, Root, resolve, where
 from .shell.run import OpenedScript
-from .shell.script import Script, Simple
-from .walks import goings, standing
+from .shell.script import Script, Simple, has_hole
+from .walks import NAMES_ONLY, goings, standing
 
 # %% ../nbs/12cb_reach.ipynb #e4dc4eff
 def holds_private(file: OpenedPath, private: Sequence[str]) -> bool:
@@ -50,6 +50,7 @@ def reached(script: Script, roots: Sequence[Root]) -> tuple[set[str], set[str]]:
                 try: place = where(roots, word if word.startswith("/") else f"{folder}/{word}")
                 except PathRefused: continue
                 if place.kind == "file": files.add(place.path)
+    if any(any(map(has_hole, command.argv)) and command.argv[0].rpartition("/")[2] not in NAMES_ONLY for command in script.commands()): return files, {root.path for root in roots}
     return files, {folder for going in goings(script, roots) if going.notes for folder in going.folders}
 
 # %% ../nbs/12cb_reach.ipynb #2d4c021c

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/walks.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS', 'Going', 'everywhere', 'standing', 'goings',
-           'TooMany', 'covers', 'objection_to_walk']
+           'TooMany', 'covers', 'objection_to_walk', 'objection_to_late']
 
 # %% ../nbs/12ca_walks.ipynb #6c983db7
 import os
@@ -21,7 +21,7 @@ from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
 from .shell.sandbox import Cover
-from .shell.script import Script, Simple
+from .shell.script import Script, Simple, has_hole, named
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
@@ -46,7 +46,9 @@ def standing(script: Script, roots: Sequence[Root]) -> Iterator[tuple[Simple, in
     here: frozenset[str] | None = frozenset([roots[0].path])
     for _, pipeline in script.items:
         for at, command in enumerate(pipeline.commands):
+            for fill in command.fills: yield from ((inner, place, here) for _, pipe in fill.script.items for place, each in enumerate(pipe.commands) for inner in Script((("", type(pipe)((each,))),)).commands())
             yield command, at, here
+            if command.each is not None: yield named(command), 0, here
             if command.argv[:1] == ("cd",) and here is not None:
                 found = list(_places(command.argv[1:], here, roots)) if len(command.argv) == 2 and not command.argv[1].startswith("-") else []
                 here = here | {each.path for each in found} if found and all(each.kind == "dir" for each in found) else None
@@ -66,7 +68,7 @@ def goings(script: Script, roots: Sequence[Root]) -> list[Going]:
         command = _unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command): continue
-        if here is None or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
+        if here is None or name != "git" and any(map(has_hole, command.argv)) or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
         elif name == "git": found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False, opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
@@ -99,6 +101,7 @@ def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: 
 def _stays(command: Simple) -> bool:
     "Does a command surely open no file in a folder but those that it names? Most do, and that can be seen at once."
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
+    if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
     return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word for word in words)
 
@@ -202,3 +205,9 @@ def objection_to_walk(script: Script, roots: Sequence[Root], entries: int = MOST
     try: covers(found, entries)
     except TooMany as refusal: return f"Files of keys cannot be kept from it, because {refusal.message}. Name a folder further down."
     return None
+
+# %% ../nbs/12ca_walks.ipynb #79e85a75
+def objection_to_late(command: Simple, made: Simple) -> str | None:
+    "Why `made`, which came of `command` when all its words were known, does not run; `None` when it stays where it was thought to stay."
+    if _stays(made) or not _stays(named(command) if command.each is not None else command): return None
+    return f"{shown(made.argv[0])} would go through folders, which could not be seen before; write its options plainly."

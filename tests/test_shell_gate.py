@@ -205,9 +205,9 @@ READS = ["ls -la src | head -3", "cat a b | sort -u | wc -l", "cd src && ls && c
 
 ASKS = ["cat .env", "cat link/secret", "cat link/../a", "cat /proc/self/environ", "cat ~/.ssh/id_rsa", "cd link && ls", "cd .. && ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=x git diff", "PATH=. ls", "LC_ALL=/x ls", "export PATH=.; ls", "X=a; export X; ./run",
         "git -c alias.log='!id' log", "git --exec-path=. log", "git log --output=x", "git push", "git commit -m x", "git branch new", "git fetch", "git diff --no-index a /etc/passwd", "awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' a", "awk -f a", "sed -i s/a/b/ a",
-        "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cat {} +", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs ls", "echo a | xargs rm", "sudo ls", "sh -c ls", "bash a", "python3 -c 1",
+        "sed 's/a/b/w x' a", "sed -n '1e id' a", "sort -o a a", "sort --compress=x a", "uniq a b", "find . -exec cp {} x ;", "find -L . -name x", "rg --pre x y", "rg -uuu x", "tar -xf a", "xargs tee", "echo a | xargs rm", "sudo ls", "sh -c ls", "bash a", "python3 -c 1",
         "python3", "node", "perl -e 1", "env -S 'ls'", "env -i ls", "command ls", "busybox ls", "nohup ls", "time ls", "eval ls", "source a", ". a", "exec ls", "curl x", "wget x", "ssh h", "nc h 1", "make", "vim a", "less -o x a", "touch x", "mkdir x", "cp a b", "mv a b", "ln -s a c",
-        "tee x", "echo x > y", "echo x >> a", "ls &", "ls; (ls)", "{ ls; }", "f() { ls; }; f", "if true; then ls; fi", "while true; do ls; done", "echo $((1))", "echo ${X:-y}", "echo $X", "echo {1..9}", "cat <(ls)", "ls 3>&1", "coproc ls", "./a", "src/main.py", "/tmp/ls",
+        "tee x", "echo x > y", "echo x >> a", "ls &", "ls; (ls)", "{ ls; }", "f() { ls; }; f", "if true; then ls; fi", "while true; do ls; done", "echo $((1))", "echo ${X:-y}", "touch $X", "echo {1..9}", "cat >(ls)", "ls 3>&1", "coproc ls", "./a", "src/main.py", "/tmp/ls",
         "a=1 b", "ls \u200b", "r\u2060m x", "echo $'\\x72\\x6d'", "echo 'a\nb'", "ls 'open", "xxd a b", "date -s 1", "kill 1", "history", "dig x.example", "man ./a", "jq -n env", "jq 'import \"a\" as $d; .' a", "npm install", "pip install x", "python3 -m http.server", "go test ./..."]
 
 

@@ -17,6 +17,7 @@ from ..lazy import Regex
 from ..records import record
 from ..resources import PathRefused, Place, shown
 from .places import Places
+from .script import END, FILE
 
 # %% ../../nbs/shell/programs.ipynb #e1862f31
 _FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin")
@@ -56,7 +57,7 @@ def _is_shared(found: Place, places: Places) -> bool:
     return any(_SHARED.fullmatch(found.path[len(folder):]) for root in places.roots if found.path.startswith(folder := root.path.rstrip("/") + "/"))
 
 def _path(value: str, places: Places) -> str | None:
-    if value in ("-", "/dev/null"): return None
+    if value in ("", "-", "/dev/null") or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
     try: found = places.place(value)
     except PathRefused as refusal: return refusal.message
     if found.sensitive and not _is_shared(found, places): return f"{shown(value)} {found.sensitive}."
@@ -66,8 +67,9 @@ def _number(value: str, places: Places) -> str | None:
     return None if re.fullmatch(r"[-+]?\d{1,12}[kKMGTbBcw]?", value) else f"{shown(value)} is not a number."
 
 # %% ../../nbs/shell/programs.ipynb #031bb966
-_SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?)(?:[~+]\d+)?"
-_SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:,(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zl]|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*)?"
+_BRACKETS = r"\[\^?\]?(?:[^\]\[\\\n]|\\[^\]\n]|\[:[a-z]+:\])*\]"
+_SED_ADDRESS = rf"(?:\d+|\$|/(?:[^/\\\n\[]|\\.|{_BRACKETS})*/I?)(?:[~+]\d+)?"
+_SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zl]|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%;~_])(?:(?!(?P=d))[^\\\n\[]|\\.|{_BRACKETS})*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*)?"
 _SED = Regex(rf"\s*{_SED_COMMAND}\s*")
 
 def _sed(value: str, places: Places) -> str | None:

@@ -10,10 +10,11 @@ __all__ = ['LONGEST', 'read_script']
 # %% ../../nbs/shell/syntax.ipynb #f237fec4
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from ..lazy import Regex
 from .places import Places, expand_pattern
-from .script import Pipeline, Redirect, Script, Simple
+from .script import END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, has_hole
 from .words import Impure, assigned, bad_character, dequote, expand_word, is_pattern
 
 # %% ../../nbs/shell/syntax.ipynb #9dc13d68
@@ -43,9 +44,10 @@ def _tree(source: bytes):
 _MOST_COMMANDS, _MOST_WORDS = 64, 2_000
 
 class _Reader:
-    def __init__(self, source: bytes, places: Places, variables: Mapping[str, str]):
+    def __init__(self, source: bytes, places: Places, variables: Mapping[str, str | None]):
         self.source, self.places, self.variables = source, places, dict(variables)
         self.items, self.used, self.unsure, self.lost, self.words = [], [], set(), False, 0
+        self.inner, self.fills, self.count, self.within = {}, [], [0], False
 
     def text(self, a: int, b: int) -> str: return self.source[a:b].decode()
 
@@ -57,6 +59,7 @@ def _spans(reader: _Reader, nodes: Sequence) -> list[list[int]]:
     spans: list[list[int]] = []
     for node in nodes:
         a, b = node.start_byte, node.end_byte
+        _note_inner(reader, node)
         if spans:
             gap = reader.source[spans[-1][1]:a].replace(b"\\\n", b"")
             if b"\n" in gap: raise Impure("a line end stands inside a command")
@@ -67,12 +70,48 @@ def _spans(reader: _Reader, nodes: Sequence) -> list[list[int]]:
     reader.used += spans
     return spans
 
+# %% ../../nbs/shell/syntax.ipynb #3b5953fc
+def _note_inner(reader: _Reader, node) -> None:
+    if node.type in ("command_substitution", "process_substitution"): reader.inner[node.start_byte] = node
+    elif node.child_count:
+        for child in node.children: _note_inner(reader, child)
+
+def _raw(reader: _Reader, a: int, b: int) -> str:
+    "The text from `a` to `b`, with a hole for everything that has to run first."
+    if not reader.inner: return reader.text(a, b)
+    text, at = "", a
+    for node in [reader.inner.pop(start) for start in sorted(reader.inner) if a <= start < b]:
+        if node.end_byte > b: raise Impure("a substitution does not end where its word does")
+        text, at = text + reader.text(at, node.start_byte) + _substituted(reader, node, a, b), node.end_byte
+    return text + reader.text(at, b)
+
+# %% ../../nbs/shell/syntax.ipynb #e4df558c
+def _substituted(reader: _Reader, node, a: int, b: int) -> str:
+    "The hole for one substitution; what fills it joins the fills of the command that is being read."
+    sign, file = node.children[0].text, node.type == "process_substitution"
+    if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(", b"`") or sign == b"`" and b"\\" in node.text:
+        raise Impure(f"{node.text.decode('utf-8', 'replace')[:24]} starts another process")
+    inner = _Reader(reader.source, Places(reader.places.roots, reader.places.left), reader.variables)
+    inner.places.here, inner.lost, inner.words, inner.count, inner.within = reader.places.here, reader.lost, reader.words, reader.count, True
+    parts = node.children[1:-1]
+    if len(parts) == 1 and parts[0].type == "file_redirect":                     # $(<file) prints it
+        more, spans = _redirect(inner, parts[0])
+        if [r.kind for r in more] != ["read"] or spans: raise Impure("$(<…) holds more than a file")
+        _put(inner, "", [Simple("", ("cat",), (), tuple(more))], False)
+    else: _statements(inner, parts)
+    _all_used(inner, node.children[0].end_byte, node.children[-1].start_byte)
+    if not inner.items: raise Impure("a substitution is empty")
+    reader.words, reader.count[0] = inner.words, reader.count[0] + 1
+    reader.fills.append(Fill(reader.count[0], Script(tuple(inner.items)), file))
+    return f"{FILE if file else SPLIT}{reader.count[0]}{END}"
+
 # %% ../../nbs/shell/syntax.ipynb #c2f0f866
 def _words(reader: _Reader, spans: Sequence) -> list[str]:
     "The final words at `spans`: quotes removed, braces and patterns written out."
     words: list[str] = []
     for a, b in spans:
-        for text, mask in expand_word(reader.text(a, b), reader.variables):
+        for text, mask in expand_word(_raw(reader, a, b), reader.variables):
+            if is_pattern(mask) and has_hole(text): raise Impure("a pattern for files holds what is not known before it runs")
             words += expand_pattern(reader.places, text, mask) if is_pattern(mask) else [text]
     reader.words += len(words)
     if reader.words > _MOST_WORDS: raise Impure("it has too many words")
@@ -94,7 +133,7 @@ def _redirect(reader: _Reader, node) -> tuple[list[Redirect], list]:
     reader.use(nodes[0])
     if not (spans := _spans(reader, nodes[1:])): raise Impure(f"the redirection {sign} has no target that is a file")
     target = _words(reader, spans[:1])
-    if len(target) != 1 or is_pattern(reader.text(*spans[0])): raise Impure("the target of a redirection is not one plain word")
+    if len(target) != 1 or is_pattern(reader.text(*spans[0])) or has_hole(target[0]) or FILE in target[0]: raise Impure("the target of a redirection is not one plain word")
     return _meaning(sign, fd, target[0]), spans[1:]
 
 # %% ../../nbs/shell/syntax.ipynb #c7ef439a
@@ -135,6 +174,7 @@ def _herestring(reader: _Reader, node) -> tuple[list[Redirect], list]:
     if not (spans := _spans(reader, node.children[1:])): raise Impure("<<< has no text")
     text, mask = dequote(reader.text(*spans[0]), reader.variables)
     if "~" in mask: raise Impure("a tilde stands in the text of <<<")
+    if has_hole(text): raise Impure("the text of <<< is not known before it runs")
     return [Redirect(0, "text", text + "\n")], spans[1:]
 
 _REDIRECTS = {"file_redirect": _redirect, "herestring_redirect": _herestring, "heredoc_redirect": lambda reader, node: (_heredoc(reader, node), [])}
@@ -155,7 +195,8 @@ def _command(reader: _Reader, node) -> Simple:
 
 def _assignment(reader: _Reader, node) -> tuple[str, str]:
     reader.use(node)
-    return assigned(node.text.decode(), reader.variables)
+    _note_inner(reader, node)
+    return assigned(_raw(reader, node.start_byte, node.end_byte), reader.variables)
 
 # %% ../../nbs/shell/syntax.ipynb #a2b13038
 def _leaves(node) -> list:
@@ -173,7 +214,7 @@ def _export(reader: _Reader, node) -> Simple:
     told = []
     for a, b in _spans(reader, node.children[1:]):
         raw = reader.text(a, b)
-        if "=" not in raw and raw not in reader.variables: raise Impure(f"export {raw[:40]} hands on a value that is not known")
+        if "=" not in raw and reader.variables.get(raw) is None: raise Impure(f"export {raw[:40]} hands on a value that is not known")
         told.append(assigned(raw, reader.variables) if "=" in raw else (raw, reader.variables[raw]))
     return Simple("", ("export", *(f"{name}={value}" for name, value in told)), tuple(told))
 
@@ -204,9 +245,12 @@ def _read(reader: _Reader, node, operator: str) -> None:
             redirects = [n for n in node.children if n.type in _REDIRECTS]
             rest = [n for n in node.children if n.type not in _REDIRECTS]
             if len(rest) > 1: raise Impure("a redirection is not read with certainty")
-            if rest and rest[0].type in ("list", "pipeline", "negated_command"): _read_tail(reader, rest[0], operator, redirects)
-            else: _put(reader, operator, [_redirected(reader, rest[0] if rest else None, redirects)], False)
-        case _: _put(reader, operator, *_pipeline(reader, node, ()))
+            if rest and rest[0].type in ("list", "pipeline", "negated_command"): return _read_tail(reader, rest[0], operator, redirects)
+            _settle(reader, operator)
+            _put(reader, operator, [_redirected(reader, rest[0] if rest else None, redirects)], False)
+        case _:
+            _settle(reader, operator)
+            _put(reader, operator, *_pipeline(reader, node, ()))
 
 # %% ../../nbs/shell/syntax.ipynb #e6a6071c
 def _read_tail(reader: _Reader, node, operator: str, redirects: Sequence) -> None:
@@ -216,9 +260,11 @@ def _read_tail(reader: _Reader, node, operator: str, redirects: Sequence) -> Non
         _read(reader, left, operator)
         reader.use(sign)
         return _read_tail(reader, right, sign.type, redirects)
+    _settle(reader, operator)
     _put(reader, operator, *_pipeline(reader, node, redirects))
 
 def _redirected(reader: _Reader, node, redirects: Sequence) -> Simple:
+    "A simple command with all its redirections, and with what has to run before it."
     if node is not None and node.type == "redirected_statement":
         redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n for n in node.children if n.type not in _REDIRECTS]
         if len(inner) > 1: raise Impure("a redirection is not read with certainty")
@@ -227,6 +273,8 @@ def _redirected(reader: _Reader, node, redirects: Sequence) -> Simple:
     for redirect in redirects:
         more, spans = _REDIRECTS[redirect.type](reader, redirect)
         simple = Simple("", simple.argv + tuple(_words(reader, spans)), simple.assignments, simple.redirects + tuple(more))
+    if reader.inner: raise Impure("a substitution stands where none is read")
+    if reader.fills: simple, reader.fills = replace(simple, fills=tuple(reader.fills)), []
     return simple
 
 # %% ../../nbs/shell/syntax.ipynb #a0a4b013
@@ -252,14 +300,18 @@ def _pipeline(reader: _Reader, node, redirects: Sequence) -> tuple[list[Simple],
 # %% ../../nbs/shell/syntax.ipynb #ebfb13d7
 _NOT_OURS = Regex(r"(PATH|HOME|IFS|PWD|OLDPWD|CDPATH|ENV|SHELL|USER|LOGNAME|LANG|LANGUAGE|TERM|TMPDIR|TZ|DISPLAY|EDITOR|PAGER|(LC_|LD_|BASH|PS\d|GLOB|POSIX|XDG_).*)", re.ASCII)
 
-def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) -> None:
-    "Add a pipeline to the script, after following what it changes."
+def _settle(reader: _Reader, operator: str) -> None:
+    "Forget what is not certain any more, before the words of the next pipeline are read."
     if operator != "&&":
-        for name in reader.unsure: reader.variables.pop(name, None)
+        for name in reader.unsure: reader.variables[name] = None
         if reader.lost == "maybe": reader.lost = True
         reader.unsure = set()
     if reader.lost is True: raise Impure("it is not certain in which folder this would run")
+
+def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) -> None:
+    "Add a pipeline to the script, after following what it changes."
     for number, command in enumerate(commands):
+        if command.argv and (has_hole(command.argv[0]) or FILE in command.argv[0]): raise Impure("the name of a program is not known before it runs")
         if command.argv[:1] == ("cd",) or command.assignments and (not command.argv or command.argv[0] == "export"):
             if negated or len(commands) > 1: raise Impure(f"{command.argv[0] if command.argv else 'an assignment'} stands inside a pipeline")
             commands[number] = _follow(reader, operator, command)
@@ -271,16 +323,17 @@ def _follow(reader: _Reader, operator: str, command: Simple) -> Simple:
     "What `cd`, `export` or an assignment does to the commands after it."
     if command.argv[:1] == ("cd",):
         if len(command.argv) != 2 or command.argv[1][:1] in ("-", "") or command.assignments: raise Impure("cd is not given exactly one folder")
+        if reader.within or command.fills or has_hole(command.argv[1]): raise Impure("cd stands in a substitution, or its folder is not known before it runs")
         if operator == "||": raise Impure("cd happens only if something before it fails")
         reader.lost = "maybe" if operator == "&&" else reader.lost
         reader.variables["PWD"] = folder = reader.places.enter(command.argv[1])
         return Simple("", ("cd", folder), (), command.redirects)
     for name, value in command.assignments:
         if not command.argv and _NOT_OURS.fullmatch(name): raise Impure(f"{name} belongs to the shell itself")
-        reader.variables[name] = value
-        if operator == "||": reader.variables.pop(name)
+        if command.argv and has_hole(value): raise Impure(f"export hands on a value of {name} that is not known before it runs")
+        reader.variables[name] = value if operator != "||" else None
         if operator == "&&": reader.unsure.add(name)
-    return Simple("", command.argv, () if command.argv else command.assignments, command.redirects)
+    return replace(command, assignments=() if command.argv else command.assignments)
 
 # %% ../../nbs/shell/syntax.ipynb #a3a7aced
 def _statements(reader: _Reader, nodes: Sequence) -> None:
@@ -303,6 +356,7 @@ def _for(reader: _Reader, node) -> None:
     if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name", "in"] or body.type != "do_group" or body.children[-1].type != "done":
         raise Impure("a loop is not one over known words")
     name, values = head[1].text.decode(), _words(reader, _spans(reader, head[3:]))
+    if reader.fills or any(map(has_hole, values)): raise Impure("a loop goes over words that are not known before it runs")
     if _NOT_OURS.fullmatch(name): raise Impure(f"{name} belongs to the shell itself")
     for part in (*head[:3], *(n for n in node.children if n.type == ";"), body.children[0], body.children[-1]): reader.use(part)
     for value in values:
@@ -311,14 +365,13 @@ def _for(reader: _Reader, node) -> None:
         _statements(reader, body.children[1:-1])
 
 # %% ../../nbs/shell/syntax.ipynb #6e49d19e
-def _all_used(reader: _Reader) -> None:
-    "Every character was understood, or is a blank."
-    at = 0
+def _all_used(reader: _Reader, at: int = 0, end: int | None = None) -> None:
+    "Every character from `at` to `end` was understood, or is a blank."
     for a, b in sorted(map(tuple, reader.used)):
         if a > at and reader.source[at:a].replace(b"\\\n", b"").strip(b" \t\n"): break
         at = max(at, b)
     else:
-        if not reader.source[at:].replace(b"\\\n", b"").strip(b" \t\n"): return
+        if not reader.source[at:end].replace(b"\\\n", b"").strip(b" \t\n"): return
     raise Impure(f"{reader.source[at:at + 24].decode('utf-8', 'replace').strip()} cannot be read with certainty")
 
 # %% ../../nbs/shell/syntax.ipynb #f67c96e4

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from ..conditions import PassepartoutError
 from ..lazy import Regex
+from .script import SPLIT, WHOLE
 
 # %% ../../nbs/shell/words.ipynb #88488280
 class Impure(PassepartoutError):
@@ -37,9 +38,9 @@ def unseen_character(text: str) -> str | None:
 
 # %% ../../nbs/shell/words.ipynb #0dd6d07e
 _OUT = Regex(r"""(?P<plain>[^'"\\$`<>()|&;\s]+)|'(?P<raw>[^']*)'|(?P<open>")|\\(?P<escaped>[\s\S])|\$'(?P<ansi>[^'\\]*(?:\\[\s\S][^'\\]*)*)'"""
-                  r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!"'-])""", re.ASCII)
+                  r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!"'-])""", re.ASCII)
 _IN = Regex(r"""(?P<raw>[^"\\$`]+)|(?P<close>")|\\(?P<escaped>["\\$`\n])|(?P<slash>\\)"""
-                 r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""", re.ASCII)
+                 r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""", re.ASCII)
 
 # %% ../../nbs/shell/words.ipynb #d5036481
 _SINGLE = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "r": "\r", "v": "\v"}
@@ -61,17 +62,18 @@ def _ansi(text: str) -> str:
 
 # %% ../../nbs/shell/words.ipynb #a6692d73
 QUOTED = "\x01"
+_OF_THE_SHELL = Regex(r"_|IFS|PPID|UID|EUID|GROUPS|RANDOM|SRANDOM|SECONDS|LINENO|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|SHLVL|SHELLOPTS|OLDPWD|OPTARG|OPTIND|OPTERR|PIPESTATUS|DIRSTACK|FUNCNAME|REPLY|MAPFILE|COLUMNS|LINES|EPOCH.*|BASH.*|COMP_.*|HIST.*|PS\d", re.ASCII)
 
-def _value(name: str, variables: Mapping[str, str]) -> str:
+def _value(name: str, variables: Mapping[str, str | None]) -> str:
     value = variables.get(name)
-    if value is None: raise Impure(f"${name} is not known before the command runs")
-    return value
+    if value is None and (name in variables or "" not in variables or _OF_THE_SHELL.fullmatch(name)): raise Impure(f"${name} is not known before the command runs")
+    return value or ""
 
-def _unquoted(name: str, variables: Mapping[str, str]) -> str:
+def _unquoted(name: str, variables: Mapping[str, str | None]) -> str:
     "The value of a variable outside quotes, where the shell would split it."
     value = _value(name, variables)
-    if not value or any(c in " \t\n[\\" for c in value): raise Impure(f"${name} stands outside quotes, and its value would be split")
-    return value
+    if any(c in " \t\n[\\" for c in value): raise Impure(f"${name} stands outside quotes, and its value would be split")
+    return value.replace(WHOLE, SPLIT)
 
 # %% ../../nbs/shell/words.ipynb #f21ab822
 def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> int:
@@ -110,6 +112,7 @@ def dequote(raw: str, variables: Mapping[str, str]) -> tuple[str, str]:
             pieces.append(_unquoted(found[kind], variables))
         elif kind == "raw" or found["escaped"] != "\n": pieces.append(found[kind])        # an escaped line end is nothing
         more = "".join(pieces)
+        if kind == "open": more = more.replace(SPLIT, WHOLE)
         text, mask = text + more, mask + (QUOTED * len(more) if kind not in ("name", "braced") else "".join(c if c in "*?" else QUOTED for c in more))
     return text, mask
 
