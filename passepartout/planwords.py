@@ -53,6 +53,9 @@ def plans(chat: Any, text: str) -> None:
 def do(chat: Any, what: str, text: str) -> None:
     ident, rest = split_id(chat, text)
     with steps_shown(chat): chat.show(chat.agent.run(chat.agent.plan_do(ident, what, rest, chat.session)))
+    if what == "edit": return
+    for row in chat.agent.plan_rows(chat.session):
+        if row["plan"] == ident and row["state"] == "failed": chat.say(way_on(row), "dim")
 
 def resume(chat: Any, text: str) -> None: do(chat, "go-on", text)
 def retry(chat: Any, text: str) -> None: do(chat, "retry-with", text)
