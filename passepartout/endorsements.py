@@ -60,6 +60,9 @@ class Standing:
     "What a person said on the record about one kind of thing, and did not take back. `kind` names the records."
     kind = ""
 
+    @classmethod
+    def index(cls) -> str: return f"CREATE INDEX IF NOT EXISTS chain_{cls.kind}s ON chain(seq) WHERE kind = '{cls.kind}'"
+
     def __init__(self, journal):
         self.journal, self._seen, self._standing = journal, 0, {}
         self._since = f"SELECT seq FROM chain INDEXED BY chain_{self.kind}s WHERE kind = '{self.kind}' AND seq > ? ORDER BY seq"
@@ -82,7 +85,7 @@ class Standing:
         "Put one record into the journal, durably. `EndorsementRefused` when it holds a secret, which does not go there."
         if (scanner := self.journal.scanner) is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text: raise EndorsementRefused("What it says is a secret, or looks like one, so it does not go on the record.")
         draft = Draft(session, "", self.journal.clock)
-        draft.change(lambda store, seq, draft: store._run(f"CREATE INDEX IF NOT EXISTS chain_{self.kind}s ON chain(seq) WHERE kind = '{self.kind}'"))
+        draft.change(lambda store, seq, draft: store._run(self.index()))
         draft.record(self.kind, body)
         self.journal.flush()
         self.journal.write([draft])

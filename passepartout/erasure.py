@@ -26,13 +26,15 @@ def still_needed(store: Ledger) -> set[int]:
     standing = {row["id"] for state in ("pending", "approved") for row in store.approvals(state=state)}
     for id, *numbers in store.db.execute("SELECT id, seq, decided FROM approvals WHERE state IN ('pending', 'approved')"):
         if id in standing: needed.update(n for n in numbers if n is not None)
-    return needed | _granted(store)
+    return needed.union(*[_lasting(store, kind) for kind in ("grant", "endorse", "attest")])
 
-def _granted(store: Ledger) -> set[int]:
-    "The records of grants, from the first on that has not run out. They have an index of their own, which is made with the first of them."
-    if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone(): return set()
-    now, found = store.clock(), store.db.execute("SELECT seq, body FROM chain WHERE kind = 'grant' AND body IS NOT NULL ORDER BY seq").fetchall()
-    first = next((seq for seq, body in found if (json.loads(body).get("expires") or 0) > now), None)
+def _lasting(store: Ledger, kind: str) -> set[int]:
+    "The records of one kind of what was said for longer, from the first on that still counts. They have an index of their own, which is made with the first of them."
+    if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"chain_{kind}s",)).fetchone(): return set()
+    found = [(seq, json.loads(body)) for seq, body in store.db.execute(f"SELECT seq, body FROM chain INDEXED BY chain_{kind}s WHERE kind = '{kind}' AND body IS NOT NULL ORDER BY seq")]
+    now, over = store.clock(), {body.get("id") for _, body in found if body.get("state") == "revoked"}
+    counts = lambda body: body["expires"] > now if body.get("expires") else body.get("id") not in over
+    first = next((seq for seq, body in found if counts(body)), None)
     return {seq for seq, _ in found if first is not None and seq >= first}
 
 # %% ../nbs/05e_erasure.ipynb #488cd6a2

@@ -1,5 +1,5 @@
 "A backup is of one moment while others write; what is put back brings no powers with it; a hostile archive gets nothing anywhere"
-import gzip, hashlib, io, json, os, sqlite3, stat, subprocess, sys, tarfile, tempfile
+import gzip, hashlib, io, json, os, sqlite3, stat, subprocess, sys, tarfile, tempfile, time
 from pathlib import Path
 
 import pytest
@@ -68,6 +68,32 @@ while True:
                 assert again.records == found.records and kinds.count("turn") == kinds.count("answer")
         assert seen == sorted(seen) and seen[-1] > seen[0]
     finally: away(*writers)
+
+
+def test_a_record_with_everything_that_is_said_for_longer_is_backed_up_and_comes_back_without_it(settings, tmp_path):
+    "Indexes are made with the first record of a kind, so a journal that has them is one all the same."
+    from passepartout.attestations import Attestation, Attestations
+    from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
+    from passepartout.grants import Grant, Grants
+    from passepartout.plandesk import PlanBook
+    from passepartout.planturns import index_plans
+    def standing(journal): return len(Grants(journal).standing()) + len(Endorsements(journal).standing()) + len(Attestations(journal).standing()) + len(PlanBook(journal).read())
+    journal = journal_of(settings)
+    write(journal)
+    Grants(journal).give(Grant("write-file", "main", time.time() + 900), "a1", "person")
+    Endorsements(journal).give(Endorsement("pay", "to", '"Ana"', "main", ALWAYS), "person")
+    Attestations(journal).give(Attestation("mail-search", "each.id", ""), "person")
+    batch = journal.batch("main", "t")
+    batch.change(index_plans)
+    batch.record("plan", {"plan": "p1", "steps": [], "explanation": "", "said": [], "planned": "", "approved": False, "declared": []})
+    batch.commit_now()
+    assert standing(journal) == 4
+    assert backup(settings, tmp_path / "b.tar.gz").verdict.ok
+    journal.close()
+    assert restore(settings, tmp_path / "b.tar.gz", lambda *told: True)
+    journal = journal_of(settings)
+    assert standing(journal) == 0 and journal.verify(whole=True).ok
+    journal.close()
 
 
 @pytest.mark.slow
