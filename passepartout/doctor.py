@@ -7,12 +7,13 @@ Docs: https://example.org/passepartout/doctor.html.md"""
 # %% auto #0
 __all__ = ['EXTRAS', 'PORT', 'PATIENCE', 'CHECKS', 'Patient', 'there', 'check_python', 'check_sqlite', 'check_sandbox',
            'check_disk', 'close_off', 'mode_findings', 'check_files', 'check_agent', 'check_rules', 'listed',
-           'check_journal', 'left_behind', 'remove_locks', 'check_locks', 'port_fact', 'check_daemon', 'index_problem',
-           'make_anew', 'check_index', 'twice', 'check_notes', 'ask_providers', 'check_models', 'Report', 'visit',
-           'examined', 'mend']
+           'check_journal', 'left_behind', 'remove_locks', 'check_locks', 'port_fact', 'told_by_daemon', 'check_daemon',
+           'index_problem', 'make_anew', 'check_index', 'twice', 'check_notes', 'ask_providers', 'check_models',
+           'Report', 'visit', 'examined', 'mend']
 
 # %% ../nbs/19c_doctor.ipynb #ec6e02bf
 import asyncio
+import contextlib
 import fcntl
 import os
 import platform
@@ -44,11 +45,14 @@ from .journal import Journal, JournalError
 from .lazy import Regex
 from .notefiles import CONFLICT, read_file
 from .notes import NotText, decode, parse_note
+from .previews import visible
+from .protocol import frame_message, read_frame_sync
 from .resources import Root
 from .rulefile import load_rules
 from .settings import home_dir, load_settings, xdg_dir
 from .shell.sandbox import find_bubblewrap
-from .sockets import daemon_findings
+from .sockets import connect_to, daemon_findings, socket_path
+from .verify import brief
 from .watch import can_watch
 
 # %% ../nbs/19c_doctor.ipynb #8811cee2
@@ -209,9 +213,22 @@ def port_fact(port: int) -> str:
         made.settimeout(1.0)
         return f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)." if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp."
 
+def told_by_daemon(settings: Any, patience: float = 3.0) -> list[str]:
+    "What the daemon of these notes says is wrong with it, in its words; nothing when none answers."
+    with contextlib.suppress(OSError, PassepartoutError):
+        if (connection := connect_to(socket_path(settings), patience)) is None: return []
+        with connection, connection.makefile("rb") as stream:
+            connection.sendall(frame_message({"type": "EVENT", "payload": {"action": "status"}}))
+            for _ in range(2): said = read_frame_sync(stream)
+            return [brief(visible(str(each)), 1000) for each in said["payload"].get("findings") or ()]
+    return []
+
 def check_daemon(patient: Patient) -> Iterator[Any]:
     if patient.settings is None: return
     yield from daemon_findings(patient.settings)
+    mine = {f"{each.what} {each.why} {each.fix}" for each in (patient.agent.diagnostics if patient.agent is not None else ())}
+    for told in told_by_daemon(patient.settings):
+        if told not in mine: yield Finding(f"The daemon says: {told}", "It knows since it started, or was last told to read its settings again.", "Do what the sentence says. If it is mended already, have the daemon read its settings again: kill -HUP and its number, or systemctl --user reload passepartout")
     yield port_fact(PORT)
     yield from mode_findings(patient.settings.journal_dir / "daemon.key", "With it programs on this machine can talk to the daemon's port as you do.", "unhealthy")
 

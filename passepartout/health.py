@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/health.html.md"""
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'effect_findings',
            'half_findings', 'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers',
-           'check_journal', 'check_clock']
+           'check_journal', 'check_clock', 'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from .records import record
+from .resources import said_of
 from .verify import brief, manifest_problem
 
 # %% ../nbs/17f_health.ipynb #b76256a8
@@ -95,4 +96,8 @@ def check_journal(agent):
 
 def check_clock(agent): yield from clock_findings(agent.clock_behind)
 
-CHECKS = (check_gates, check_settings, check_start, check_providers, check_journal, check_clock)
+def check_folders(agent):
+    for root in agent.roots:
+        if why := said_of(root): yield Finding(why, "Nothing is read or written there, and what is known of it is kept.", f"Put it back, or make it anew: mkdir -p '{root.aliases[-1]}'. A daemon goes on with that by itself, a chat has to be started again.", "unhealthy")
+
+CHECKS = (check_gates, check_settings, check_start, check_providers, check_journal, check_clock, check_folders)

@@ -26,7 +26,7 @@ from .indexfile import IndexFailed, lost, open_database, sentence, which_file
 from .notefiles import Known, Prepared, folder_times, poll, prepare, walk
 from .notes import SUFFIXES, Remark
 from .org import Keywords
-from .resources import Root
+from .resources import Root, said_of
 
 # %% ../nbs/08h_noteindex.ipynb #1aab8bfe
 def write_file(index: Any, found: Prepared, now: float) -> None:
@@ -237,6 +237,7 @@ def merge_at(db: sqlite3.Connection, pieces: int) -> None:
 # %% ../nbs/08h_noteindex.ipynb #0fb23ecb
 def sweep(index: Index, progress: Callable[[int, int, str], None] | None = None, only: Iterable[str] | None = None) -> Refreshed:
     "Do what `Index.refresh` promises."
+    if why := said_of(index.root): raise IndexFailed(f"{why} What is known of the notes is kept.")
     if which_file(index.path) != index.file: index.replace()
     if index.db.execute("PRAGMA data_version").fetchone()[0] != index.version: index.load()
     folders, marks, changed = None, {}, poll(index.root, index.folders, index.known) if only is None else [p for p in only if p in index.known or p.lower().endswith(SUFFIXES) and not hidden(p)]

@@ -103,7 +103,9 @@ def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, 
             mark = file_mark(file.stat)
             if mark[3] > MOST_BYTES: return mark, b"", f"it has {mark[3] / 1e6:.1f} MB, and notes are read up to {MOST_BYTES // 1_000_000} MB"
             return mark, file.read_bytes(MOST_BYTES), ""
-    except PathRefused as refusal: return None if refusal.reason == "missing" else (mark, b"", refusal.message)
+    except PathRefused as refusal:
+        if refusal.reason == "astray": raise                 # it is not this file of which there is something to say
+        return None if refusal.reason == "missing" else (mark, b"", refusal.message)
     except OSError as error: return mark, b"", (error.strerror or "it cannot be read").lower()
 
 def doubt(path: str, certain: bool) -> str:

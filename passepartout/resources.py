@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/resources.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'PathRefused',
-           'shown', 'Root', 'Held', 'OpenedPath', 'resolve', 'Place', 'where']
+           'shown', 'Root', 'Held', 'OpenedPath', 'astray', 'said_of', 'resolve', 'Place', 'where']
 
 # %% ../nbs/11_resources.ipynb #917d27cc
 import errno, os, stat, sys
@@ -368,11 +368,23 @@ def _hint(root: Root, text: str) -> str:
     finally: place and place.close()
     return f" Did you mean {shown(names[0])}?" if names else ""
 
+# %% ../nbs/11_resources.ipynb #87a4d131
+def astray(root: Root) -> str:
+    "`gone` when no folder stands any more where `root` was opened, `another` when it is another one; empty when all is as it was."
+    try: return "" if os.path.samestat(os.stat(root.aliases[-1] or "/"), os.fstat(root.fd)) else "another"
+    except OSError: return "gone"
+
+def said_of(root: Root) -> str:
+    "What is to be said of a folder that has gone astray, or nothing."
+    if not (why := astray(root)): return ""
+    return f"The folder {shown(root.aliases[-1])} was moved or removed while it was in use" + (", and nothing stands in its place." if why == "gone" else ", and another one stands in its place.")
+
 # %% ../nbs/11_resources.ipynb #169464ec
 def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPath:
     """Open what `text` names beneath one of `roots`, for access "read" (a file), "write" (a file, or a new one in an
     existing folder) or "tree" (a folder, or one file). PathRefused says why not; nothing stays open then."""
     root, parts = _locate(roots, text)
+    if why := said_of(root): raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a chat has to be started again.", "astray")
     try:
         place = _search_fast(root, parts, access == "write") or _search(root, parts)
         try: return _judge(roots, root, text, place, access)

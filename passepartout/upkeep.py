@@ -16,6 +16,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .index import Index, Refreshed
+from .resources import astray
 from .watch import can_watch, watch_notes
 
 # %% ../nbs/08ka_upkeep.ipynb #62543041
@@ -26,7 +27,7 @@ class Refreshing:
     "An index with the ways to bring it up to date that can be broken off."
     def __init__(self, index: Index, log: Callable[[str], Any] = lambda text: None):
         self.index, self.log, self.root = index, log, index.root
-        self.ended, self.show, self.threads, self.heard = threading.Event(), None, [], []
+        self.ended, self.show, self.threads, self.heard, self.lost = threading.Event(), None, [], [], []
 
     def progress(self, done: int, of: int, path: str) -> None:
         "Called for each file that is read. `show(done, of, path)`, when somebody has set it, is told; `Ended` when the agent is being closed."
@@ -34,8 +35,11 @@ class Refreshing:
         if self.show is not None: self.show(done, of, path)
 
     def refresh(self, only: Iterable[str] | None = None) -> Refreshed:
-        "Bring the index up to date, and wait for it. `only` as for `Index.refresh`."
-        return self.index.refresh(progress=self.progress, only=only)
+        "Bring the index up to date, and wait for it. `only` as for `Index.refresh`. Those in `lost` are called when the folder of the notes is not where it was."
+        try: return self.index.refresh(progress=self.progress, only=only)
+        except PassepartoutError:
+            for tell in tuple(self.lost) if astray(self.root) else (): tell()
+            raise
 
     def start(self, work: Callable[[], Any], name: str) -> threading.Thread:
         "Run `work` in a thread that does not keep the process alive; a failure is a line in the log."

@@ -113,6 +113,6 @@ async def from_library(root: str, stop: asyncio.Event):
 
 def worth_a_look(root: str, found: list[Notice]) -> list[str] | None:
     "The notes that were written; None when the whole tree has to be looked at; nothing when no note is concerned."
-    if any(each.lost for each in found): return None
+    if any(each.lost or each.path == root for each in found): return None
     concerned = [each for each in dict.fromkeys(found) if noticed(root, [each.path]) != []]
     return noticed(root, [each.path for each in concerned]) if all(each.written for each in concerned) else None
