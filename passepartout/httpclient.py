@@ -6,15 +6,17 @@ Docs: https://example.org/passepartout/httpclient.html.md"""
 
 # %% auto #0
 __all__ = ['Endpoint', 'is_loopback', 'HttpFailed', 'Times', 'seconds_of', 'wait_of', 'Lines', 'Events', 'read_json',
-           'read_piece', 'library', 'Connections', 'Sending', 'Http']
+           'read_piece', 'library', 'load_the_rest', 'Connections', 'Sending', 'Http']
 
 # %% ../nbs/11ca_httpclient.ipynb #db4a3970
 import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -193,6 +195,14 @@ def library() -> Any:
     import httpx
     return httpx
 
+# %% ../nbs/11ca_httpclient.ipynb #05c61cab
+_LATE = ("sniffio", "anyio.abc", "anyio.lowlevel", "anyio.to_thread", "anyio.streams.tls", "anyio.streams.memory", "anyio._backends._asyncio")
+
+def load_the_rest() -> None:
+    "Import what the library would import with its first connection."
+    for name in _LATE:
+        with suppress(ImportError): import_module(name)
+
 # %% ../nbs/11ca_httpclient.ipynb #f8003b59
 class Connections:
     "The connections of one agent. `verify` as httpx takes it."
@@ -211,6 +221,7 @@ class Connections:
     def new_client(self) -> Any:
         "A client that takes nothing from the environment and follows nobody. Takes a tenth of a second or two: the library, and the certificates of this machine."
         httpx = library()
+        load_the_rest()
         limits = httpx.Limits(max_connections=16, max_keepalive_connections=4, keepalive_expiry=30.0)
         headers = {"user-agent": "passepartout", "accept-encoding": "identity"}
         return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=self.verify, limits=limits, headers=headers)
