@@ -155,7 +155,7 @@ def check_agent(patient: Patient) -> Iterator[Any]:
 def check_rules(patient: Patient) -> Iterator[Any]:
     files = [path for path in (patient.config / "rules.ini", patient.config / "rules.org") if path.exists()]
     book = patient.agent.permissions.book if patient.agent is not None else load_rules(patient.config / "rules.ini")
-    yield f"{len(book.rules)} rules of your own" + (", each tried on its examples." if patient.agent is not None else " can be read.")
+    yield f"{len(book.rules)} rule{'' if len(book.rules) == 1 else 's'} of your own" + (", each tried on its examples." if patient.agent is not None else " can be read.")
     if patient.agent is None: yield from rule_findings(book.problems)
     elif files and not book.path: yield Finding(f"The rules in {listed(list(map(str, files)))} are not in force.", "The agent reads its rules elsewhere, and does what they forbid.", f"Put them where they are read: {patient.settings.config_dir}", "unhealthy")
 

@@ -41,11 +41,16 @@ def one_rule(name: str, lines: Sequence[tuple[int, str, str]], source: str = "")
 # %% ../nbs/12ab_rulefile.ipynb #65d88a43
 def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
     "Each `- name :: value` as (line number, heading, name, value); what only looks like one has no name."
-    section = ""
+    section = latest = ""                                             # the name whose value may seem to go on
     for number, line in enumerate(text.splitlines(), 1):
-        if head := re.fullmatch(r"\*+ +(.*\S)\s*", line): section = head[1].lower()
-        elif item := re.fullmatch(r"\s*[-+] +(\S+) +:: +(.*\S)\s*", line): yield number, section, item[1], item[2]
-        elif "::" in line or re.match(r"\s*[-+] ", line): yield number, section, "", line.strip()
+        if head := re.fullmatch(r"\*+ +(.*\S)\s*", line): section, latest = head[1].lower(), ""
+        elif item := re.fullmatch(r"\s*[-+] +(\S+) +:: +(.*\S)\s*", line):
+            latest = item[1].lower()
+            yield number, section, item[1], item[2]
+        elif "::" in line or re.match(r"\s*[-+] ", line) or _MEANT.match(line) or latest not in ("", "because") and line[:1].isspace() and line.strip(): yield number, section, "", line.strip()
+        elif not line[:1].isspace(): latest = ""
+
+_MEANT = Regex(r"(?i)[ \t]*(?:[|:][ \t]*)?(?:tool|tier)[ \t]*[:=|]|[ \t]*\[[^\[\]]+\][ \t]*$")       # a line of rules.ini, of a drawer, of a table
 
 # %% ../nbs/12ab_rulefile.ipynb #30bc230a
 class RuleBook(NamedTuple):
@@ -67,11 +72,12 @@ def read_rules(text: str, source: str = "rules.ini") -> RuleBook:
 
 def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
     "Section -> its lines as (number, name, value), and what is wrong with the lines."
-    found, problems, last = {}, [], None
-    for number, section, name, value in org_lines(text) if source.endswith(".org") else file_lines(text):
+    (found, problems, last), org = ({}, [], None), source.endswith(".org")
+    form, start = ("- name :: value", "a heading with its name, such as * The library") if org else ("name = value", "its name in brackets, such as [the library]")
+    for number, section, name, value in org_lines(text) if org else file_lines(text):
         key = name.lower()
-        if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is no line of the form name = value.")
-        elif not section: problems.append(f"{source} line {number}: a rule begins with its name in brackets, such as [the library].")
+        if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is no line of the form {form}.")
+        elif not section: problems.append(f"{source} line {number}: a rule begins with {start}.")
         elif section != last and section in found: problems.append(f"{source} line {number}: there is a rule “{shown(section, 60)}” further up; give this one another name.")
         elif not value or not value.isprintable(): problems.append(f"{source} line {number}: {key} says nothing, or something that cannot be seen.")
         else: found.setdefault(section, []).append((number, key, value))

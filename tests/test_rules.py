@@ -301,3 +301,23 @@ def test_what_is_no_file_of_the_person_locks_and_hangs_nobody(memex, make):
     (memex.parent / "config" / "passepartout" / "other").write_text(TITLE)
     make(file)
     assert load_rules(file, [str(memex)]).problems and not load_rules(file, [str(memex)]).rules
+
+
+# Rules in Org ---------------------------------------------------------------------------------------------------------
+
+ORG = "* No writing\n- tool :: move\n- path :: projects/\n- tier :: deny\n- because :: I write there myself,\n  and nobody else does.\n- matches :: move path=projects/a.org\n- not :: move path=people/a.org\n"
+SLIPS = {"as in rules.ini": "[no writing]\ntool = move\npath = projects/\ntier = deny\n", "name = value": ORG.replace("- ", "").replace(" :: ", " = "), "a drawer": "* No writing\n:PROPERTIES:\n:tool: move\n:tier: deny\n:END:\n",
+         "a table": "* No writing\n| tool | move |\n| Tier | deny |\n", "another line": ORG.replace("projects/\n-", "projects/\n  people/\n-"), "one colon": ORG.replace(" ::", ":"), "a dash": ORG.replace("- ", "– "), "a number": ORG.replace("- ", "1. "),
+         "a star": ORG.replace("- ", " * "), "a box": ORG.replace("- ", "- [ ] "), "no heading": ORG.split("\n", 1)[1], "commented": ORG.replace("- tier", "# - tier"), "emphasis": ORG.replace("deny", "=deny=")}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_rule_in_org_that_is_written_in_another_way_is_a_fault_and_no_remark(slip):
+    assert read_rules(ORG, "rules.org").problems == () and read_rules(ORG, "rules.org").rules[0].because == "I write there myself,"
+    assert read_rules(SLIPS[slip], "rules.org").problems
+
+
+def test_prose_in_a_file_of_rules_is_a_remark():
+    prose = "#+TITLE: My rules\n\nTools that I trust, and the tier of each.\n\n" + ORG + "\n  Indented prose, after a blank line: [[file:notes.org][why]].\n\n* Plans\nNothing yet.\n"
+    book = read_rules(prose, "rules.org")
+    assert (book.problems, len(book.rules)) == ((), 1)
