@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/inotify.html.md"""
 # %% auto #0
 __all__ = ['MODIFY', 'ATTRIB', 'CLOSE_WRITE', 'MOVED_FROM', 'MOVED_TO', 'CREATE', 'DELETE', 'DELETE_SELF', 'MOVE_SELF', 'UNMOUNT',
            'OVERFLOW', 'IGNORED', 'ONLY_FOLDERS', 'NO_LINKS', 'IS_FOLDER', 'CHANGES', 'ARRIVALS', 'WRITTEN', 'calls',
-           'Notice', 'Watching', 'events']
+           'Notice', 'Folders', 'Trees', 'events', 'Hearing', 'Watching']
 
 # %% ../nbs/08jb_inotify.ipynb #3fc06cb8
 import os
@@ -51,7 +51,7 @@ class Notice(NamedTuple):
     lost: bool = False
 
 # %% ../nbs/08jb_inotify.ipynb #25913933
-class Watching:
+class Folders:
     "Folders that are watched. `OSError` where the kernel does not do that, or has no more watches to give."
     def __init__(self):
         if (found := calls()) is None: raise OSError("this system has no inotify")
@@ -65,6 +65,22 @@ class Watching:
         self.folders[number] = (folder, False)
         return number
 
+    def forget(self, folder: str) -> None:
+        "Watch a folder, and what is below it, no longer."
+        for number, (path, _) in list(self.folders.items()):
+            if path == folder or path.startswith(folder + os.sep):
+                del self.folders[number]
+                try: self.remove(self.fd, number)
+                except OSError: pass                                   # it went by itself
+
+    def close(self) -> None:
+        "Let go of everything. Nobody may wait or ring any more."
+        if self.fd >= 0: os.close(self.fd); os.close(self.bell)
+        self.fd = self.bell = -1
+
+# %% ../nbs/08jb_inotify.ipynb #6248f222
+class Trees(Folders):
+    "Folders with all that lies below them, and such as are not there yet."
     def watch_tree(self, folder: str, follow: bool = True) -> None:
         "Watch a folder and all below it, but nothing that is hidden. One that goes away meanwhile, or that nobody may read, is left out."
         todo = [(folder, follow)]
@@ -88,14 +104,18 @@ class Watching:
                 except (FileNotFoundError, NotADirectoryError): continue
             if not os.path.isdir(missing): return False               # else it came just now, before it was watched for
 
-    def forget(self, folder: str) -> None:
-        "Watch a folder, and what is below it, no longer."
-        for number, (path, _) in list(self.folders.items()):
-            if path == folder or path.startswith(folder + os.sep):
-                del self.folders[number]
-                try: self.remove(self.fd, number)
-                except OSError: pass                                   # it went by itself
+# %% ../nbs/08jb_inotify.ipynb #80785ad1
+def events(data: bytes) -> Iterator[tuple[int, int, str]]:
+    "(number of the watch, kind, name) of each event in what was read."
+    at = 0
+    while at < len(data):
+        number, kind, _, length = struct.unpack_from("iIII", data, at)
+        at += 16 + length
+        yield number, kind, os.fsdecode(data[at - length:at].rstrip(b"\0"))
 
+# %% ../nbs/08jb_inotify.ipynb #ec9ce8fe
+class Hearing(Trees):
+    "Trees, and what the kernel tells about them."
     def read(self) -> list[Notice]:
         "What was told since the last time; nothing when nothing was. Does not wait."
         found: dict[Notice, None] = {}
@@ -117,6 +137,9 @@ class Watching:
             if kind & (MOVED_TO | CREATE): self.watch_tree(path, follow=False)
         return Notice(path, not kind & ~WRITTEN)
 
+# %% ../nbs/08jb_inotify.ipynb #0134dc51
+class Watching(Hearing):
+    "Watches folders, sleeps until there is something to hear, and can be woken. `OSError` where the kernel does not do that."
     def wait(self, seconds: float | None = None) -> bool:
         "Sleep until there is something to read, the bell rang, or the time is over; whether there is something to read."
         waiting = select.poll()
@@ -128,17 +151,3 @@ class Watching:
     def ring(self) -> None:
         "Wake whoever waits; from any thread."
         os.eventfd_write(self.bell, 1)
-
-    def close(self) -> None:
-        "Let go of everything. Nobody may wait or ring any more."
-        if self.fd >= 0: os.close(self.fd); os.close(self.bell)
-        self.fd = self.bell = -1
-
-# %% ../nbs/08jb_inotify.ipynb #80785ad1
-def events(data: bytes) -> Iterator[tuple[int, int, str]]:
-    "(number of the watch, kind, name) of each event in what was read."
-    at = 0
-    while at < len(data):
-        number, kind, _, length = struct.unpack_from("iIII", data, at)
-        at += 16 + length
-        yield number, kind, os.fsdecode(data[at - length:at].rstrip(b"\0"))
