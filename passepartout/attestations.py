@@ -138,12 +138,17 @@ class Attests(Attesting):
     def attest(self, tool: str, fields: str, confirm: str = "") -> Reply:
         "Say which `fields` the service of a foreign tool answers for. Without the person's yes to just these words, the words (status `offered`), and nothing is written. `EndorsementRefused` when there is no such tool."
         found = self.tools.get(tool) if tool.strip() else None
-        if found is None or not found.foreign: raise EndorsementRefused(f"{found.name} is one of the agent's own tools; what it answers for stands in its declaration." if found else f"There is no tool {visible(tool)[:60]}. Foreign ones are: {', '.join(sorted(t.name for t in self.tools if t.foreign)) or 'none'}.")
+        if found is None or not found.foreign: raise EndorsementRefused(f"{found.name} is one of the agent's own tools; what it answers for stands in its declaration." if found else self.unknown(tool))
         said = Attestation(found.name, " ".join(fields.split()), schema_of(found))
         if not agreed_to(words := said.words() + self.claimed(found), confirm): return Reply(words, "offered")
         given = self.attestations.give(said, "person")
         self.tools.look_again()
         return Reply(f"{given.id}  {given.words()}", "answered")
+
+    def unknown(self, tool: str) -> str:
+        "What to say where no tool was named, or one that is not there."
+        said = f"There is no tool {visible(tool)[:60]}." if tool.strip() else "Say which tool, and which fields of its results: TOOL each.id each.from=sender."
+        return f"{said} Foreign ones are: {', '.join(sorted(t.name for t in self.tools if t.foreign)) or 'none'}."
 
     def claimed(self, tool: Tool) -> str:
         "What the tool says of itself, so that the person reads what they answer for."

@@ -24,7 +24,7 @@ from .costs import spent_today
 from .draftview import draft_shown
 from .endorsements import agreement
 from .grants import in_words
-from .planwords import PLAN_COMMANDS, steps_shown
+from .planwords import PLAN_COMMANDS, steps_shown, tell_standing
 from .progress import reading_shown
 from .render import Line, ask_lines, clean, print_lines, say, screen, text_columns, trace_lines
 from .sessionwords import SESSION_COMMANDS
@@ -177,6 +177,7 @@ class Chat:
     def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input, remember: Callable[[str], None] = lambda line: None):
         self.agent, self.session, self.read, self.remember = agent, session, read, remember
         self.console, self.asked, self.offered, self.losing, self.commands = console or screen(), (), (None, None), None, COMMANDS
+        self.standing: set[tuple[str, str]] = set()           # plans that were said to stand, and where
 
     @property
     def columns(self) -> int: return text_columns(self.console)
@@ -209,7 +210,9 @@ class Chat:
         if text.startswith("/"): return run_command(self, text)
         if text.lower() in self.codes(): return run_command(self, f"/approve {text}")
         if self.asked and text.lower().rstrip("!.") in PLAIN_ANSWERS: self.say(f"So that nobody else can say yes, the code belongs to it: /approve {self.asked[0].code} or /deny {self.asked[0].code}")
-        elif text: self.show(self.think(line))
+        elif text:
+            self.show(self.think(line))
+            tell_standing(self)
         return True
 
     def codes(self) -> set[str]:

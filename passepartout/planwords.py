@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/planwords.html.md"""
 
 # %% auto #0
 __all__ = ['PLAN_COMMANDS', 'plan_lines', 'way_on', 'split_id', 'plans', 'do', 'resume', 'retry', 'fallback', 'skip', 'edit',
-           'stop', 'steps_shown']
+           'stop', 'steps_shown', 'tell_standing']
 
 # %% ../nbs/20ac_planwords.ipynb #5dad26c7
 import contextlib
@@ -86,3 +86,12 @@ def steps_shown(chat: Any, beginning: int = 2) -> Iterator[None]:
     end = chat.agent.watch(look)
     try: yield
     finally: end()
+
+# %% ../nbs/20ac_planwords.ipynb #6230460b
+def tell_standing(chat: Any) -> None:
+    "Say which plans of this conversation stand at a failed step, each once."
+    failed = [row for row in chat.agent.plan_rows(chat.session) if row["state"] == "failed"]
+    for row in failed:
+        where = f" at step {clean(row['at'])}" if row["at"] else ""
+        if (row["plan"], row["at"]) not in chat.standing: chat.say(f"A plan stands{where}: /plans shows it and the ways on.", "magenta")
+    chat.standing = {(row["plan"], row["at"]) for row in failed}

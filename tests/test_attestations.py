@@ -145,6 +145,8 @@ def test_in_the_chat_the_words_come_first_and_the_same_line_once_more_writes_the
     from passepartout.chat import Chat
     agent = asyncio.run(with_search(tmp_path, [], []))
     chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))
+    chat.one("/attest")
+    assert "Say which tool" in out.getvalue() and "Foreign ones are: mail-search" in out.getvalue()
     chat.one(f"/attest mail-search {FIELDS}")
     assert "who wrote it" in out.getvalue() and agent.attested() == []
     chat.one("/attest mail-search each.id")                                                     # another line: other words

@@ -200,6 +200,17 @@ async def test_nothing_is_no_value_to_go_on_with(tmp_path):
     await agent.close()
 
 
+def test_a_chat_says_that_a_plan_stands_whatever_its_model_says(tmp_path):
+    import asyncio, io
+    from passepartout.chat import Chat
+    from rich.console import Console
+    agent = asyncio.run(booted(tmp_path, [THREE, "Lovely weather today.", "Indeed."], Broken()))
+    chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))
+    for line in ("Pay 5 to ana, bob and cid", "And now?"): chat.one(line)
+    assert "Lovely weather" in out.getvalue() and "Indeed." in out.getvalue() and out.getvalue().count("A plan stands at step 2: /plans shows it") == 1, out.getvalue()
+    agent.run(agent.close())
+
+
 async def test_a_record_of_a_plan_that_was_changed_or_erased_takes_the_plan_away(tmp_path):
     ran = Broken()
     agent = await stood(tmp_path, ran, journal=None)
