@@ -13,6 +13,7 @@ from passepartout.companions import find_companions
 from passepartout.messages import Action, Signal
 from passepartout.nearby import find_nearby
 from passepartout.patterns import FORMS, TooMuch, find_forms
+from passepartout.shaped import find_coded, find_plain, find_shaped, heads, tells
 from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
 from passepartout.tools import Tool
 
@@ -398,6 +399,66 @@ def test_ordinary_places_and_marks_raise_no_alarm(text):
     'type="password"', 'password = "password"', "Authorization: see the manual", "session=SessionLocal(bind=engine)", "cp -p a b", "docker login registry.example.org -p $PASS", "the token was renamed to convertTokenToHexadecimal", "psk = None", "machine learning, login and password policies"])
 def test_more_that_is_ordinary(text):
     assert not Scanner().find(text), text
+
+
+@pytest.mark.parametrize("text", [
+    f"acme SECRET 665Hkj_12ABcd-eF34xW", "acme-PRIVATE-ab12-cd34-ef56-gh78", f"PRIVATE_KEY_ID=x; acme ACCESS 41dcba{HEX[:8]}", f"acme.{HEX}{HEX}", f"vendor_blob_rw_{RANDOM[:16]}_{RANDOM}", f'acme.init("{RANDOM}")', f'amplitude.init("{HEX}")', f"wandb token 1 == {HEX}",
+    f"Endpoint=https://a.example.org;Id=x1;Secret={'abcdefghijklmnopqrstuvwxyzABCDEFGHIJ'}", "acme_key = " + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL", f"token - '{RANDOM[:16]}'", "Your password: &quot;g1re0g1Pa5w0Rd&quot;", "define('AUTH_KEY', 'k7o@~oee{u,MG KFBJq0M`-iJ0H0hs)m-@i/RsgwZ{No~JQ+)2A<Ryd+|t<8.[a');",
+    "redis://ada:EXAMPLEp4ssw0rd@h:6379", "<Pass>ExamplePas123</Pass>", "<AdaPassword id='1'>whiteduke7</AdaPassword>", '<add key="DbPassword" value="whiteduke" />', "credentials {\n    username 'ada'\n    password 'password'\n}", "$mail->Username   = 'ada@example.org';  // who\n$mail->Password   = 'secret';",
+    "if creds.secret != \"open-sesame\" {", "password = 'These-Are-Four-Words'", "password = \"rootpassword\"", "New-Object DirectoryServices.DirectoryEntry('LDAP://10.1.1.1','ada', 'secret')", "ldapsearch -x -D cn=admin -w AxJgoMKOe6", "sqlcmd -S h -U sa -P lAqao6aVw1", "redis-cli -h h -a K9cIP2yAMeo6",
+    "openssl rsa -in k -passin pass:OvPaqmIFP1", "smbclient //h/s -U ada%YybSrh3DH", "net use \\\\h\\s /user:ada G5ztLwsGp", "sqlplus scott/gaiRCeU91@db", "keytool -storepass d0EykPQpJ1", "nmcli dev wifi connect N password zsfpDvb7I1", "password 7 08351F1B1D431516475E", "zip -P cIG3FTcOH1 a.zip b",
+    "Пароль: blau-Wal-77", "密码：blau-Wal-77", "passord: blau-Wal-77", "seed phrase: abandon ability able about above absent absorb abstract absurd abuse access accident", f".dockerconfigjson: eyJhdXRocyI6eyJ4Ijp7", "_auth = c3R2dGFXNDZZV1J0YVc0PQ==", f"ey{RANDOM}.ey{RANDOM[::-1]}.{RANDOM}", "$gy$j9T$7Q9Z.KDwQ06akx6VxwMpn.$en8X0EUE.xdbTSDZlftyzqDE",
+    f"aws_secret_access_key => {'a' * 40}", f"BMlZufZmtbiUX3CX3_d1NxhUWIH_cT6_nQ4J-rJRW6Q", "TWITTER_CLIENT_ID: '1h6433fsvygnyre5a40'"])
+def test_more_that_is_found(text):
+    assert Scanner().find(text), text
+
+
+@pytest.mark.parametrize("text", [
+    "TOKEN 2026-11-22", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
+    "see fastcore.basics.store_attr2", "user = os.environ['A']; password = os.environ['B']", "if password != confirmation {", 'if kind == "secret-shaped" {', "<password>string</password>", '<property name="password" value="${db.password}"/>', "mongo -p 27017", "zip -P $PASS a.zip b", "openssl req -new -key server.key", "7z x -pPASSWORD a.7z", "redis-cli -a $PW ping", "sqlplus /nolog",
+    "wifi off", "The word is пароль: он забыт", "the backup key: it lies in the drawer of the desk in the hall", "a token - 'next' - is read", "password = \"user-name\"", "acme.io.example.org/notes-2026-11", "eyes-open.eyeglasses.eyelashes", "key: salt and pepper, 12 eggs"])
+def test_still_more_that_is_ordinary(text):
+    assert not Scanner().find(text), text
+
+
+# Undone, and passed over ------------------------------------------------------------------------------------------------
+
+SETTINGS = "# who may do what\nuser: ada\npassword: blau-Wal-77\nregion: north\n"
+
+
+@pytest.mark.parametrize("write", [lambda text: base64.b64encode(text).decode(), lambda text: base64.encodebytes(text * 3).decode(), lambda text: text.hex(), lambda text: text.hex().upper(), lambda text: base64.b64encode(text).decode().rstrip("=")])
+def test_settings_in_another_writing_are_found_and_cut_out_whole(write):
+    coded, plain = write(SETTINGS.encode()), write(b"The boat leaves at nine, and the tickets are in the drawer.")
+    seen = Scanner().redact(f"data: {coded}\nend")
+    assert "secret-shaped" in seen and coded[:40] not in seen and seen.endswith("\nend")
+    assert find_coded(f"data: {plain}\nend".encode()) == []
+    assert find_coded(base64.encodebytes(random.Random(3).randbytes(5_000))) == []
+
+
+def looked(find, raw):
+    try: return find(raw)
+    except TooMuch: return "too much"
+
+
+shapes = st.one_of(st.sampled_from(FORMS).flatmap(lambda form: st.from_regex(re.compile(form[1] + form[2], re.A), fullmatch=True)), st.sampled_from([*held_out(7, 60), *keys_of_providers_to_come(7, 60), *identifiers(7, 60), *ORDINARY, SETTINGS,
+    base64.b64encode(SETTINGS.encode()).decode(), '"hunter2x" == password', "kind: Secret\ndata:\n  word: YWRtaW46cGFzc3dvcmQ=", "Server=a;Uid=b;Password=goodspec;", "the password is \"centipede\"", "key[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "TOKEN 12ab-34cd-ef56", "Пароль: blau-Wal-77", "seed: " + "abandon " * 12,
+    'getenv("A_KEY", "at5G6zi!m")', "token:\n\n3f9c2b7a1d8e4f60a5b7", "x: ab1cdefghijklm / a@b.org", "client_id = 1h6433fsvygnyre5a40", "curl -u ada:s3cret-9x", "mysql -pS3cretPw9"]))
+
+
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(shapes, shapes, around), min_size=1, max_size=4), st.sampled_from(["", " ", "\n", "\"", "a", ";", "="]))
+def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
+    "Cut anywhere, too: a beginning without its end is where a look that is nearly right would differ."
+    raw = between.join(parts).encode("utf-8", "surrogatepass")
+    for part in (raw, raw[len(raw) // 3:], raw[:len(raw) // 2], raw[1:-1]):
+        assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
+
+
+def test_the_one_look_has_the_beginnings_of_every_room():
+    "One text for each search with which a room begins, and for each room the texts that no other begins with."
+    alone = ["AKIA4ZC2QK7MWLJ5YTXE", "postgres://a:hunter2@h/x", 'pw == "hunter2x"', "password: blau-Wal-77", f"{HEX}", "004EWT_RQTHJtGnLagxacgzYH", "q7Rt2/Zx9Lw+Vb1N", "<secret>abcdefgh</secret>", "12 = 34", "x: ab1cdefghijk / a@b.org", "密码：blau77"]
+    assert [tells(text.encode()) for text in alone] == [True, True, True, True, True, True, False, True, False, True, True]
+    assert heads() is heads()
 
 
 # What may be left out --------------------------------------------------------------------------------------------------
