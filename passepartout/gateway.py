@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gateway.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PIECES', 'CODE_S', 'FORGET_S', 'KEPT_S', 'HELP', 'Incoming', 'GatewayFailed', 'Gateway', 'units', 'pieces',
-           'Linked', 'Links', 'Telling', 'Answering', 'Reporting', 'Porter', 'shown_name']
+           'LinkFile', 'Linked', 'Linking', 'Links', 'Telling', 'Answering', 'Reporting', 'Porter', 'shown_name']
 
 # %% ../nbs/19m_gateway.ipynb #aff52bef
 import asyncio
@@ -98,17 +98,9 @@ CREATE TABLE taken(gateway TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NO
 """
 CODE_S, FORGET_S, KEPT_S = 600.0, 6 * 86_400.0, 30 * 86_400.0
 
-# %% ../nbs/19m_gateway.ipynb #7310f0ad
-@record
-class Linked:
-    "The account that a service is linked to, and whether it may answer asks."
-    account: str
-    chat: str
-    name: str
-    approvals: bool
-
-class Links:
-    "Who is linked to which service, and which messages were taken, in the file at `path` (None: in memory)."
+# %% ../nbs/19m_gateway.ipynb #b03d898b
+class LinkFile:
+    "The file at `path` (None: in memory), written in transactions."
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time): self.path, self.clock, self._db, self._lock = path, clock, None, threading.RLock()
 
     @contextmanager
@@ -138,6 +130,22 @@ class Links:
         db.execute("COMMIT")
         return db
 
+    def close(self) -> None:
+        with self._lock:
+            if self._db is not None: self._db.close()
+            self._db = None
+
+# %% ../nbs/19m_gateway.ipynb #7310f0ad
+@record
+class Linked:
+    "The account that a service is linked to, and whether it may answer asks."
+    account: str
+    chat: str
+    name: str
+    approvals: bool
+
+class Linking(LinkFile):
+    "Who is linked to which service."
     def new_code(self, gateway: str) -> str:
         "A code that links whoever sends it within ten minutes. `GatewayFailed` when somebody is linked already."
         if (there := self.linked(gateway)) is not None: raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway unlink {gateway}")
@@ -169,6 +177,9 @@ class Links:
         "Let asks be answered there, or no longer; False when nobody is linked."
         with self.writing() as db: return db.execute("UPDATE link SET approvals = ? WHERE gateway = ?", (approvals, gateway)).rowcount == 1
 
+# %% ../nbs/19m_gateway.ipynb #04ebe4e7
+class Links(Linking):
+    "Who is linked to which service, and which messages were taken."
     def take(self, gateway: str, number: int, begins: str) -> bool:
         "Is this message taken for the first time? Then that is on disk."
         with self.writing() as db:
@@ -192,11 +203,6 @@ class Links:
 
     def reached(self, gateway: str, number: int) -> None:
         with self.writing() as db: db.execute("INSERT OR REPLACE INTO place VALUES(?, ?, ?)", (gateway, number, self.clock()))
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db is not None: self._db.close()
-            self._db = None
 
 # %% ../nbs/19m_gateway.ipynb #ba25941e
 class Telling:
