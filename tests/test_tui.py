@@ -163,9 +163,13 @@ async def test_with_a_daemon_a_closed_window_ends_nothing_and_another_takes_over
             held.set()
             await answer(app, pilot, "y"); await until(pilot, lambda: has(app, "It is noted."))
             await until(beside, lambda: has(other, "It is noted.") and not other.waiting)
+            looks, look, app.watching.every = [], app.watching.look, 1000.0             # after one more look only the line finds the daemon gone, which may be back before anybody looks
+            app.watching.look = lambda: looks.append(look())
+            app.watching.poke(); await until(pilot, lambda: looks)
             served.end()
             await pilot.press(*"are you there?", "enter"); await until(pilot, lambda: app.editor.text == "are you there?")
             served.begin()
+            app.watching.every = 0.1; app.watching.poke()
             await until(pilot, lambda: has(app, "The daemon is there again."))
             await pilot.press("enter"); await until(pilot, lambda: has(app, "Still here."))
             assert app.editor.text == "" and (tmp_path / "notes" / "inbox.org").read_text().count("Call Ana") == 1

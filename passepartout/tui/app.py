@@ -207,7 +207,10 @@ class Told(Layout):
         self.keep_draft()
         self.tell(error.message, "red", "!")
 
-    def hear_undelivered(self, line: str) -> None: self.editor.give_back(line)
+    def hear_undelivered(self, line: str) -> None:
+        self.editor.give_back(line)
+        self.watching.miss()
+
     def hear_busy(self, busy: bool) -> None: self.since, self.busy = (self.since if self.busy else time.monotonic()), busy
     def hear_trouble(self, text: str) -> None: self.logged.append(text)
     def hear_leave(self, _: Any) -> None: self.action_leave()

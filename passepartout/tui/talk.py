@@ -115,7 +115,7 @@ class Look:
     "A thread that looks every few seconds, and when it is poked, at what waits, at what was said in a session, and at what background jobs have to tell. A daemon that is gone is looked for again."
     def __init__(self, agent: Any, session: str, events: Events, every: float = 3.0):
         self.agent, self.session, self.events, self.every, self.there, self.ended = agent, session, events, every, True, False
-        self.poked, self.most = threading.Event(), 20
+        self.poked, self.lock, self.most = threading.Event(), threading.Lock(), 20
         self.thread = threading.Thread(target=self.work, name="passepartout-look", daemon=True)
         self.thread.start()
 
@@ -139,8 +139,14 @@ class Look:
 
     def found(self, there: bool) -> None:
         "Tell when a daemon has gone, or has come back."
-        if there != self.there: self.events("daemon", there)
-        self.there = there
+        with self.lock:
+            if there != self.there: self.events("daemon", there)
+            self.there = there
+
+    def miss(self) -> None:
+        "Somebody else found the daemon gone: look at once, and tell when it is there, however soon that is."
+        self.found(False)
+        self.poke()
 
 # %% ../../nbs/tui/talk.ipynb #76032b20
 def told(turn: Mapping) -> tuple[str, str | None]:
