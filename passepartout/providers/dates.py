@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/providers/dates.html.md"""
 __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_day', 'say_span', 'NoSuchDate', 'words_of',
            'a_count', 'make_day', 'closest_year', 'named_day', 'weekday', 'counted', 'feast', 'nth_weekday', 'numeric',
            'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span', 'calendar_span',
-           'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'read_hours', 'read_when', 'split_when',
-           'same_day_again', 'read_repeat', 'split_repeat']
+           'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours', 'read_when',
+           'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -117,11 +117,11 @@ def weekday(words, today, nearest):
 
 
 def counted(words, today, nearest):
-    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 days ago"
-    words, sign, start = tuple(w for w in words if w != "time"), 1, today
+    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago"
+    words, sign, start = tuple(w for w in words if w != "time"), -1 if "before" in words[2:3] else 1, today
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
-        case (n, unit, "from" | "after", *rest): start = read_day(tuple(rest), today) if unit in UNITS else None
+        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest), today) if unit in UNITS else None
         case (n, unit, "ago"): sign = -1
         case _: return None
     count, unit = (2, "week") if unit == "fortnight" and n == "a" else (a_count(n), UNITS.get(unit))
@@ -329,20 +329,29 @@ def read_time(words) -> time | None:
     if hour > 23 or minute > 59: raise NoSuchDate(f"There is no time {' '.join(words)}: a day goes from 0:00 to 23:59.")
     return time(hour, minute)
 
+# %% ../../nbs/providers/dates.ipynb #b880989a
+_SMALL = Regex(r"(?<!\S)0\d|\d\s?am\b|\bam\b|\buhr\b")
+
+def afternoon(clock: time, *said: str) -> time:
+    "The time that is meant by `said`, which reads as `clock`: from 1:00 to 5:59 that of the afternoon, unless it is written as one of the night."
+    return clock.replace(hour=clock.hour + 12) if 1 <= clock.hour <= 5 and not _SMALL.search(" ".join(said)) else clock
+
 # %% ../../nbs/providers/dates.ipynb #fa6bd525
 _TIMES = Regex(r"(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)? ?(-|–|to|till|until|and) ?(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)?")
 
-def read_hours(words) -> tuple[time, time | None] | None:
-    "When something begins and when it ends, if that is said."
-    if clock := read_time(words): return clock, None
+def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
+    "When something begins and when it ends, if that is said; `early`: small hours are meant as they are written."
+    meant = (lambda clock, *said: clock) if early else afternoon
+    if clock := read_time(words): return meant(clock, *words), None
     lead = words[0] if words[0] in ("from", "between", "at") else ""
     found = _TIMES.fullmatch(" ".join(words[bool(lead):]))
     if not found or (found[3] == "and") != (lead == "between"): return None
     first, half, sign, last, other = found.groups()
     if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit() and 7 <= int(first) < int(last) <= 24): return None
-    begin, end = (read_time(("at", figures + (mark or ""))) for figures, mark in ((first, half or other), (last, other or half)))
+    begin, end = (meant(read_time(("at", figures + (mark or ""))), figures, mark or "") for figures, mark in ((first, half or other), (last, other or half)))
     if begin >= end and not half and other: begin = read_time(("at", first + ("am" if other == "pm" else "")))
-    if begin >= end and half and not other: end = read_time(("at", last))
+    if begin >= end and half and not other: end = meant(read_time(("at", last)), last)
+    if begin >= end and not half and not other and not last.startswith("0") and begin < time(end.hour % 12 + 12, end.minute): end = time(end.hour % 12 + 12, end.minute)
     if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}.")
     return begin, end
 
@@ -351,19 +360,19 @@ def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 
 _HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day
 
 def _without_clock(words):
     "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
-    meant = next((_HALF[word] for word in words if word in _HALF), ())
+    meant, early = next((_HALF[word] for word in words if word in _HALF), ()), not {"morning", "night"}.isdisjoint(words)
     second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
     if len(words) > 1 and words[-1] in ("morning", "afternoon", "evening", "night"): words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
-        if len(words) > cut and (hours := read_hours(words[-cut:])): yield second(hours), words[:-cut]
-        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut])): yield second(hours), words[cut:]
+        if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut]
+        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
     yield (None, None), words
 
 
