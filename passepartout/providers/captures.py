@@ -80,6 +80,7 @@ _TASK = ("todo", "to-do", "- [ ]", "* todo", "add task", "add a task", "add a ta
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
+_CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)", re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
 # %% ../../nbs/providers/captures.ipynb #4d361195
@@ -165,7 +166,8 @@ def capture(request: Request) -> dict | None:
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     file = _FILE_AT_HEAD.match(text)
     text, file = (text[file.end():], file[1] or file[2]) if file else (text, None)
-    return propose_capture(kind, text, file, request.today)
+    if not colon and (place := _PLACE_AT_HEAD.match(text)): return say(f"I write into files by their names, and not under headings. Name the file, for example: {'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
+    return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
 # %% ../../nbs/providers/captures.ipynb #fa5cd77f
 _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B", "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
@@ -249,6 +251,7 @@ def remind(request: Request) -> dict | None:
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return say(f"I know the day and not the hour, so I can't count from now. Name the time, for example: remind me at 16:30 to {what[:60] or 'call Ana'}")
+    if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)): return say("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one reminder for each day: remind me every monday at 7 to call Ana")
     if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
@@ -258,12 +261,14 @@ def appointment(request: Request) -> dict | None:
     "X friday 9:30, X on 24 nov from 9:30 to 10:30"
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
-    letter, text = take_priority(text)
+    letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
-    if not title or not when or not when.clock: return None
+    if not title or not when or not when.clock or _STATEMENT.search(title): return None
     if question := doubt("" if repeat else title, when, request.today): return say(question)
     if title.lower().endswith(" every"): return say("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/providers/captures.ipynb #b04d9b43
+_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*)(?=\S)", re.I)
+_STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$", re.I)
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())

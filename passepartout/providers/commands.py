@@ -55,7 +55,7 @@ def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
         if quoted and found.start() >= quoted.end(): return
 
 # %% ../../nbs/providers/commands.ipynb #4958f990
-_DONE = Regex(r"(?:(?:i(?:'ve|'m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(.+)", re.I)
+_DONE = Regex(r"(?:(?:i(?:'ve|'m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b)(.+)", re.I)
 _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:state|status)\s+of\s+)?(.+?)\s+(?:(?:back\s+)?(?:as|to|on|into)\s+)?(not done|on hold|in progress|[\w-]+)", re.I)
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)
 _CANCEL = Regex(r"(?:cancel|abandon|drop|call\s+off)\s+(.+)", re.I)
@@ -149,7 +149,8 @@ _TAG_WORD = Regex(r"[\w@%]+", re.UNICODE)
 
 # %% ../../nbs/providers/commands.ipynb #b62091c3
 _WORD = r"(?:priority\s+)?\[?#?(a|b|c|1|2|3|highest|high|top|medium|normal|lowest|low|none|no|urgent|important)\]?(?:\s+prio(?:rity)?)?"
-_PRIORITY_OF = Regex(rf"(?:set|change|put|make)\s+(?:the\s+|a\s+)?(?:property\s+)?prio(?:rity)?\s+(?:of|on|for)\s+(.+?)\s+(?:to|as|=)\s+{_WORD}", re.I)
+_PRIORITY_ON = Regex(rf"(?:set|put|give)\s+(?:the\s+|a\s+)?prio(?:rity)?\s+{_WORD}\s+(?:on|for|to)\s+(.+)", re.I)
+_PRIORITY_OF = Regex(rf"(?:(?:set|change|put|make)\s+)?(?:the\s+|a\s+)?(?:property\s+)?prio(?:rity)?\s+(?:of|on|for)\s+(.+?)\s+(?:to|as|=)\s+{_WORD}", re.I)
 _MAKE = Regex(rf"(?:make|give|set|mark|put|flag)\s+(.+?)\s+(?:(?:to|as|at|on|with|a|the|an?)\s+)*{_WORD}", re.I)
 _BRACKETS = Regex(r"\[#([A-C])\]\s+(.+)|(.+?)\s+\[#([A-C])\]", re.I)
 _PRIORITISE = Regex(r"prioriti[sz]e\s+(.+)", re.I)
@@ -165,6 +166,7 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _PRIORITISE.fullmatch(text): return make(found[1], "A")
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
+    if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
     if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^make.*|\sas\s+)(?:urgent|important)$", text[found.end(1):] if text[:4].lower() != "make" else text, re.I): return None
     return make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):] or text[:4].lower() == "make" else None
 
@@ -189,6 +191,7 @@ def field_command(text: str) -> list[Command] | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
         new = lambda right: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(right.strip())) else right.strip()
+        if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")): return say("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title last, for example: rename “Beds” in garden.org to “Beds 2027”")
         return [Command("rename", object_of(left), f"rename {{}} to “{new(right)}”", {"title": new(right)}) for left, right in cuts(found[1] or found[2], "to|as|into")] or None
     if (found := _SET.fullmatch(text)) and (found[1] or "").lower() != "priority":
         name = found[1] or found[2] or found[3]
@@ -212,7 +215,8 @@ def place_command(text: str) -> list[Command] | None:
 # %% ../../nbs/providers/commands.ipynb #89181ee4
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
-_ITEM = Regex(r"(add|put)\s+(?:(?:the|an)\s+)?(item\s+)?(.+)", re.I)
+_ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
+_SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
 _LIST = Regex(r"(?:(?:the|my|our)\s+)?(?:check)?list\s+(?:in|of|under|below|for)\s+(.+)|(.+?)\s+(?:check)?list", re.I)
@@ -242,7 +246,7 @@ def list_command(text: str) -> list[Command] | None:
         if done and found[2] and not found[3]: pairs = [(rest, "")]
         return [Command("check", name, said.replace("{}", object_of(item)) + (" in {}" if where else ""), {"item": object_of(item), "done": done}) for item, where in pairs for name, _ in (list_names(where) if where else [("", False)])]
     if not (found := _ITEM.fullmatch(text)): return None
-    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") for name in list_names(where)]
+    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") if not _SOME_LIST.fullmatch(where.strip()) for name in list_names(where)]
     return [Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named}, weak=not found[2]) for item, where, named in readings] or None
 
 # %% ../../nbs/providers/commands.ipynb #1944101b

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/questions.html.md"""
 
 # %% auto #0
 __all__ = ['SHOW', 'ASKS', 'AROUND', 'LISTS', 'FIND', 'STOP', 'JOURNAL', 'file_and_rest', 'line_range', 'read', 'take_folder',
-           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'query_of', 'find', 'journal']
+           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'filters', 'query_of', 'find', 'journal']
 
 # %% ../../nbs/providers/questions.ipynb #3a152601
 import re
@@ -64,9 +64,9 @@ def read(request: Request) -> dict | None:
     return tool_call("read-file", f"You asked to read {path}{where}", path=path, start=start, lines=count)
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
-ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late list urgent free busy booked available".split())
+ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plans list urgent free busy booked available".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
+                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -107,7 +107,7 @@ def agenda(request: Request) -> dict | None:
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
     asked = any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i")) or words[0] == "my"
-    if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",)): return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""), view="overdue", folder=folder)
+    if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",), ("everything", "overdue"), ("past", "due"), ("miss", "yesterday"), ("missed", "yesterday")): return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""), view="overdue", folder=folder)
     if len(inner) > 1 and inner[0] in ("overdue", "late") and (dates := overdue_since(inner[1:], request.today)):
         said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue", folder=folder, **{name: day.isoformat() for name, day in dates.items()})
@@ -119,13 +119,14 @@ def agenda(request: Request) -> dict | None:
 
 # %% ../../nbs/providers/questions.ipynb #776a5d59
 LISTS = {name: view for view, names in {
-    "waiting": ("waiting", "waiting tasks", "waiting list", "what am i waiting for", "who am i waiting for", "what is waiting", "what's waiting", "what waits", "what are we waiting for", "what is blocked", "what is on hold", "what am i waiting on", "what is waiting on others", "what is waiting on other people", "who do i wait for", "waiting for"),
-    "unscheduled": ("unscheduled", "unscheduled tasks", "unplanned tasks", "undated tasks", "tasks without a date", "tasks without date", "tasks with no date", "what has no date", "what tasks have no date", "which tasks have no date", "tasks that have no date", "what is unscheduled", "what is not scheduled", "what isn't scheduled"),
-    "open": ("open tasks", "all tasks", "all open tasks", "my tasks", "all my tasks", "all todos", "open todos", "what is open", "what's open", "everything open", "how many tasks are open", "how many open tasks", "how many tasks do i have", "how many open tasks do i have", "what do i have to do", "what is there to do", "list tasks", "list my tasks", "list all tasks", "todo list", "my todo list", "to-do list", "my to-do list", "what are my tasks", "what's on my todo list", "what is on my todo list", "what do i still have to do", "what is left to do"),
+    "waiting": ("waiting", "waiting tasks", "waiting list", "what am i waiting for", "who am i waiting for", "what is waiting", "what's waiting", "what waits", "what are we waiting for", "what is blocked", "what is on hold", "what am i waiting on", "who am i waiting on", "who are we waiting for", "waiting on", "what's waiting for others", "what is waiting on others", "what is waiting on other people", "who do i wait for", "waiting for"),
+    "unscheduled": ("undated", "unscheduled", "unscheduled tasks", "unplanned tasks", "undated tasks", "tasks without a date", "tasks without date", "tasks with no date", "what has no date", "what tasks have no date", "which tasks have no date", "tasks that have no date", "what is unscheduled", "what's unscheduled", "what's not scheduled", "what has no date yet", "what is not scheduled", "what isn't scheduled"),
+    "open": ("open tasks", "all tasks", "all open tasks", "my tasks", "all my tasks", "all todos", "todos", "my todos", "open todos", "what tasks do i have", "which tasks do i have", "how many things do i have to do", "what is open", "what's open", "everything open", "how many tasks are open", "how many open tasks", "how many tasks do i have", "how many open tasks do i have", "what do i have to do", "what is there to do", "list tasks", "list my tasks", "list all tasks", "todo list", "my todo list", "to-do list", "my to-do list", "what are my tasks", "what's on my todo list", "what is on my todo list", "what do i still have to do", "what is left to do"),
     "projects": ("projects", "my projects", "tasks by project", "todos by project", "by project", "open projects", "what are my projects", "list projects", "what projects do i have", "which projects do i have", "what projects are open"),
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
+_PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
 _FINISHED = Regex(r"what\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
@@ -149,7 +150,7 @@ def filtered(request: Request) -> dict | None:
     return None
 
 # %% ../../nbs/providers/questions.ipynb #813792a1
-_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections)\s+(?:that\s+(?:is|are)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #d855de1f
 def tasks(request: Request) -> dict | None:
@@ -162,9 +163,22 @@ def tasks(request: Request) -> dict | None:
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]): return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
     if not (found := _LEFT.fullmatch(line[:300])): return None
-    about = (found[1] or found[2]).strip(' "“”')
+    about = (found[1] or found[2] or found[3]).strip(' "“”')
+    if named := file_and_rest(about): return tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50) if not named[1] and '"' not in named[0] else None
     if (found[1] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
+    about = _PART_OF.sub(r"\1", about)
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
+
+# %% ../../nbs/providers/questions.ipynb #40f65e2b
+_FILTER = Regex(r"-?(?:(?:tags?|due|scheduled|deadline|closed|on|prio|priority|file|title|prop):\S+|(?:todo|state):(?:open|done|any|none|todo|next|waiting|wait|hold|started|doing|someday|cancelled|canceled))", re.I)
+_HASHTAG = Regex(r"[#+](?=[^\W\d])[\w@%]{1,60}")
+
+def filters(request: Request) -> dict | None:
+    "due:today, todo:open tag:house, #garden, +house"
+    words = request.text.strip().split()
+    query = " ".join(f"tag:{word[1:]}" if _HASHTAG.fullmatch(word) else word for word in words[:MOST_WORDS])
+    if not words or len(words) > MOST_WORDS or not all(_FILTER.fullmatch(word) for word in query.split()): return None
+    return tool_call("org-find", f"You asked for what passes the filter {query}", query=query[:300], limit=50)
 
 # %% ../../nbs/providers/questions.ipynb #9b425552
 FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)

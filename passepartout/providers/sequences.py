@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/providers/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'several', 'read_parts', 'one_after_the_other', 'found_and_added', 'found_plan']
+           'with_it', 'carried', 'several', 'read_parts', 'one_after_the_other', 'offered_together', 'found_and_added',
+           'found_plan']
 
 # %% ../../nbs/providers/sequences.ipynb #37e7f8bf
 import re
@@ -20,7 +21,9 @@ from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
-AND = Regex(r",?\s+and\s+", re.I)
+_BEGINNINGS = r"(?:done|finished|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|rename|tag|check\s+off)"
+AND = Regex(rf",?\s+and\s+|\s*,\s+(?={_BEGINNINGS}\s)", re.I)
+_WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
 MOST_PARTS, MOST_SENTENCE = 20, 1_000
 
@@ -28,7 +31,7 @@ def parts_of(text: str, joint: Any) -> list[str]:
     "The requests within `text`, cut at each `joint` that is not quoted and does not stand behind a colon or a dollar sign."
     plain = _QUOTED.sub(lambda found: "·" * len(found.group()), text)
     ends = found.start() if (found := _AS_IT_IS.search(plain)) else len(plain)
-    cuts = [(0, 0), *[found.span() for found in joint.finditer(plain) if found.start() < ends], (len(text), len(text))]
+    cuts = [(0, 0), *[found.span() for found in joint.finditer(plain) if found.start() < ends or ";" in found.group() and _WITH_COLON.match(plain, found.end())], (len(text), len(text))]
     return [text[end:start].strip() for (_, end), (start, _) in zip(cuts, cuts[1:])]
 
 # %% ../../nbs/providers/sequences.ipynb #da2998d6
@@ -62,6 +65,15 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
     found = exact(_IT.sub(lambda _: f'"{title}"', part, count=1))
     return found if found is not None and (found["payload"]["args"].get("path"), found["payload"]["args"].get("heading")) == (args.get("path"), args["heading"]) else None
 
+# %% ../../nbs/providers/sequences.ipynb #8b4f1144
+_VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|completed|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
+_REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)", re.I), Regex(r"(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?to\s+\w", re.I)
+
+def carried(part: str, first: str) -> str:
+    "`part` with the verb of the `first` part in front, where it leaves it out."
+    if (head := _REMIND.match(first)) and _GOES_ON.match(part): return f"{head.group()} {part}"
+    return f"{head.group()} {part}" if (head := _VERB.match(first)) else part
+
 # %% ../../nbs/providers/sequences.ipynb #d388df9b
 _WRITTEN = Regex(r"(?:please\s+)?(?:remind\s+me\b|(?:note|todo|task|capture|remember)\s*:|todo\s|(?:add|make|take)\s+a\s+(?:note|task|todo)\b)", re.I)
 
@@ -71,7 +83,8 @@ def several(request: Request, exact: Callable[[str], dict | None]) -> dict | Non
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
-    if exact(request.text) is not None and not all(map(_WRITTEN.match, parts[1:])): return None
+    goes_on = lambda part: _WRITTEN.match(part) or _REMIND.match(parts[0]) and _GOES_ON.match(part)
+    if exact(request.text) is not None and not all(map(goes_on, parts[1:])): return None
     calls = read_parts(parts, exact)
     return in_one_plan(calls) if len(calls) == len(parts) else None
 
@@ -79,7 +92,7 @@ def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[di
     "What the parts ask for, up to the first that is not clear."
     calls: list[dict] = []
     for part in parts:
-        found = exact(part) or with_it(part, calls[-1] if calls else None, exact)
+        found = exact(part) or with_it(part, calls[-1] if calls else None, exact) or (exact(carried(part, parts[0])) if calls and _REMIND.match(parts[0]) and _GOES_ON.match(part) else None)
         if found is None: break
         calls.append(found)
     return calls
@@ -90,6 +103,14 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
     if len(calls) == len(parts): return in_one_plan(calls)
     if not calls or calls[0]["payload"]["tool"] == "org-capture": return None
     return say(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say them one after the other, and I'll ask where I have to.")
+
+# %% ../../nbs/providers/sequences.ipynb #a1308f03
+def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
+    "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
+    if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
+    wholes = [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
+    if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
+    return say(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/providers/sequences.ipynb #83609ca1
 _FOUND_ADDED = Regex(r"((?:find|search|look)\b.{1,200}?),?\s(?:and\s)?(?:then\s)?(?:add|append|put)\s(?:(it|that|the\s(?:first|result|best)(?:\sone)?)|them|these|those|all(?:\sof\sthem)?|the\sresults)\s(?:to|on|onto|in|into|under)\s(.{1,200}?)[.!]*", re.I)
