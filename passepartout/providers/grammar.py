@@ -6,28 +6,35 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call', 'in_sequence',
-           'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understand', 'not_understood']
+           'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
+           'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
+           'looked_for', 'mentioned', 'offered_before', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
 from datetime import date
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
+from .answers import TODO_OR_NOTE, how_long, is_it_then, kept, taken_up, when_is
 from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
-from .commands import STATE_WORDS, read_command
-from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in
-from .questions import AROUND, SHOW, STOP, agenda, filtered, find, journal, query_of, read, tasks
-from .sequences import found_and_added, several
+from .commands import STATE_WORDS, object_of, read_command
+from .german import in_english
+from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in, settled
+from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
+from .sequences import found_and_added, offered_together, several
+from ..search import fold, fold_outline
+from ..targets import files_holding
 
 # %% ../../nbs/providers/grammar.ipynb #5ca7ed10
 _SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
   what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
+  when is the dentist?        also: is the dentist on thursday?, how long until christmas, what is the date in 3 weeks
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
   note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise inbox.org
@@ -43,7 +50,9 @@ HELP = """I work without a language model and understand these requests:
   tag dentist with urgent     also: untag …, set property NAME of … to …, add to …: a line
   check off milk              also: add milk to the shopping list, show …
   done dentist, then archive it     several at once; also: find lisbon and add it to the shopping list
+  due:<friday tag:house       filters, as the command find reads them; also #garden
   $ ls -la                    a command in the folder of the notes, exactly as it stands; also: run: ls -la
+To what I offer you can say yes. German works for most of this: was steht heute an?, erinnere mich morgen um 9 an den Müll.
 A few words of a title are enough; when several fit I ask which. What I write passes the gates first, and /undo takes it back. For free conversation, summaries and translations a language model
 is needed: """ + _SETTING + "."
 GREETINGS = frozenset("hi hello hey moin hallo servus hola olá bonjour howdy".split())
@@ -58,7 +67,7 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "commands", "usage", "help me"): return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"): return say("Hello. Ask me what is due this week, or type help.")
-    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks"): return say("You're welcome.")
+    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"): return say("You're welcome.")
     if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
     if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"): return say("No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat.")
     if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"): return say("All right. Nothing was done.")
@@ -66,10 +75,17 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("how are you", "who are you", "what are you", "are you there"): return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
 
 # %% ../../nbs/providers/grammar.ipynb #0cfb955e
-_TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong", "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it"))
+_TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong", "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back", "oops undo that", "undo my last change"))
+_LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
+_RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
+_DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
+_FOR_JOURNAL = Regex(r"(?:my\s+)?(?:journal|diary)(?:\s+entry)?\s*:\s*(.+)", re.I)
+_SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
+_WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)", re.I)
+_HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
 _FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
-_TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:my|the|our)\s+([\w ]{1,30}?\s?list)", re.I)
+_TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s+)?([\w ]{1,30}?\s?liste?)", re.I)
 _COMMANDS = "A command is given exactly as it is, behind a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
 _WEB = "I can't reach the web: nothing of mine leaves this machine. What you saved in your notes I can find: find …"
 _SENDING = "I can't send anything to anybody. I can note it for you: todo … by friday"
@@ -81,11 +97,30 @@ REASONS = {_COMMANDS: "run execute exec sudo bash sh git ls cd rm grep python pi
            _THINKING: "summarise summarize summary translate rewrite explain draft compose brainstorm why compare analyse analyze suggest recommend imagine chat discuss write".split()}
 BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
+# %% ../../nbs/providers/grammar.ipynb #9bf746e8
+_HELP_WORDS = {"add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done", "finish": "done", "search": "find", "move": "move", "change": "rename", "list": "due", "remind": "remind", "undo": "undo", "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every", "recurring": "every"}
+
+def help_about(topic: str) -> str | None:
+    "The lines of the help with a word of `topic`; `None` when there is none."
+    words = [_HELP_WORDS[word] for word in words_of(topic)[:1] if word in _HELP_WORDS]
+    if "undo" in words: return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
+    lines = [line.strip() for line in HELP.split("\n")[1:] if any(re.search(rf"\b{word}\b", line, re.I) for word in words)]
+    return "\n".join(["Say it like this:", *lines]) if lines else None
+
 # %% ../../nbs/providers/grammar.ipynb #b0cb71f4
 def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
     first = request.words[:1]
-    if "://" in request.text[:300] or "www." in request.text[:300].lower() or {"internet", "online", "website", "weather"} & set(request.words[:12]): return say(_WEB)
+    address, line = "://" in request.text[:300] or "www." in request.text[:300].lower(), " ".join(request.text.split()).rstrip("?!. ")
+    if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is", "find", "search", "go", "visit", "look", "check", "get", "load"): return say(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
+    if address or {"internet", "online", "website", "weather"} & set(request.words[:12]): return say(_WEB)
+    if " ".join(request.words) in _LAST_DONE: return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
+    if _RINGING.fullmatch(line): return say("I can't ring, and know the day and not the hour. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
+    if found := _FOR_JOURNAL.fullmatch(line): return say(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _SET_FIELD.fullmatch(line): return say(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say “yes”, and I'll do it.")
+    if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write": return say(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: {found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _DELETE.fullmatch(line): return say(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel {object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
+    if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
     if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"): return say("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return say("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
@@ -96,12 +131,12 @@ def cannot(request: Request) -> dict | None:
     if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
     if request.text[:1] == "/": return say("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
     if request.text[:1] in ("$", "!"): return say(_COMMANDS)
-    if request.words[:1] in (("what",), ("what's",)) and "time" in request.words[:4]: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
-    if first and first[0] in ("add", "put", "buy"):
-        what = re.sub(r"\s+(?:to|on|in|onto)\s+(?:my|the|our)\s+[\w ]{0,30}list$", "", request.text[:80].rstrip(".?!"), flags=re.I)
-        what = what if first[0] == "buy" else what.partition(" ")[2]
-        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return say(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {found[1][:80]}” or “note: {found[1][:80]}”.")
-        return say(f"Shall it be a task or a note? Say “todo {what or '…'}” or “note: {what or '…'}”.")
+    if " ".join(request.words) in ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time"): return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
+    if first and first[0] in ("add", "put", "buy", "get", "pick"):
+        what = kept(request)[:80]
+        if first[0] == "add" and len(request.words) < 2: return say("Shall it be a task or a note? Say “todo …” or “note: …”.")
+        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return say(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+        return say(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return say(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
 # %% ../../nbs/providers/grammar.ipynb #1006bc1c
@@ -138,8 +173,8 @@ def timed(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
-FIRST: tuple[Form, ...] = (alone(shell_line), by_number, by_reference, edit, alone(capture), alone(remind))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda, find))) + (inbox, look, by_words, alone(cannot), alone(timed))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind))
+THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, by_words, alone(cannot), alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -152,7 +187,7 @@ def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -
 def answer(request: Request, around: Surroundings) -> dict | None:
     "What the forms make of a request: commands and captures, questions, then what there is to say about the rest."
     if proposal := first_fit(FIRST, request, around): return proposal
-    if "\n" in request.text.strip(): return say("One request at a time, please. To keep several lines as a note, begin with “note:”.")
+    if "\n" in request.text.strip(): return say(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
     return first_fit(THEN, request, around)
 
 # %% ../../nbs/providers/grammar.ipynb #14b9dd02
@@ -168,7 +203,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: exact_call(text, request.today, around)
-    return found_and_added(request, exact) or several(request, exact)
+    return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact)
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
@@ -180,7 +215,7 @@ _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|wou
 _STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
 _PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
-_PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)\s+(.{2,40})", re.I)
+_PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
 # %% ../../nbs/providers/grammar.ipynb #acc7ee33
@@ -215,6 +250,7 @@ _VOCABULARY = sorted(set("find search note todo capture remember remind read sho
                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
 
 _NOWHERE, _READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, tasks, agenda, find)))
+_BEYOND = Regex(r"\b(?:mark|then)\b", re.I)
 
 def _corrected(word: str) -> str:
     "The key word that `word` seems to be a misspelling of, or `word`."
@@ -231,15 +267,21 @@ def suggestion(request: Request) -> str | None:
     "The request with its first word, or else with all key words, spelt right, if it then has a form."
     raw = request.text.split()
     if not raw or len(raw) > 20: return None
-    if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]): return f"done {found[1]}"
+    if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
     fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w
+    try:
+        if meant := stated(request): return meant
+    except NoSuchDate: pass
+    asks = None
     for words in ([fix(raw[0])] + raw[1:], [fix(w) for w in raw]):
         if words == raw or [w.lower() for w in words] == [w.lower() for w in raw]: continue
         again = Request.of(" ".join(words), request.today)
         try: proposal = first_fit(_READS, again, _NOWHERE) or read_command(again) or appointment(again)
         except NoSuchDate: continue
-        if proposal: return " ".join(words)
-    try: return stated(request) or dated_first(request)
+        if proposal and not (isinstance(proposal, dict) and proposal["payload"]["action"] == "MESSAGE"): return " ".join(words)
+        asks = asks or (" ".join(words) if proposal else None)
+    if asks: return asks
+    try: return dated_first(request)
     except NoSuchDate: return None
 
 # %% ../../nbs/providers/grammar.ipynb #5aa20ff9
@@ -251,22 +293,66 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
     payload = proposal["payload"]
     return {**proposal, "payload": {**payload, "explanation": f"Read as “{better}”. {payload['explanation']}"}}
 
+# %% ../../nbs/providers/grammar.ipynb #b6466e37
+def understood(request: Request, around: Surroundings) -> dict | None:
+    "What the forms make of one request or of several in one sentence."
+    return in_sequence(request, around) or answer(request, around)
+
+def translated(request: Request, around: Surroundings) -> dict | None:
+    "The proposal for a German sentence; `None` when it is none, or when its English is not understood."
+    for english in in_english(request.text, request.today):
+        proposal = understood(Request.of(english, request.today), around)
+        if proposal is None: continue
+        payload = proposal["payload"]
+        return {**proposal, "payload": {**payload, "explanation": f"Read as “{english}”. {payload['explanation']}"}} if "explanation" in payload else proposal
+    return None
+
+# %% ../../nbs/providers/grammar.ipynb #d4925ada
+_ASKED = frozenset("what what's whats who who's how which whose was is are can does do did will when when's where where's".split())
+_TWO_QUESTIONS = Regex(r"\band\s+(?:what|when|who|where|how|which|is|are|do|did)\b", re.I)
+_WORDS_OF_ASKING = AROUND | STOP | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use used need know think about does know long far old will would could project files notes".split())
+
+def looked_for(request: Request, around: Surroundings) -> dict | None:
+    "A search for the words of a question, if a section has all of them."
+    if not request.words or not ("?" in request.text or request.words[0] in (*_ASKED, "files", "tell")) or len(request.text) > 200 or "\n" in request.text or _TWO_QUESTIONS.search(request.text): return None
+    topic = query_of(" ".join(w for w in request.text.split()[:20] if w.lower().strip("?!.,'’") not in _WORDS_OF_ASKING))
+    if not topic or topic.lower().strip("?!. ") in _WORDS_OF_ASKING or not all(len(word) > 2 for word in topic.split()): return None
+    held = settled(lambda around: [True] if mentioned(topic, around) else [], around)
+    return tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300], quote=3) if held == [True] else None
+
+def mentioned(topic: str, around: Surroundings) -> bool:
+    "Whether there is a section with all of these words, in it or above it."
+    if (index := around.index()) is not None: return bool(files_holding(index, topic, 1))
+    words = [f" {word}" for word in fold(topic).split()]
+    return any(all(word in f"{part.file}{part.above}{part.title}{part.tags}{part.body}" for word in words) for outline in around.outlines() for part in fold_outline(outline))
+
+# %% ../../nbs/providers/grammar.ipynb #366de434
+def offered_before(request: Request, around: Surroundings) -> str | None:
+    "The sentence that the person takes up by *yes*, *todo* or *note*, if it was the engine that offered it, and still would."
+    meant = taken_up(request, around)
+    if meant is None: return None
+    asked, answered = around.earlier[-1]
+    again = understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"]
+    return meant if again.get("text") == answered else None
+
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return say(problem)
     request = Request.of(text, today)
-    try: return in_sequence(request, around) or answer(request, around) or misspelt(request, around) or say(not_understood(request))
+    try:
+        if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or say(not_understood(request))
+        return understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
     except NoSuchDate as problem: return say(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
 def not_understood(request: Request) -> str:
     "What to tell the person about a request without a form."
     if number_in(request) is not None: return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := suggestion(request): return f"I didn't understand that. Did you mean “{better}”? Say it like this and I'll do it."
+    if better := suggestion(request) or next((found for english in in_english(request.text, request.today) if (found := suggestion(Request.of(english, request.today)))), None): return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     if request.words and request.words[0] in SHOW: return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     look = f"I can look in your notes: find {topic}. " if topic else ""
-    asks = "?" in request.text or request.words[:1] and request.words[0] in ("what", "who", "how", "which", "whose", "was", "is", "are", "can", "does", "will")
-    if topic and not asks and len(request.text) <= 80: look += f"Or keep it: todo {request.text}. "
+    asks = "?" in request.text or request.words[:1] and request.words[0] in _ASKED
+    if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "
     return f"I didn't understand that: I know a few plain English requests (type help). {look}For free conversation a language model is needed: {_SETTING}."

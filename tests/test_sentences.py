@@ -1,0 +1,125 @@
+"""Sentences as people type them to other programs: what they must mean, what they must never mean, and that nothing of them is lost."""
+import asyncio
+from datetime import date
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from conftest import examples
+from passepartout.org import parse_org
+from passepartout.providers.edits import Surroundings
+from passepartout.providers.german import in_english
+from passepartout.providers.grammar import exact_form, understand
+from test_reflex_turns import agent_on, files_of
+
+TODAY = date(2026, 11, 19)                   # a Thursday
+HOUSE = """#+TODO: TODO WAITING | DONE CANCELLED
+* TODO Dentist, the crown
+SCHEDULED: <2026-11-26 Thu 08:15>
+* TODO Feed the starter
+SCHEDULED: <2026-11-19 Thu ++1w>
+* TODO Water the plants
+* TODO Bins out
+SCHEDULED: <2026-11-19 Thu +2w>
+* Advent concert <2026-11-28 Sat 15:00>
+* Roof
+The offers of the roof lie on the piano.
+* Salary :@personal:
+"""
+AROUND = Surroundings(lambda: [parse_org(HOUSE, "house.org")])
+
+
+def payload(text, around=AROUND): return understand(text, TODAY, around)["payload"]
+
+def args(text):
+    found = payload(text)
+    assert found["action"] == "CALL", found
+    return found["args"]
+
+def said(text):
+    found = payload(text)
+    assert found["action"] == "MESSAGE", found
+    return found["text"]
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("remind me to renew the passport 3 weeks before dec 11", "renew the passport", {"scheduled": "2026-11-20"}), ("coffee with Ana tomorrow from 3 to 4", "coffee with Ana", {"scheduled": "2026-11-20 15:00", "until": "16:00"}),
+    ("call Ana tomorrow at 3:30", "call Ana", {"scheduled": "2026-11-20 15:30"}), ("feed the cat tomorrow at 03:00", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("feed the cat tomorrow at 3 in the morning", "feed the cat", {"scheduled": "2026-11-20 03:00"}),
+    ("feed the cat tomorrow at 3am", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("work tomorrow from 9 to 5", "work", {"scheduled": "2026-11-20 09:00", "until": "17:00"}), ("walk tomorrow at 6", "walk", {"scheduled": "2026-11-20 06:00"}),
+    ("appointment: vet 30.11. 16:30", "vet", {"scheduled": "2026-11-30 16:30"}), ("create a note called ideas", "ideas", {}), ("Termin: Friseur 3.12. 14:30", "Friseur", {"scheduled": "2026-12-03 14:30"}),
+    ("erinnere mich morgen um 9 an den Müll", "Müll", {"scheduled": "2026-11-20 09:00"}), ("erinner mich jeden Montag an die Tonne", "Tonne", {"scheduled": "2026-11-23", "repeat": "+1w"}), ("Aufgabe: Steuer bis Ende des Monats", "Steuer", {"deadline": "2026-11-30"}),
+    ("Dienstag 14 Uhr Friseur", "Friseur", {"scheduled": "2026-11-24 14:00"}), ("morgen um 9 Zahnarzt", "Zahnarzt", {"scheduled": "2026-11-20 09:00"}), ("Notiz: der Schlüssel liegt da", "der Schlüssel liegt da", {})])
+def test_what_is_written_down(text, title, dates):
+    found = args(text)
+    assert found["title"] == title and {name: found[name] for name in ("scheduled", "deadline", "until", "repeat") if name in found} == dates
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("is the dentist on thursday?", "No, not on Thursday 19 November 2026. “Dentist, the crown” (house.org:2): planned for Thursday 26 November 2026 08:15"), ("is the dentist next week?", "Yes. “Dentist"),
+    ("are the bins on december 3?", "Yes. “Bins out”"), ("are the bins on december 4?", "No, not on Friday 4 December 2026."), ("when is the dentist?", "Thursday 26 November 2026 08:15"), ("what time is the concert?", "Saturday 28 November 2026 15:00"),
+    ("wann ist der Dentist?", "Thursday 26 November 2026 08:15"), ("ist der Dentist am Donnerstag?", "No, not on Thursday 19"), ("how long until christmas?", "in 36 days"), ("what's the date in 3 weeks", "Thursday 10 December 2026"),
+    ("set a timer for 10 minutes", "can't ring"), ("delete the task bins", "“archive bins”"), ("journal: slept badly", "“note in journal/2026-11-19.org: slept badly”"), ("dentist moved to thursday 3 dec 8:15", "“postpone dentist to thursday 3 dec 8:15”"),
+    ("done the starter and the plants", "“done the starter, done the plants”"), ("remind me on weekdays at 7 to rest", "not on working days"), ('rename "Roof" to "Roofs" in house', "can't place"), ("add a todo under garden: buy mulch", "garden.org: buy mulch"),
+    ("how do I undo?", "/undo"), ("erinnere mich in 2 Stunden an den Kuchen", "not the hour"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")])
+def test_what_is_answered(text, expected):
+    assert expected in said(text) and exact_form(text, TODAY, AROUND) is None
+
+
+@pytest.mark.parametrize("text, query", [("due:<friday", "due:<friday"), ("todo:open tag:house", "todo:open tag:house"), ("#garden", "tag:garden"), ("+garden #roof", "tag:garden tag:roof"), ("what are the roof offers", "roof offers"), ("completed tasks this month", "closed:2026-11-01..2026-11-30")])
+def test_what_is_looked_for(text, query): assert payload(text)["tool"] == "org-find" and args(text)["query"] == query
+
+
+@pytest.mark.parametrize("text, start, end", [("was ist diese Woche fällig?", "2026-11-16", "2026-11-22"), ("freitag", "2026-11-20", "2026-11-20"), ("am Dienstag", "2026-11-24", "2026-11-24"), ("morgen um 9", "2026-11-20", "2026-11-20"),
+    ("Was steht heute an?", "2026-11-19", "2026-11-19"), ("nächste Woche", "2026-11-23", "2026-11-29"), ("übermorgen", "2026-11-21", "2026-11-21"), ("plans for the weekend?", "2026-11-21", "2026-11-22")])
+def test_days_that_are_asked_for(text, start, end): assert args(text) == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text, steps", [("remind me at 9 to call the bank and at 10 to fetch the parcel", 2), ("done feed the starter, done water the plants", 2), ("todo: a; todo: b; note: c", 3)])
+def test_several_in_one_sentence(text, steps):
+    found = payload(text)
+    assert found["action"] == "PLAN" and len(found["steps"]) == steps + 1
+
+
+@pytest.mark.parametrize("text", ["todo: see a; b", "todo pick up A and at B", "note: at 9 call and at 10 fetch", 'todo "a; todo: b"'])
+def test_what_stays_one(text): assert payload(text)["tool"] == "org-capture"
+
+
+CONVERSATIONS = [      # what is said, and what stands in the inbox afterwards
+    (("had a great run today", "note"), "* had a great run today"), (("water the fig every 3 days", "yes"), "* TODO water the fig"), (("buy milk, eggs", "todo"), "* TODO buy milk, eggs"), (("add bread to my list", "note"), "* bread"), (("https://example.org/a read later", "keep it"), "* https://example.org/a read later"),
+    (("am Freitag Ana anrufen", "ja"), "* TODO Ana anrufen"), (("one\ntwo", "note"), "* one\ntwo")]
+UNMOVED = [("yes",), ("note",), ("had a great run", "what is due today", "note"), ("water the fig every 3 days", "no"), ("what is the capital of Portugal?", "yes"), ("hello", "todo")]
+
+def test_an_offer_is_taken_up_and_taken_back(tmp_path):
+    async def run():
+        async with agent_on(tmp_path, {"house.org": HOUSE, "inbox.org": "#+TITLE: Inbox\n"}) as (agent, memex):
+            before = files_of(memex)
+            for number, (lines, written) in enumerate(CONVERSATIONS):
+                for line in lines: reply = await agent.handle(line, session=str(number))
+                assert written in files_of(memex)["inbox.org"], (lines, str(reply))
+                await agent.undo()
+                assert files_of(memex) == before, lines
+            for number, lines in enumerate(UNMOVED, 100):
+                for line in lines: assert not (await agent.handle(line, session=str(number))).effects, lines
+            assert files_of(memex) == before
+    asyncio.run(run())
+
+
+def test_only_what_the_engine_would_offer_again_is_taken_up():
+    asked, again = "water the plants every 3 days", understand("water the plants every 3 days", TODAY, AROUND)["payload"]["text"]
+    told = lambda answered: Surroundings(AROUND.outlines, ((asked, answered),))
+    assert payload("yes", told(again))["tool"] == "org-capture"
+    for answered in (again + " ", "Did you mean “archive roof”? Say “yes”, and I'll do it.", "Did you mean “$ rm -rf .”? Say “yes”, and I'll do it."): assert payload("yes", told(answered))["action"] == "MESSAGE"
+    assert exact_form("yes", TODAY, told(again)) is None
+
+
+def test_a_private_title_is_not_said():
+    private = Surroundings(lambda: [parse_org("* TODO Salary talk :@personal:\nSCHEDULED: <2026-11-26 Thu>\n", "m.org")])
+    for text in ("when is the salary talk", "is the salary talk on thursday?", "how long until the salary talk"):
+        assert "Salary" not in payload(text, private).get("text", "")
+
+
+@given(st.lists(st.sampled_from("was ist am der die das um 9 14 Uhr freitag morgen nächste Woche erinnere mich an daran Aufgabe: Notiz: verschiebe auf bis in zwei jeden ersten des Monats Termin erledigt wann , . ? dentist Müll jede vor".split()), max_size=9).map(" ".join))
+@settings(max_examples=examples(300))
+def test_german_words_in_any_order_have_an_answer(text):
+    assert all(said.strip() for said in in_english(text, TODAY))
+    assert understand(text, TODAY, AROUND)["type"] == "REQUEST"
