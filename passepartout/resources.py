@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/resources.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'PathRefused',
-           'shown', 'Root', 'Held', 'OpenedPath', 'astray', 'said_of', 'resolve', 'Place', 'where']
+           'shown', 'Root', 'Held', 'Described', 'OpenedPath', 'astray', 'said_of', 'resolve', 'Place', 'where']
 
 # %% ../nbs/11_resources.ipynb #917d27cc
 import errno, os, stat, sys
@@ -179,6 +179,7 @@ def _search(root: Root, parts: Sequence[str]) -> _Place:
     finally:
         for fd in stack: os.close(fd)
 
+# %% ../nbs/11_resources.ipynb #802b7515
 def _go_up(stack: list, names: list) -> None:
     if len(stack) == 1: raise OSError(errno.EXDEV, "leads out")
     os.close(stack.pop())
@@ -250,10 +251,9 @@ class Held:
     def __exit__(self, *error): self.close()
     __del__ = close
 
-# %% ../nbs/11_resources.ipynb #49b587b8
-class OpenedPath(Held):
-    """Something beneath a root, held open. `relative` and `display` name it without links; `kind` is file, dir or missing.
-    `fd` reads the file or holds the folder; `parent_fd` and `name` say where an edit puts its result (access "write" only)."""
+# %% ../nbs/11_resources.ipynb #c1f246dc
+class Described(Held):
+    "What can be told of something that is held."
     __slots__ = ()
 
     @property
@@ -270,6 +270,12 @@ class OpenedPath(Held):
     def sensitive(self) -> str:
         "Why it is no ordinary file, as the end of a sentence; empty when it is one."
         return _sensitive(self.root, self.relative)
+
+# %% ../nbs/11_resources.ipynb #49b587b8
+class OpenedPath(Described):
+    """Something beneath a root, held open. `relative` and `display` name it without links; `kind` is file, dir or missing.
+    `fd` reads the file or holds the folder; `parent_fd` and `name` say where an edit puts its result (access "write" only)."""
+    __slots__ = ()
 
     def entries(self) -> list[tuple[str, str]]:
         "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
