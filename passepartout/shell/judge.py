@@ -172,7 +172,7 @@ def _builtin(findings: _Findings, command: Simple) -> Simple:
     "`cd` moves the places; `export` is judged like variables in front of a command that is not known; the others are harmless."
     if command.argv[0] == "cd": findings.places.here = command.argv[1]
     if command.argv[0] == "export":
-        told = tuple(tuple(word.split("=", 1)) for word in command.argv[1:])
+        told = tuple((name, value) for name, _, value in (word.partition("=") for word in command.argv[1:]))
         _variables(findings, Simple("", ("the commands after it",), told), None)
     return command
 
@@ -240,6 +240,8 @@ def _git_options(findings: _Findings, words: list[str]) -> tuple[list[str], list
     return kept, words[at:], places, None
 
 # %% ../../nbs/shell/judge.ipynb #6a98db22
+_MOVES = ("cd", "export")                                  # what would change what later commands see
+
 def _sampled(words: Sequence[str]) -> tuple[str, ...]: return tuple(filled(words, {name: "1" for name in holes(words)}))
 
 def _late(findings: _Findings, command: Simple) -> Simple:
@@ -257,11 +259,11 @@ def _late(findings: _Findings, command: Simple) -> Simple:
 def _each(findings: _Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple | None:
     "What `xargs` or `find -exec` does, when what they start only reads with a sample for the names; else `None`, and they are judged as any other program."
     read = read_find(words) if base == "find" else ([], each) if (each := read_xargs(words)) is not None else None
-    if read is None or command.assignments: return None
+    if read is None or command.assignments or read[1].words[0] in _MOVES: return None
     before, each = read
     first = _Findings(findings.roots, findings.places.here)
     sample = _command(first, replace(named(Simple("", (), each=each)), argv=_sampled(named(Simple("", (), each=each)).argv)))
-    if first.level != READ or sample.each is not None or sample.argv[:1] in (("cd",), ("export",)): return None
+    if first.level != READ or sample.each is not None: return None
     if base == "xargs": return Simple("", command.argv, (), command.redirects, (), each, findings.places.here)
     return replace(_known(findings, replace(command, argv=(command.argv[0], *before)), program, base, before), each=each, here=findings.places.here)
 
@@ -284,11 +286,11 @@ def _with_names(command: Simple, roots: Sequence[Root], values: Mapping[str, str
     return _only_reads(command, roots, [word.replace(put, names[0]) for word in words] if put and names else [*words, *names])
 
 def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tuple[Simple | None, str]:
-    if not argv: return None, "Nothing is left of the command."
+    if not argv or argv[0] in _MOVES: return None, "Nothing is left of the command that could run here."
     findings = _Findings(roots, command.here)
     try: judged = _command(findings, Simple("", tuple(argv)))
     except Impure as refusal: return None, f"{shown(argv[0])} was not run, because {refusal.message}."
-    if findings.level != READ or judged.each is not None or judged.argv[:1] in (("cd",), ("export",)): return None, f"{shown(' '.join(argv), 120)} was not run: {' '.join(findings.reasons[:1]) or 'it would start something else.'}"
+    if findings.level != READ or judged.each is not None: return None, f"{shown(' '.join(argv), 120)} was not run: {' '.join(findings.reasons[:1]) or 'it would start something else.'}"
     return judged, ""
 
 # %% ../../nbs/shell/judge.ipynb #f15fbf84
