@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, assume, given, seed, settings, strategies as
 
 from conftest import examples
 from passepartout.agent import Agent
-from passepartout.assignments import find_assignments
-from passepartout.companions import find_companions
+from passepartout.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
+from passepartout.companions import companion_heads, find_companions
 from passepartout.messages import Action, Signal
-from passepartout.nearby import find_nearby
-from passepartout.patterns import FORMS, TooMuch, find_forms
-from passepartout.shaped import find_coded, find_plain, find_shaped, heads, tells
+from passepartout.nearby import find_nearby, nearby_heads
+from passepartout.patterns import FORMS, TooMuch, find_forms, form_heads, linear
 from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
+from passepartout.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 
 ROOT = Path(__file__).parents[1]
@@ -414,7 +414,7 @@ def test_more_that_is_found(text):
 
 
 @pytest.mark.parametrize("text", [
-    "TOKEN 2026-11-22", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
+    "TOKEN 2026-11-22", "TOKEN renewal-of-the-year-2026", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
     "see fastcore.basics.store_attr2", "user = os.environ['A']; password = os.environ['B']", "if password != confirmation {", 'if kind == "secret-shaped" {', "<password>string</password>", '<property name="password" value="${db.password}"/>', "mongo -p 27017", "zip -P $PASS a.zip b", "openssl req -new -key server.key", "7z x -pPASSWORD a.7z", "redis-cli -a $PW ping", "sqlplus /nolog",
     "wifi off", "The word is пароль: он забыт", "the backup key: it lies in the drawer of the desk in the hall", "a token - 'next' - is read", "password = \"user-name\"", "acme.io.example.org/notes-2026-11", "eyes-open.eyeglasses.eyelashes", "key: salt and pepper, 12 eggs"])
 def test_still_more_that_is_ordinary(text):
@@ -454,11 +454,14 @@ def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
         assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
 
 
-def test_the_one_look_has_the_beginnings_of_every_room():
-    "One text for each search with which a room begins, and for each room the texts that no other begins with."
-    alone = ["AKIA4ZC2QK7MWLJ5YTXE", "postgres://a:hunter2@h/x", 'pw == "hunter2x"', "password: blau-Wal-77", f"{HEX}", "004EWT_RQTHJtGnLagxacgzYH", "q7Rt2/Zx9Lw+Vb1N", "<secret>abcdefgh</secret>", "12 = 34", "x: ab1cdefghijk / a@b.org", "密码：blau77"]
-    assert [tells(text.encode()) for text in alone] == [True, True, True, True, True, True, False, True, False, True, True]
-    assert heads() is heads()
+ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was for him": companion_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
+
+
+@pytest.mark.parametrize("text", ONLY_ONE)
+def test_the_one_look_has_the_beginnings_of_every_room(text):
+    "Each of these is told by the beginnings of one room and of no other, so leaving any out would be seen."
+    assert [text for head in ONLY_ONE.values() if linear(head).search(text.encode())] == [text] and linear(ONLY_ONE[text]).search(text.encode())
+    assert tells(text.encode())
 
 
 # What may be left out --------------------------------------------------------------------------------------------------
