@@ -55,7 +55,7 @@ def project(tmp_path):
 
 def git(folder, *args):
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
-    return subprocess.run(["git", *who, *args], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(["git", *who, *args], cwd=folder, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 class Project:
@@ -337,7 +337,7 @@ def test_notebooks_see_neither_the_person_nor_each_other(pair, monkeypatch):
 @pytest.mark.slow
 def test_several_at_once_end_in_a_whole_tree(project):
     (project.twin.parent / "02_room.md").write_text(DEMO.replace("default_exp demo", "default_exp room"))
-    call = lambda *args: subprocess.run([sys.executable, "tools/nb.py", *args], cwd=project.root, capture_output=True, text=True)
+    call = lambda *args: subprocess.run([sys.executable, "tools/nb.py", *args], cwd=project.root, capture_output=True, text=True, timeout=300)
     with ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda name: call("one", name), ["demo", "room", "demo"]))
     assert [r.stderr for r in results if r.returncode] == []
