@@ -281,6 +281,14 @@ def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
 
 
+def test_one_page_brings_the_file_that_is_made_of_it(project):
+    (project.twin.parent / "index.md").write_text("# Home\n\n> What it is\n\nSee [demo](01_demo.ipynb).\n")
+    project.run("one", "demo")
+    assert not (project.root / "README.md").exists()
+    project.run("one", "index")
+    assert "See [demo](nbs/01_demo.ipynb)." in (project.root / "README.md").read_text() and not (project.root / "CONTRIBUTING.md").exists()
+
+
 def test_a_module_that_no_notebook_makes_is_reported(pair):
     pair.run("one", "demo")
     (pair.root / "passepartout" / "gone.py").write_text("x = 1\n")

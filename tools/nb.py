@@ -500,6 +500,12 @@ def top_text(page: str) -> str:
     return f"<!-- Generated from nbs/{page} by tools/nb.py. Edit the notebook. -->\n\n" + "\n\n".join(lines).rstrip() + "\n"
 
 
+def write_tops(pages: list):
+    "Write the files at the top that are made of any of these pages."
+    for file, page in TOP.items():
+        if NBS / page in pages and (NBS / page).exists(): write(ROOT / file, top_text(page))
+
+
 # The command --------------------------------------------------------------------------------------------------------
 
 def pick(name: str):
@@ -560,7 +566,9 @@ def main(*args):
         for nb, twin in pairs: sync(nb, twin, winner)
         for nb, _ in pairs: export(nb)
         copy_settings()
-        complain(run_and_store([nb for nb, _ in pairs]))
+        problems = run_and_store([nb for nb, _ in pairs])
+        write_tops([nb for nb, _ in pairs])
+        complain(problems)
         for nb, _ in pairs:
             for line in (*unfit(nb), *page_faults(nb)): print(f"note: {line}")
     elif verb == "sync":
@@ -575,8 +583,7 @@ def main(*args):
         main("sync")
         export_all()
         problems = run_and_store([nb for nb, _ in notebooks()])
-        for file, page in TOP.items():
-            if (NBS / page).exists(): write(ROOT / file, top_text(page))
+        write_tops([NBS / page for page in TOP.values()])
         complain(problems)
     elif verb in ("check", "outputs"):
         drift = list(check() if verb == "check" else stale())
