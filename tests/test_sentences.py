@@ -104,6 +104,17 @@ def test_an_offer_is_taken_up_and_taken_back(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("first", [("bins are out", "yes"), ("erledigt: Bins",)])
+def test_a_number_answers_the_question_behind_a_yes_and_a_german_sentence(tmp_path, first):
+    async def run():
+        async with agent_on(tmp_path, {"house.org": HOUSE + "* TODO Bins out, yellow\n"}) as (agent, memex):
+            for line in first: asked = await agent.handle(line)
+            assert "fits several" in asked and not asked.effects
+            reply = await agent.handle("2")
+            assert len(reply.effects) == 1 and "DONE" in reply, reply
+    asyncio.run(run())
+
+
 def test_only_what_the_engine_would_offer_again_is_taken_up():
     asked, again = "water the plants every 3 days", understand("water the plants every 3 days", TODAY, AROUND)["payload"]["text"]
     told = lambda answered: Surroundings(AROUND.outlines, ((asked, answered),))

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'understand', 'not_understood']
+           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -24,7 +24,7 @@ from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, r
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
-from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in, settled
+from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
@@ -335,12 +335,24 @@ def offered_before(request: Request, around: Surroundings) -> str | None:
     again = understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"]
     return meant if again.get("text") == answered else None
 
+# %% ../../nbs/providers/grammar.ipynb #b3c9a2c8
+def spelled_out(around: Surroundings, today: date) -> Surroundings:
+    "The surroundings with the last sentence as it was understood, where its answer was a question."
+    if not around.earlier or not around.earlier[-1][1].endswith(ENDING): return around
+    *before, (asked, answered) = around.earlier
+    meant = taken_up(Request.of(asked, today), replace(around, earlier=tuple(before)))
+    for sentence in (asked, *([meant] if meant else in_english(asked, today))):
+        told = replace(around, earlier=(*before, (sentence, answered)))
+        if open_question(told, today) is not None: return told
+    return around
+
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return say(problem)
     request = Request.of(text, today)
     try:
+        around = spelled_out(around, today)
         if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or say(not_understood(request))
         return understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
     except NoSuchDate as problem: return say(problem.message)
