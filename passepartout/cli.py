@@ -61,8 +61,10 @@ def plain_daemon(args: list[str]) -> str | None:
 def explained(error: Exception, args: list[str] = []) -> int:
     "Tell what went wrong; the exit code."
     if hasattr(error, "show") and hasattr(error, "exit_code"):     # a wrong command line, in typer's own words
+        unknown = "No such command" in str(getattr(error, "message", ""))
+        if unknown and (sentence := asked(args)): error.message = error.message.partition(" Did you mean")[0]      # a sentence is no misspelt command
         error.show()
-        return told(asked(args), error.exit_code) if asked(args) and "No such command" in str(getattr(error, "message", "")) else error.exit_code
+        return told(sentence, error.exit_code) if unknown and sentence else error.exit_code
     if type(error).__name__ == "Abort": return told("Stopped.", 130)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
         quietly(sys.stdout)
@@ -70,11 +72,12 @@ def explained(error: Exception, args: list[str] = []) -> int:
     return told(unexpected(error), 1)
 
 # %% ../nbs/21_cli.ipynb #1d997d2d
-_ASKING = frozenset("what what's who who's when where how which why is are am do did does can could remind note note: todo: please".split())
+_ASKING = frozenset("what what's who who's when where how which why is are am do did does can could remind note note: todo: please was wann wo wer erinnere zeig zeige".split())
+_DAYS = frozenset("today tomorrow yesterday monday tuesday wednesday thursday friday saturday sunday overdue heute morgen help?".split())
 
 def asked(args: list[str]) -> str:
     "How to ask what `args` seem to ask; empty when they are no sentence."
-    if not args or not (" " in args[0].strip() or args[0].lower() in _ASKING and len(args) > 1): return ""
+    if not args or not (" " in args[0].strip() or args[0].lower() in _DAYS or args[0].lower() in _ASKING and len(args) > 1): return ""
     import shlex
     return f"To ask something, say: passepartout ask {shlex.quote(' '.join(args))[:200]}"
 

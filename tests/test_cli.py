@@ -474,3 +474,4 @@ def test_a_note_is_not_written_damaged(home):
 def test_who_forgets_the_word_ask_is_told(home, words, hint):
     done = home(*words)
     assert done.returncode == 2 and (hint in done.stderr if hint else "To ask something" not in done.stderr), done.stderr
+    assert not hint or "Did you mean" not in done.stderr

@@ -10,6 +10,7 @@ from passepartout.org import parse_org
 from passepartout.providers.edits import Surroundings
 from passepartout.providers.german import in_english
 from passepartout.providers.grammar import exact_form, understand
+from passepartout.providers.reflex import explain_failure
 from test_reflex_turns import agent_on, files_of
 
 TODAY = date(2026, 11, 19)                   # a Thursday
@@ -134,3 +135,8 @@ def test_a_private_title_is_not_said():
 def test_german_words_in_any_order_have_an_answer(text):
     assert all(said.strip() for said in in_english(text, TODAY))
     assert understand(text, TODAY, AROUND)["type"] == "REQUEST"
+
+
+def test_a_reason_that_advises_gets_no_second_advice():
+    assert explain_failure({"tool": "org-capture", "message": "inbox.org does not fit on the disk. Free some space, then ask again."}).endswith("then ask again.")
+    assert "find …" in explain_failure({"tool": "read-file", "message": "There is no file roof.org"}) and "type help" in explain_failure({})

@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/providers/reflex.html.md"""
 __all__ = ['MOST_QUOTED', 'HINTS', 'quote_result', 'explain_failure', 'explain_rejection', 'reply_to', 'make_reflex', 'printable']
 
 # %% ../../nbs/providers/reflex.ipynb #6b056ef1
+import re
 from datetime import date
 from typing import Any, Callable, Mapping
 
@@ -38,7 +39,8 @@ def explain_failure(payload: Mapping) -> str:
     tool = str(payload.get("tool") or "").lower()
     reason = str(payload.get("message") or payload.get("error") or payload.get("content") or "no reason was given").strip()[:4000]
     ends = "" if reason.endswith((".", "!", "?")) else "."
-    return f"{tool or 'The tool'} could not do it: {reason}{ends} {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}"
+    hint = "" if re.search(r"[.!?]\s+[A-Z“]", reason) else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}"
+    return f"{tool or 'The tool'} could not do it: {reason}{ends}{hint}"
 
 # %% ../../nbs/providers/reflex.ipynb #96f2c3dc
 def explain_rejection(trace: Any) -> str:
