@@ -97,7 +97,7 @@ def named(before: bytes) -> bool:
     found = _BACKWARDS.match(before[:-61:-1])
     if found is None: return False
     last = found[1][::-1].lower()
-    return last in _NAMES or last in _LATER and found[2] is not None and found[2][::-1].lower() in _NAMES
+    return last in _NAMES or last.removesuffix(b"ai").removesuffix(b"api") in _NAMES or last in _LATER and found[2] is not None and found[2][::-1].lower() in _NAMES
 
 # %% ../nbs/04ba_nearby.ipynb #5e2a68b7
 _EDGES = Regex(rb"[\s\"'`=:>({\[,|*;<)}\].!?&]")
@@ -163,13 +163,14 @@ def _find_joined(raw: bytes) -> list[Finding]:
         hinted = any([hint in near for hint in hints])
         by_name = named(before)
         thorough = len(word) >= 32 and len(_SPLIT.findall(word)) >= 0.24 * len(word) and len(set(word.translate(_KINDS))) >= 4
-        if not (hinted or quoted or by_name or thorough) or not (jumbled(word) or by_name and pieced(word)): continue
+        by_key = _DASHED.search(before) is not None
+        if not (hinted or quoted or by_name or thorough) or not (jumbled(word) or (by_name or by_key) and pieced(word)): continue
         if linear(_OTHERWISE).search(before) is not None or start and raw[start - 1] in _INSIDE: continue
         kinds = len(set(word.translate(_KINDS)) - set("-_"))
-        if hinted and announced(before) or by_name or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word)) or thorough) and alone(raw, start, end): found.append(Finding(start, end, "secret"))
+        if hinted and announced(before) or by_name or by_key or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word)) or thorough) and alone(raw, start, end): found.append(Finding(start, end, "secret"))
     return found
 
-_DIGITS = b"0123456789"
+_DIGITS, _DASHED = b"0123456789", Regex(rb"(?i)(?:access|api|secret|private|auth)[_-](?:key|token)[_-]$")
 
 # %% ../nbs/04ba_nearby.ipynb #dfbf25ea
 _FORTY = r"[\s\"'`(,=>:][A-Za-z0-9+/]{40}(?:[\s\"'`),;<&]|\\n|$)"

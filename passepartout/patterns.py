@@ -66,6 +66,7 @@ stripe-key           whsec_                                   [A-Za-z0-9+/=]{24}
 anthropic-key        sk-ant-                                  [\w-]{20}
 openai-key           sk-(?:proj|svcacct|admin|None|or)-       [\w-]{20}
 openai-key           sk-                                      [A-Za-z0-9]{32}
+model-key            sk-[a-z0-9]{2,10}-                       [A-Za-z0-9]{32}
 twilio-key           (?:SK|AC)[0-9a-f]{8}                     [0-9a-f]{24}\b
 sendgrid-key         SG\.                                     [\w-]{16,64}\.[\w-]{16}
 sendinblue-key       xkeysib-                                 [0-9a-f]{40}
@@ -195,6 +196,8 @@ zapier-webhook       hooks\.zapier\.com/hooks/                catch/[\w/]{10}
 webhook              (?i:/webhook/)                           [0-9a-f]{32}
 device-token         thingsboard\.\w+/api/v1/                 [a-z0-9]{20}
 azure-signature      [?&;]sig=                                [\w%+/=-]{40}
+recovery-key         (?:[A-Z0-9]{4,6}-){5}                    [A-Z0-9]{4,6}\b
+session-cookie       (?i:(?:set-)?cookie):[\x20]?[\\"]{0,2}[\w.-]{1,40}=[\\"]{0,2} [\w.%/+=-]{6}
 session-cookie       (?i:(?:session(?:_?id|_?token)?|phpsessid|connect\.sid)=) [\w.%-]{20}
 """)
 
@@ -465,6 +468,7 @@ def _whole_form(raw: bytes, start: int, end: int) -> Finding | None:
         if until - start < 36: return None
     word = raw[start:until].decode("latin-1")
     if _UNREAL.search(shown := word[:200].rpartition("/")[2] if name == "slack-webhook" else word[:200]) and not still_a_key(shown): return None
+    if name == "recovery-key" and sum(map(str.isdigit, word)) < 3: return None
     if name in ("authorization", "session-cookie") and not any(c.isdigit() for c in word) and not hasty(word.split()[-1].rstrip("=")): return None
     return Finding(start, until, name)
 

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/secrets.html.md"""
 
 # %% auto #0
 __all__ = ['SHORTEST', 'TELLING', 'skeleton', 'writings', 'Secret', 'secrets_in', 'Known', 'unescaped', 'behind_escapes',
-           'without_colours', 'unseen', 'Scanner', 'reference', 'strings_in', 'redact_all', 'redact_each', 'Stream',
-           'Vault']
+           'without_colours', 'reference', 'Finder', 'unseen', 'Scanner', 'strings_in', 'redact_all', 'redact_each',
+           'Stream', 'Vault']
 
 # %% ../nbs/04c_secrets.ipynb #e323a567
 import base64
@@ -150,8 +150,53 @@ def without_colours(raw: bytes) -> tuple[bytes, list[int]]:
         at = hit.end()
     return bytes(plain + raw[at:]).replace(b"\x1b", b" "), [*places, *range(at, len(raw))]
 
+# %% ../nbs/04c_secrets.ipynb #533f0c58
+def reference(finding: Finding) -> str:
+    "What stands in place of a secret."
+    return f"[secret:{finding.name}]" if finding.known else f"[secret-shaped: {finding.name}]"
+
+def _in_order(found: list[Finding]) -> list[Finding]:
+    "Sorted, and what overlaps joined, under a known name if there is one."
+    joined: list[Finding] = []
+    for f in sorted(found, key=lambda f: (f.start, -f.end)):
+        if joined and f.start < joined[-1].end:
+            last = joined[-1]
+            named = last if last.known or not f.known else f
+            joined[-1] = Finding(last.start, max(last.end, f.end), named.name, named.known)
+        else: joined.append(f)
+    return joined
+
+# %% ../nbs/04c_secrets.ipynb #1fde9258
+def _replaced(text: str, found: list[Finding]) -> str:
+    "`text` with references in place of what was found, which is in order and does not overlap."
+    raw, out, at = text.encode("utf-8", "surrogatepass"), [], 0
+    for f in found:
+        out += [raw[at:f.start], reference(f).encode()]
+        at = f.end
+    return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
+
 # %% ../nbs/04c_secrets.ipynb #500875ed
 TELLING = 13               # fewer letters and digits than this, with nothing else, are never taken for a secret by their form; the shortest form has so many
+
+# %% ../nbs/04c_secrets.ipynb #1fb7b10d
+class Finder:
+    "Finds secrets. `known` are values; what looks like one is found without knowing any."
+    def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000): self.known, self.most = Known(secrets), most
+
+    def find(self, text: str | bytes, shaped: bool = True) -> list[Finding]:
+        "What is secret in `text`, in order and without overlaps. `TooMuch` when it cannot be judged in time."
+        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        if len(raw) > self.most: raise TooMuch(f"A text of {len(raw):,} bytes is too long to be looked through for secrets.")
+        found = self.known.find(raw) if self.known.secrets else []
+        if self.known.secrets and (b"%" in raw or b"\\" in raw or b"&#" in raw): found += behind_escapes(self.known, raw)
+        if shaped and (len(raw) >= TELLING or not raw.isalnum()): found += find_shaped(raw)
+        if b"\x1b[" in raw: found += self._coloured(raw, shaped)
+        return _in_order(found) if len(found) > 1 else found
+
+    def _coloured(self, raw: bytes, shaped: bool) -> list[Finding]:
+        "What is found once the colours of a terminal are taken out, where it stands with them."
+        plain, places = without_colours(raw)
+        return [Finding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in self.find(plain, shaped)]
 
 # %% ../nbs/04c_secrets.ipynb #bba08fd2
 def unseen(text: str, at: int, edge: int, clean: Mapping) -> tuple[list[tuple[str, str]], list[str], int]:
@@ -168,26 +213,11 @@ def unseen(text: str, at: int, edge: int, clean: Mapping) -> tuple[list[tuple[st
     return new, pieces, head
 
 # %% ../nbs/04c_secrets.ipynb #adce3579
-class Scanner:
-    "Finds and replaces secrets. `known` are values; what looks like one is found without knowing any."
+class Scanner(Finder):
+    "Finds and replaces secrets, and remembers what had none."
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
-        self.known, self.most, self._clean, self._head = Known(secrets), most, {}, ""
-        self.edge = max(300, 2 * self.known.longest)
-
-    def find(self, text: str | bytes, shaped: bool = True) -> list[Finding]:
-        "What is secret in `text`, in order and without overlaps. `TooMuch` when it cannot be judged in time."
-        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        if len(raw) > self.most: raise TooMuch(f"A text of {len(raw):,} bytes is too long to be looked through for secrets.")
-        found = self.known.find(raw) if self.known.secrets else []
-        if self.known.secrets and (b"%" in raw or b"\\" in raw or b"&#" in raw): found += behind_escapes(self.known, raw)
-        if shaped and (len(raw) >= TELLING or not raw.isalnum()): found += find_shaped(raw)
-        if b"\x1b[" in raw: found += self._coloured(raw, shaped)
-        return _in_order(found) if len(found) > 1 else found
-
-    def _coloured(self, raw: bytes, shaped: bool) -> list[Finding]:
-        "What is found once the colours of a terminal are taken out, where it stands with them."
-        plain, places = without_colours(raw)
-        return [Finding(places[f.start], places[f.end - 1] + 1, f.name, f.known) for f in self.find(plain, shaped)]
+        super().__init__(secrets, most)
+        self._clean, self._head, self.edge = {}, "", max(300, 2 * self.known.longest)
 
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."
@@ -216,30 +246,6 @@ class Scanner:
         "Keep texts in which nothing was found, a few hundred at most."
         if len(self._clean) > 500: self._clean.clear()
         self._clean.update((text, True) for text in texts if len(text) <= 20_000)
-
-# %% ../nbs/04c_secrets.ipynb #caaa6c8a
-def reference(finding: Finding) -> str:
-    "What stands in place of a secret."
-    return f"[secret:{finding.name}]" if finding.known else f"[secret-shaped: {finding.name}]"
-
-def _in_order(found: list[Finding]) -> list[Finding]:
-    "Sorted, and what overlaps joined, under a known name if there is one."
-    joined: list[Finding] = []
-    for f in sorted(found, key=lambda f: (f.start, -f.end)):
-        if joined and f.start < joined[-1].end:
-            last = joined[-1]
-            named = last if last.known or not f.known else f
-            joined[-1] = Finding(last.start, max(last.end, f.end), named.name, named.known)
-        else: joined.append(f)
-    return joined
-
-def _replaced(text: str, found: list[Finding]) -> str:
-    "`text` with references in place of what was found, which is in order and does not overlap."
-    raw, out, at = text.encode("utf-8", "surrogatepass"), [], 0
-    for f in found:
-        out += [raw[at:f.start], reference(f).encode()]
-        at = f.end
-    return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
 
 # %% ../nbs/04c_secrets.ipynb #2bc57b98
 def strings_in(value: Any) -> list[str]:

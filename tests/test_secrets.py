@@ -156,7 +156,7 @@ def test_every_form_is_found_whatever_its_letters_are():
         def draw(sample): samples.append(sample)
         draw()
         for sample in samples:
-            if name == "authorization" and not any(map(str.isdigit, sample)) or re.search("EXAMPLE|REDACTED", sample): continue
+            if sum(map(str.isdigit, sample)) < {"authorization": 1, "session-cookie": 1, "recovery-key": 3}.get(name, 0) or re.search("EXAMPLE|REDACTED", sample): continue      # words, perhaps
             assert find_forms(f"see {sample} here".encode()), (name, sample)
 
 
@@ -408,7 +408,7 @@ def test_more_that_is_ordinary(text):
     "if creds.secret != \"open-sesame\" {", "password = 'These-Are-Four-Words'", "password = \"rootpassword\"", "New-Object DirectoryServices.DirectoryEntry('LDAP://10.1.1.1','ada', 'secret')", "ldapsearch -x -D cn=admin -w AxJgoMKOe6", "sqlcmd -S h -U sa -P lAqao6aVw1", "redis-cli -h h -a K9cIP2yAMeo6",
     "openssl rsa -in k -passin pass:OvPaqmIFP1", "smbclient //h/s -U ada%YybSrh3DH", "net use \\\\h\\s /user:ada G5ztLwsGp", "sqlplus scott/gaiRCeU91@db", "keytool -storepass d0EykPQpJ1", "nmcli dev wifi connect N password zsfpDvb7I1", "password 7 08351F1B1D431516475E", "zip -P cIG3FTcOH1 a.zip b",
     "Пароль: blau-Wal-77", "密码：blau-Wal-77", "passord: blau-Wal-77", "seed phrase: abandon ability able about above absent absorb abstract absurd abuse access accident", f".dockerconfigjson: eyJhdXRocyI6eyJ4Ijp7", "_auth = c3R2dGFXNDZZV1J0YVc0PQ==", f"ey{RANDOM}.ey{RANDOM[::-1]}.{RANDOM}", "$gy$j9T$7Q9Z.KDwQ06akx6VxwMpn.$en8X0EUE.xdbTSDZlftyzqDE",
-    f"aws_secret_access_key => {'a' * 40}", f"BMlZufZmtbiUX3CX3_d1NxhUWIH_cT6_nQ4J-rJRW6Q", "TWITTER_CLIENT_ID: '1h6433fsvygnyre5a40'"])
+    f"aws_secret_access_key => {'a' * 40}", f"BMlZufZmtbiUX3CX3_d1NxhUWIH_cT6_nQ4J-rJRW6Q", "TWITTER_CLIENT_ID: '1h6433fsvygnyre5a40'", "1PRK-AB2D-EFGH-IJ7L-MNOP-Q9ST-UVWX", "Set-Cookie: session_id=4711082; Secure", f"sk-acme-{HEX}", f"mistralai: {RANDOM}", "acme-access-key-abcdef01-2345-6789-abcdef123456"])
 def test_more_that_is_found(text):
     assert Scanner().find(text), text
 
@@ -416,7 +416,7 @@ def test_more_that_is_found(text):
 @pytest.mark.parametrize("text", [
     "TOKEN 2026-11-22", "TOKEN renewal-of-the-year-2026", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
     "see fastcore.basics.store_attr2", "user = os.environ['A']; password = os.environ['B']", "if password != confirmation {", 'if kind == "secret-shaped" {', "<password>string</password>", '<property name="password" value="${db.password}"/>', "mongo -p 27017", "zip -P $PASS a.zip b", "openssl req -new -key server.key", "7z x -pPASSWORD a.7z", "redis-cli -a $PW ping", "sqlplus /nolog",
-    "wifi off", "The word is пароль: он забыт", "the backup key: it lies in the drawer of the desk in the hall", "a token - 'next' - is read", "password = \"user-name\"", "acme.io.example.org/notes-2026-11", "eyes-open.eyeglasses.eyelashes", "key: salt and pepper, 12 eggs"])
+    "wifi off", "The word is пароль: он забыт", "the backup key: it lies in the drawer of the desk in the hall", "a token - 'next' - is read", "password = \"user-name\"", "acme.io.example.org/notes-2026-11", "eyes-open.eyeglasses.eyelashes", "key: salt and pepper, 12 eggs", "THIS-THAT-WITH-FROM-THEM-THEN", "Set-Cookie: theme=darkest; Path=/", "sk-learn-classification-of-many-things"])
 def test_still_more_that_is_ordinary(text):
     assert not Scanner().find(text), text
 
