@@ -96,7 +96,8 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
         if backend.inline: result = backend.fn(prompt, system_prompt, **extra)
         elif backend.is_async: result = await within(timeout_s, backend.fn(prompt, system_prompt, **extra))
         else: result = await within(timeout_s, in_thread(backend.fn, prompt, system_prompt, **extra))
-        if not isinstance(result, (str, dict)) and inspect.isawaitable(result): result = await asyncio.wait_for(result, timeout_s)
+        if not isinstance(result, (str, dict)) and inspect.isawaitable(result):
+            async with asyncio.timeout(timeout_s): result = await result
     except BackendFailure: raise
     except DEAR as error: raise BackendFailure(error.message, why="what is spent", counts=False) from error
     except TimeoutError: raise BackendFailure(f"no answer within {round(timeout_s, 2):g} s", why="it did not answer in time") from None

@@ -273,7 +273,8 @@ class Minding(Keeping):
                 wait = min(2 * wait, 60.0) if gone == "another" else again            # that one cannot be used: the log says why
                 continue
             wait = again
-            with contextlib.suppress(TimeoutError): await asyncio.wait_for(self.strayed.wait(), every)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(every): await self.strayed.wait()
 
     async def look_after_notes(self) -> str:
         "Say what became of the folders of the agent, and go on with those that were made anew. What is still wrong: `gone`, `another`, or nothing."

@@ -294,7 +294,8 @@ PATIENCE = 8.0                      # seconds
 async def ask_providers(agent: Any, patience: float = PATIENCE) -> list[Any]:
     "A fact or a finding for each provider of the cascade that is asked over a network."
     async def one(name: str, check: Any) -> Any:
-        try: return await asyncio.wait_for(check(), patience)
+        try:
+            async with asyncio.timeout(patience): return await check()
         except TimeoutError: why = f"no answer within {patience:g} s"
         except Exception as error: why = getattr(error, "message", None) or type(error).__name__
         return Finding(f"The provider {name} is of no use now: {why}.".replace("..", "."), "The cascade goes on without it; private notes never go to a provider elsewhere.", "Look at the address, the key and the connection; or take it out of PROVIDER_CASCADE.")

@@ -158,7 +158,8 @@ class Heart(Hearing):
             while not self.agent.interrupted:
                 self.woken.clear()
                 wait = self.look()
-                try: await asyncio.wait_for(self.woken.wait(), max(wait, 0.05))
+                try:
+                    async with asyncio.timeout(max(wait, 0.05)): await self.woken.wait()
                 except TimeoutError: pass
                 if self.woken.is_set(): await asyncio.sleep(0.05)          # a burst of changes is one
         finally:

@@ -62,7 +62,8 @@ async def refresh_quietly(index: Index, paths: list[str] | None, changed: Callab
 async def ticks(stop: asyncio.Event, every: float):
     "None every few seconds, until `stop`."
     while not stop.is_set():
-        try: await asyncio.wait_for(stop.wait(), every)
+        try:
+            async with asyncio.timeout(every): await stop.wait()
         except TimeoutError: yield None
 
 async def notices(root: str, stop: asyncio.Event, every: float, log: Callable):

@@ -49,7 +49,8 @@ class Lookup:
 
     async def resolved(self, address: WebAddress) -> list[str]:
         "What the resolver says, within the time that a request has. `WebFailed` when that is nothing."
-        try: found = await asyncio.wait_for(self.resolve(address.host, address.port), self.limits.seconds)
+        try:
+            async with asyncio.timeout(self.limits.seconds): found = await self.resolve(address.host, address.port)
         except (OSError, UnicodeError, TimeoutError) as error: raise WebFailed(f"The name {address.host} leads nowhere ({in_our_words(error)}).") from None
         if not found: raise WebFailed(f"The name {address.host} leads nowhere.")
         return found

@@ -228,6 +228,11 @@ def test_text_is_never_run(name, path):
     assert list(runs_text(tree_of(path))) == []
 
 
+def test_nobody_forgets_that_he_was_cancelled():
+    "`asyncio.wait_for` of Python 3.11 does, when what it waits for comes at the same moment: then who cancelled it waits for ever. `asyncio.timeout` is the same without that."
+    assert [f"{name}, line {node.lineno}" for name, path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute) and ast.unparse(node) == "asyncio.wait_for"] == []
+
+
 def test_no_room_reaches_what_runs_a_module():
     for name, path in modules():
         if name != RUNS_MODULES: assert RUNS_MODULES not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name

@@ -281,6 +281,18 @@ async def test_nothing_that_a_job_says_of_itself_is_believed(tmp_path):
     await agent.close()
 
 
+@pytest.mark.parametrize("turns", range(4))
+async def test_an_end_that_comes_with_news_ends_the_heart(turns):
+    "However many turns of the loop lie between the two."
+    heart = Heart(agent := Agent.bare()).start()
+    for _ in range(5): await asyncio.sleep(0)                          # now it waits
+    heart.woken.set()
+    for _ in range(turns): await asyncio.sleep(0)
+    ended, _ = await asyncio.wait([asyncio.create_task(heart.stop())], timeout=20)
+    assert ended and heart.task.done()
+    await agent.close()
+
+
 @pytest.mark.slow
 async def test_an_edit_is_seen_by_the_heart_and_the_next_prompt(tmp_path):
     agent = await booted(tmp_path)

@@ -289,7 +289,8 @@ async def _finish(running: Running, home: str) -> None:
     try:
         if process is not None and process.returncode is None:
             running.kill()
-            try: await asyncio.wait_for(process.wait(), 5)
+            try:
+                async with asyncio.timeout(5): await process.wait()
             except TimeoutError: os.killpg(process.pid, signal.SIGKILL)         # the program inside was stopped or is stuck
         for fd in running.ours:
             while running.listen(fd): pass
