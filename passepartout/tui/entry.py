@@ -32,7 +32,7 @@ class Blocks:
     def put(self, text: str) -> str:
         "What to put into the editor for a paste: itself when it is short, a mark for it when it is long."
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1
         if len(text) <= MOST_TYPED and lines <= MOST_LINES: return clean(text)
         what = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         mark = f"[pasted {len(self.kept) + 1}: {what}]"
