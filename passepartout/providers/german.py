@@ -25,11 +25,15 @@ _WORDS = {german: english for pair in ("heute:today morgen:tomorrow übermorgen:
 _PHRASES = ((Regex(r"\bvor ([\w-]+) (days|weeks|months|years)\b"), r"\1 \2 ago"), (Regex(r"\bend (?:the )?(week|weekend|month|year)\b"), r"end of the \1"), (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
             (Regex(r"\btoday evening\b"), "this evening"), (Regex(r"\btoday (morning|afternoon)\b"), r"this \1"), (Regex(r"\bnext (week|month|year) (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"), r"next \2"), (Regex(r"\bon (weekend)\b"), r"this \1"), (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"), (Regex(r"\buntil the\b"), "until"))
 
+# %% ../../nbs/providers/german.ipynb #0fe0445a
+_HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
+_HALF = Regex(rf"\bhalb ({'|'.join(_HOURS)})\b", re.I)
+
 # %% ../../nbs/providers/german.ipynb #0ebe831d
 def in_english_days(text: str) -> str | None:
     "The English words for a German day, stretch of days, time or repetition; `None` when there is a word that belongs to none."
     english = []
-    for word in words_of(text):
+    for word in words_of(_HALF.sub(lambda found: f"{(_HOURS.index(found[1].lower()) or 12)}:30", text)):
         if word == "morgen" and english: word = "früh" if english[-1] != "until" else word
         if word not in _WORDS and not word[0].isdigit() and word != "vor": return None
         english.append(_WORDS.get(word, word).replace("-", " "))
@@ -59,21 +63,23 @@ def as_span(text: str, today: date) -> str | None:
 _HAVE = r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir)|kommt|passiert)"
 _END = r"(?: (?:an|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
-    (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das)", "help"), (r"(?:vielen dank|danke|danke schön|dankeschön|dankesehr)", "thanks"), (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
-    (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"), (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"), (r"(?:nein|doch nicht|vergiss es|egal)", "never mind"), (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
+    (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das)", "help"), (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"), (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
+    (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"), (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"), (r"(?:nein|nichts|doch nicht|vergiss es|egal)", "never mind"), (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
     (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"(?:was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|(?:zeig(?:e)?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen )?aufgaben|welche aufgaben habe ich)", "all open tasks"),
     (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was ist (?:in|im) (?:meinem |dem )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (rf"(?:was|welche termine|was alles) {_HAVE} (?P<span>.+?){_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"bin ich (?P<span>.+?) frei", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"wann (?:ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"), (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"),
+    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"), (r"wie spät ist es", "what time is it"), (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"), (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
+    (r"(?:tagebuch|journal) ?: (?P<words>.+)", "journal: {words}"), (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"), (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:entschieden|beschlossen)", "what did i decide about {what}"), (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:geschrieben|notiert|gesagt)", "what did i write about {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"), (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"),
     (r"(?:erinner(?:e|st du)? mich|setz(?:e)? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? ?|an |dass ich |, )(?P<what>.+)", "remind me {when} about {what}"), (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
-    (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )?(?P<what>.+)", "remind me about {what}"),
+    (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )?(?P<about>.+)", "remind me about {about}"),
     (r"(?:notiz|notiere|notier|merk(?:e)? dir|schreib(?:e)? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"), (r"(?:neue )?(?:aufgabe)(?: ?: | )(?P<line>.+)", "todo {line}"), (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"), (r"termin ?:? (?P<line>.+)", "{line}"),
     (r"(?:schreib(?:e)?|setz(?:e)?|pack(?:e)?|tu(?:e)?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"),
-    (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"), (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) (?:auf|nach|zu) (?P<when>.+)", "reschedule {what} to {when}"),
+    (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"), (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"), (r"(?:hake?|streich(?:e)?) (?P<what>.+?) (?:ab|durch)", "done {what}"), (r"(?:markiere? )?(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"), (r"archiviere? (?P<what>.+)", "archive {what}"), (r"(?:sage? )(?P<what>.+) ab", "cancel {what}")))
 _ARTICLE = Regex(r"^(?:(?:der|die|das|den|dem|ein|eine|einen|mein|meine|meinen|unser|unsere|unseren|zum|zur|bitte)\s+)+(?=\S)", re.I)
@@ -86,6 +92,9 @@ def filled(english: str, holes: dict[str, str | None], today: date) -> str | Non
     for name, words in holes.items():
         if name == "span": put = as_span(words, today)
         elif name == "when": put = as_when(words, today)
+        elif name == "to": put = as_when(words, today) or ((said := in_english_days(words)) and read_hours(words_of(said)) and said) or None
+        elif name == "until": put = in_english_days(words) or _ARTICLE.sub("", words)
+        elif name == "about": put = _ARTICLE.sub("", dated_line(words, today) or words)
         elif name in ("count", "unit"): put = _WORDS.get(words.lower(), words)
         elif name == "line": put = dated_line(words, today) or words
         else: put = "it" if words.lower() in _IT else _ARTICLE.sub("", words) if name == "what" else words

@@ -21,7 +21,7 @@ from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
-_BEGINNINGS = r"(?:done|finished|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|rename|tag|check\s+off)"
+_BEGINNINGS = r"(?:done|finished|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
 AND = Regex(rf",?\s+and\s+|\s*,\s+(?={_BEGINNINGS}\s)", re.I)
 _WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
@@ -67,7 +67,7 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
 
 # %% ../../nbs/providers/sequences.ipynb #8b4f1144
 _VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|completed|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
-_REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)", re.I), Regex(r"(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?to\s+\w", re.I)
+_REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)", re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
 def carried(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
