@@ -230,3 +230,17 @@ def test_a_sign_between_brackets_ends_no_expression(script, tmp_path):
     if _sed(script, None) is None: subprocess.run(["sed", "-n", script, "in"], cwd=tmp_path, capture_output=True, timeout=60)
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
     assert _sed("s/\\/[^/]*$//", None) is None and _sed("/[/]/d", None) is None and _sed("/[/p;s,]/w x,,", None) is not None
+
+
+# Programs that were opened, and what lies beside ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text", ["bash -lc 'ls -la'", "sh -c 'cat a.txt | sort'", "bash -c 'wc -l $(cat names)'", "sqlite3 -header a.txt 'select count(*) from t'", "sqlite3 a.txt .schema", "yq -r '.a[0].b' a.txt", "python3 -m json.tool a.txt", "cat /proc/cpuinfo /etc/os-release", "head -c 8 /dev/urandom | xxd", "ps aux | less -S", "yes | head -3", "ls | tee", "systemctl is-active ssh", "docker ps -a",
+                                 "getent passwd root", "sysctl kernel.ostype", "iconv -f latin1 -t UTF-8 a.txt", "bat -n a.txt", "xmllint --noout a.txt", "7z l a.7z", "who am i", "cal nov 2026", "ss -tn state established", "lsof -iTCP -sTCP:LISTEN -nP", "openssl req -in a.csr -noout -text", "cargo metadata --no-deps --format-version 1", "echo $? $$ $PATH"])
+def test_more_that_only_reads_runs_unasked(text, roots): assert level(text, roots) == READ, judge_command(text, roots, HOME).reasons
+
+
+@pytest.mark.parametrize("text", ["bash -c 'touch x'", "bash -ic ls", "bash -c ls > x", "X=1 bash -c ls", "bash -c 'cat .env'", "bash --rcfile x -c ls", "bash -c ls x", "bash -s", "sudo bash -c ls", "sqlite3 a.txt", "sqlite3 a.txt '.shell id'", "sqlite3 a.txt '.testcase x'", "sqlite3 a.txt '.trace x'", "sqlite3 a.txt \"select writefile('x','y')\"", "sqlite3 a.txt 'attach x as b'", "sqlite3 a.txt 'select 1' '.output x'",
+                                 "sqlite3 a.txt 'delete from t'", "yq -i .a=1 a.txt", "yq . .env", "yq /etc/passwd", "yq 'load(\"x\")' a.txt", "yq 'env(HOME)' a.txt", "python3 -m json.tool a.txt b.txt", "python3 -m json", "cat /proc/self/environ", "cat /proc/1/cmdline", "cat /etc/passwd", "cat /dev/sda", "tee x", "yes > x", "systemctl restart x", "systemctl show x", "systemctl -H h status", "journalctl", "docker logs x", "docker inspect x",
+                                 "docker run x", "docker -H tcp://h ps", "getent shadow", "getent hosts x", "sysctl a=b", "sysctl -w a=b", "iconv -o x a.txt", "bat --pager sh a.txt", "bat cache --build", "xmllint --shell a.txt", "xmllint --noent a.txt", "7z x a.7z", "7z l @x", "7z l /x.7z", "who /etc/x", "ss -K", "openssl req -new", "openssl s_client -connect h:1", "cargo metadata --config x", "ack --pager x y", "ack --output '$x' y", "ag --pager x y",
+                                 "pidstat -e id", "sar -o x", "modinfo ./x.ko", "pip config list", "pip download x", "npm version patch", "rpm -q --eval '%(id)'", "ldd a.txt", "csvgrep -f a.txt b", "units -f x a b", "less +!id", "less -o x"])
+def test_what_lies_beside_it_is_asked_about(text, roots): assert READ < level(text, roots) < DENY

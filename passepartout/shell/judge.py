@@ -315,7 +315,16 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
     if not text.strip(): return Judged(DENY, ("The command is empty.",))
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**_VARIABLES, **known})
-    return judged if judged.level == READ or "$" not in text else _judge_text(text, roots, known)
+    if judged.level == READ: return judged
+    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots, {**_VARIABLES, **known})).level == READ and judged.level == ASK: return inside
+    return judged if "$" not in text else _judge_text(text, roots, known)
+
+def _said_to_a_shell(judged: Judged) -> str:
+    "The text of a line that is nothing but `bash -c TEXT`."
+    command = judged.script.items[0][1].commands[0] if judged.script and len(judged.script.items) == len(judged.script.items[0][1].commands) == 1 else None
+    if command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3 or judged.script.items[0][1].negated: return ""
+    name, flags, text = command.argv
+    return text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text) else ""
 
 def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> Judged:
     "The verdict with these variables."

@@ -56,8 +56,10 @@ def _is_shared(found: Place, places: Places) -> bool:
     if not found.sensitive.startswith("is hidden"): return False
     return any(_SHARED.fullmatch(found.path[len(folder):]) for root in places.roots if found.path.startswith(folder := root.path.rstrip("/") + "/"))
 
+_OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/timezone", *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat vmstat modules".split())])
+
 def _path(value: str, places: Places) -> str | None:
-    if value in ("", "-", "/dev/null") or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
+    if value in _OF_THE_MACHINE or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
     try: found = places.place(value)
     except PathRefused as refusal: return refusal.message
     if found.sensitive and not _is_shared(found, places): return f"{shown(value)} {found.sensitive}."
@@ -106,6 +108,21 @@ def _awk(value: str, places: Places) -> str | None:
 
 _JQ = Regex(r"import|include|input_filename|\$__prog|modulemeta|get_search_list|env\b|\$ENV", re.I)
 
+_YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)
+
+def _yq(value: str, places: Places) -> str | None:
+    "There are two programs of this name. Both take a file for the first operand too, when there is one."
+    if len(value) > 2_000 or _YQ.search(value): return "the yq expression reads other files, or the environment, or starts something."
+    try: found = places.place(value).kind
+    except PathRefused: found = "outside" if "/" in value else "missing"
+    return None if found == "missing" else _path(value, places)
+
+_SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
+_REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_", re.I)
+
+def _sql(value: str, places: Places) -> str | None:
+    return None if _SQL.fullmatch(value) and not _REACHES.search(value) else "the SQL may do more than select."
+
 def _jq(value: str, places: Places) -> str | None:
     return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
 
@@ -119,7 +136,7 @@ _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighb
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
-    "path": _path, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "duration": _duration, "text": lambda value, places: None,
+    "path": _path, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "text": lambda value, places: None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
     "lines": lambda value, places: next(filter(None, [_path(part, places) for part in value.split(":")[1:] if part]), None),          # 1,5:FILE, or :NAME:FILE

@@ -33,7 +33,7 @@ def environment(home: str) -> dict[str, str]:
     return {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat", "EDITOR": "false", "NO_COLOR": "1", **git}
 
 # %% ../../nbs/shell/sandbox.ipynb #23eb6d5d
-ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "nsswitch.conf", "localtime", "timezone", "mime.types", "magic", "services", "protocols")
+ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "nsswitch.conf", "localtime", "timezone", "mime.types", "magic", "services", "protocols", "os-release", "debian_version", "lsb-release")
 ETC_NETWORK = ("resolv.conf", "hosts", "host.conf", "gai.conf", "ssl", "ca-certificates", "pki", "crypto-policies")
 
 def system_mounts(network: bool = False) -> list[str]:
