@@ -8,9 +8,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 __all__ = ['Actuator', 'ActuatorRegistry', 'refuse_uncleared', 'register_actuator', 'target_of', 'dispatch_action', 'run_cleared',
            'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken', 'check_guard', 'time_allowed',
            'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'NotAsShown', 'check_as_shown', 'ask_again',
-           'format_tool_result', 'tool_output', 'reported_error', 'label_of', 'tool_error', 'feedback', 'plain',
-           'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once', 'redacted',
-           'approved_hash', 'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell']
+           'check_still_private', 'format_tool_result', 'tool_output', 'reported_error', 'label_of', 'tool_error',
+           'feedback', 'plain', 'execute_system_action', 'execute_cli_action', 'register_core_actuators', 'act_gate',
+           'act_once', 'redacted', 'approved_hash', 'changed_underway', 'follows', 'as_feedback', 'explain_nothing',
+           'tell']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -32,7 +33,7 @@ from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, RE
 from .plist import Keyword
 from .records import record
 from .summaries import in_our_words
-from .previews import Change, Foreseen, result_of
+from .previews import Change, Foreseen, result_of, uncovered
 from .tools import IN_DISPATCH, Tool, ToolContext, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
@@ -204,6 +205,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
     check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
+    check_still_private(agent, cleared, signal, tuple(map(Change.of, edits)))
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
     for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
@@ -218,9 +220,13 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
 # %% ../nbs/17_act.ipynb #da7070c9
 class NotAsShown(PassepartoutError):
     "An approved action would do something else than what was shown. `changes` are what it would do now; nothing was written."
-    def __init__(self, changes: tuple[Change, ...], moment: Any):
-        super().__init__("What it would change is not what you were shown, so nothing was written.")
+    def __init__(self, changes: tuple[Change, ...], moment: Any, text: str = "What it would change is not what you were shown, so nothing was written."):
+        super().__init__(text)
         self.changes, self.moment = changes, moment
+
+    def asked(self, verdict: Any) -> ApprovalRequired:
+        "What the person is asked, when `verdict` was the last word of the gates."
+        return replace(verdict, reason=f"{self.message} {verdict.reason}") if isinstance(verdict, ApprovalRequired) else ApprovalRequired(verdict.action, self.message, "act")
 
 def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when `cleared` was approved for another result than `changes`."
@@ -228,12 +234,20 @@ def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None
     result, moment = agent.shown_result(cleared)
     if result and result_of(changes) != result: raise NotAsShown(changes, moment)
 
-async def ask_again(agent, signal: Signal, verdict: ApprovalRequired, error: NotAsShown) -> None:
+async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> None:
     "Put an approved action to the person once more, with what it would change now."
     log_about(agent, signal, f"ACT: {error.message}")
     agent.note(signal, "verdict", {"verdict": "asks", "gate": "act", "text": error.message, "gates": []})
-    asked = replace(verdict, reason=f"{error.message} {verdict.reason}")
-    return await agent.file_flight_plan(signal, asked, Foreseen(error.changes, result_of(error.changes), error.moment))
+    return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
+
+# %% ../nbs/17_act.ipynb #2c7b5881
+def check_still_private(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
+    "`NotAsShown` when `changes` make private text readable for every model, and the person did not say so."
+    found = uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ()))
+    if not found or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
+    result, moment = agent.shown_result(cleared, answer)
+    if answer is None or not result: raise NotAsShown(changes, moment, f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {' and '.join(c.path for c in changes)}: from then on any model may read them.")
+    if result_of(changes) != result: raise NotAsShown(changes, moment)
 
 # %% ../nbs/17_act.ipynb #f6beb375
 def format_tool_result(tool: str, result: Any) -> str:

@@ -162,7 +162,7 @@ class Steps(AgentWorld):
         if isinstance(judgement.verdict, Rejected): raise self.stop(f"it was refused. {judgement.verdict.text}")
         if permit is None: raise StepAsks(number, judgement.verdict, step)
         try: outcome = redacted(agent, await dispatch_action(agent, permit, signal))
-        except NotAsShown as error: raise StepAsks(number, replace(judgement.verdict, reason=f"{error.message} {judgement.verdict.reason}"), step) from None
+        except NotAsShown as error: raise StepAsks(number, error.asked(judgement.verdict), step) from None
         except (GateError, Overtaken) as error: raise self.stop(error.message) from None
         if outcome is not None and "told" in outcome.payload and (turn := agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
         if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")

@@ -6,11 +6,12 @@ Docs: https://example.org/passepartout/previews.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'hunks', 'visible', 'shown_line', 'Change', 'result_of', 'render',
-           'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel']
+           'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel', 'uncovered']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -215,3 +216,24 @@ def for_channel(text: str, private: bool, source: Any) -> str:
     "`text` as it may be shown on the channel `source`."
     if not private or str(source) in AT_HOME: return text
     return "It changes a file with private headings, so the difference is shown only on your own machine: passepartout approvals list"
+
+# %% ../nbs/16b_previews.ipynb #34912d85
+def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
+    "The lines that stood under a private tag, and would stand under none."
+    from passepartout.reach import private_text
+    changes = tuple(changes)
+    if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return []
+    before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)] for data in (lambda c: c.before, lambda c: c.after))
+    count = lambda found, private: Counter(line for mine, line in found if mine is private)
+    return list((count(before, True) - count(after, True)) & (count(after, False) - count(before, False)))
+
+def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    "Each line of a text in which there is something, and whether it is private."
+    from passepartout.notes import SUFFIXES, parse_note
+    from passepartout.privacy import is_private
+    text, name = (data or b"").decode("utf-8", "replace"), path.lower().removesuffix("_archive")
+    if not name.endswith(SUFFIXES): parts: Iterable = [(False, text)]
+    else:
+        outline = parse_note(text, name)
+        parts = ((is_private(outline.tags(node), tags), f"{node.title}\n{outline.body(node)}") for node in outline.nodes)
+    yield from ((private, line.strip()) for private, part in parts for line in part.split("\n") if any(map(str.isalnum, line)))

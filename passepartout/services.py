@@ -194,12 +194,18 @@ class Views(Services):
         return Words((*[seen.text for seen in self.sights.kept.values()], *[each.answered for each in self.turns.recent(signal.session)]), self.today())
 
     def tool_context(self, tool, cleared, signal: Signal) -> ToolContext:
-        now = self.shown_result(cleared)[1] if tool.edits else self.now()
+        now = self.shown_result(cleared, cleared.answer or self.brought_by(signal, cleared))[1] if tool.edits else self.now()
         return ToolContext(cleared.resolved, signal.session, now, now.date(), self.settings, {"notes": self.note_cache})
 
-    def shown_result(self, cleared) -> tuple[str, datetime]:
-        "The digest of what the person was shown before they approved what is `cleared`, and the moment that counted as now; nothing and now when they were shown nothing."
-        row = self.journal.approval(cleared.answer) if cleared.answer not in (None, "typed", "used") else None
+    def brought_by(self, signal: Signal, cleared) -> str | None:
+        "The approval that brought `cleared` back, although no gate asks about it: a grant, or another rule, answers by now."
+        row = approved_row(self.journal, signal) if signal.sensor is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
+        return row["id"] if row is not None and row["hash"] == cleared.hash else None
+
+    def shown_result(self, cleared, answer: str | None = None) -> tuple[str, datetime]:
+        "The digest of what the person was shown before they approved what is `cleared`, by `answer`, and the moment that counted as now; nothing and now when they were shown nothing."
+        answer = answer or cleared.answer
+        row = self.journal.approval(answer) if answer not in (None, "typed", "used") else None
         if row is None or not row["moment"]: return "", self.now()
         try: return str(row["result"]), datetime.fromisoformat(str(row["moment"]))
         except ValueError: return str(row["result"]), self.now()
@@ -230,11 +236,6 @@ class Effects(Views):
             raise
         self.show_start(signal, cleared, *effects[:1])
         return effects
-
-    def brought_by(self, signal: Signal, cleared) -> str | None:
-        "The approval that brought `cleared` back, although no gate asks about it any more: a grant, or another rule, answers by now. It is used up all the same."
-        row = approved_row(self.journal, signal) if signal.sensor is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
-        return row["id"] if row is not None and row["hash"] == cleared.hash else None
 
     def show_start(self, signal: Signal, cleared, *effects: str) -> None:
         "Tell whoever watches that these effects begin now. The first of several does when the intents are recorded."
