@@ -111,6 +111,7 @@ def _words(reader: _Reader, spans: Sequence) -> list[str]:
     words: list[str] = []
     for a, b in spans:
         for text, mask in expand_word(_raw(reader, a, b), reader.variables):
+            if text.count(SPLIT) > 1: raise Impure("a word is pieced together from several outputs outside of quotes, as one does to hide it")
             if is_pattern(mask) and has_hole(text): raise Impure("a pattern for files holds what is not known before it runs")
             words += expand_pattern(reader.places, text, mask) if is_pattern(mask) else [text]
     reader.words += len(words)
@@ -191,12 +192,19 @@ def _command(reader: _Reader, node) -> Simple:
             redirects, run = redirects + more, []
         elif kind == "variable_assignment" and not run and not words: assignments.append(_assignment(reader, child))
         else: run.append(child)
+        if kind == "command_name" and b"$" in child.text: _named(reader, child)
     return Simple("", tuple(words + _words(reader, _spans(reader, run))), tuple(assignments), tuple(redirects))
 
 def _assignment(reader: _Reader, node) -> tuple[str, str]:
     reader.use(node)
     _note_inner(reader, node)
     return assigned(_raw(reader, node.start_byte, node.end_byte), reader.variables)
+
+# %% ../../nbs/shell/syntax.ipynb #9d808c59
+def _named(reader: _Reader, node) -> None:
+    "`Impure` when the name of a program comes from a variable that was not set."
+    if node.children and node.children[0].type not in ("command_substitution", "process_substitution"):
+        expand_word(reader.text(node.start_byte, node.end_byte), {name: value for name, value in reader.variables.items() if name})
 
 # %% ../../nbs/shell/syntax.ipynb #a2b13038
 def _leaves(node) -> list:
