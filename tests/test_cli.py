@@ -3,6 +3,8 @@ import contextlib, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys,
 from pathlib import Path
 
 import pytest
+
+from passepartout.shell.sandbox import find_bubblewrap
 from waits import PATIENCE, away, heard, next_line
 
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
@@ -124,6 +126,17 @@ def test_each_exit_code(home):
     done = home.ask("call Ana", env=home.script(CAPTURE))
     assert done.returncode == 4 and "approvals approve" in done.stdout
     assert home("ask", "--memex", home.folder / "nowhere", "hello").returncode == 5
+
+
+@pytest.mark.skipif(not find_bubblewrap().works, reason="no sandbox")
+def test_a_gate_of_a_page_that_could_not_be_asked_is_not_told_as_one_that_allows(home):
+    folder = home.folder / "config" / "passepartout" / "skills"
+    folder.mkdir(parents=True)
+    (folder / "odd.md").write_text('---\nskill: odd\npermissions: gate\n---\n# Odd\n\n```python\ndef gate(action, signal): return {"verdict": "perhaps"}\n```\n\n```python\ndef test_it(): assert True\n```\n')
+    read = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "inbox.org") :EXPLANATION "You asked me to read this file."))'
+    done = home("gate", "check", "--memex", home.memex, read)
+    assert done.returncode == 0 and "odd" in done.stdout and "It is skipped until it answers again" in done.stdout, done
+    assert "skipped until" in json.loads(home("gate", "check", "--json", "--memex", home.memex, read).stdout)["skipped"][0]
 
 
 def test_a_refusal_that_is_told_in_an_answer_is_a_refusal_for_scripts(home):
