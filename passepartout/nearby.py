@@ -236,7 +236,9 @@ def _find_runs(raw: bytes) -> list[Finding]:
     found, looked, near, low, most = [], 0, 0, b"", _MOST + len(raw) // 32
     for hit in _runs(raw):
         start, end = hit.span()
-        if not low: hints = [hint for hint in _HINTS if hint in (low := raw.lower())]
+        if not low:
+            low = raw.lower()
+            hints = [hint for hint in _HINTS if hint in low]
         if (most := most - 1) < 0: raise TooMuch("It holds too much that looks random to be judged.")
         since = max(start - 60, 0) if (line := raw.rfind(b"\n", max(start - 60, 0), start) + 1) == 0 else line if start - line > 8 else max(line - 16, 0)
         hinted = any([low.find(hint, since, start) >= 0 for hint in hints])
