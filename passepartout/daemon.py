@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from .agent import Agent, follow_skills, open_roots, settle_in
 from .conditions import PassepartoutError
+from .diary import diary_of
 from .gauges import Gauges, Lines
 from .guests import Guest, Limits, trouble
 from .heartbeat import Heart, install
@@ -278,24 +279,28 @@ class Minding(Keeping):
 
     async def look_after_notes(self) -> str:
         "Say what became of the folders of the agent, and go on with those that were made anew. What is still wrong: `gone`, `another`, or nothing."
-        look = lambda: max(map(astray, self.agent.roots), default="")
-        self.tell_missing(" ".join(filter(None, map(said_of, self.agent.roots))))
-        if (gone := look()) == "another" and await self.reload():
-            gone = look()
-            self.tell_missing(" ".join(filter(None, map(said_of, self.agent.roots))))
+        look, anew = lambda: max(map(astray, self.agent.roots), default=""), False
+        said = lambda: " ".join(filter(None, map(said_of, self.agent.roots)))
+        if (gone := look()) == "another":
+            self.log("notes_anew", "warning", why=said())
+            if anew := await self.reload(): gone = look()
+        self.tell_missing(said(), anew)
         return gone
 
     def missed(self) -> None:
         "Somebody found that notes are missing. May be called from any thread."
         with contextlib.suppress(RuntimeError): self.loop.call_soon_threadsafe(self.strayed.set)           # else the daemon has ended
 
-    def tell_missing(self, why: str) -> None:
-        "Say once that notes are missing, and once that they are there again."
-        if why == self.missing: return
+    def tell_missing(self, why: str, anew: bool = False) -> None:
+        "Say once that notes are missing, and once that they are there again, or (`anew`) others in their place."
+        if why == self.missing and not anew: return
         self.missing = why
         diagnostics_startup_run(self.agent)
         self.log("notes_missing" if why else "notes_there", "warning" if why else "info", why=why or None, health=self.agent.health)
         notify(f"STATUS={why or 'Listening.'}")
+        told = "Another folder stands where the notes were, and is read from now on" if anew else "The notes are there again"
+        told = f"{why} Nothing is read or written there until it can be used." if why else f"{told}: {self.agent.settings.memex_dir}"
+        with contextlib.closing(diary_of(self.agent)) as diary, contextlib.suppress(PassepartoutError): diary.add_news("daemon", told)
 
 # %% ../nbs/19h_daemon.ipynb #3ce32643
 class Starting(Minding):

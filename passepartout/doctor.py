@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/doctor.html.md"""
 
 # %% auto #0
 __all__ = ['EXTRAS', 'PORT', 'PATIENCE', 'CHECKS', 'Patient', 'there', 'check_python', 'check_sqlite', 'check_sandbox',
-           'check_disk', 'close_off', 'mode_findings', 'check_files', 'check_agent', 'check_rules', 'listed',
+           'check_disk', 'close_off', 'mode_findings', 'check_files', 'check_agent', 'check_rules', 'counted', 'listed',
            'check_journal', 'left_behind', 'remove_locks', 'check_locks', 'port_fact', 'told_by_daemon', 'check_daemon',
            'index_problem', 'make_anew', 'check_index', 'twice', 'check_notes', 'ask_providers', 'check_models',
            'Report', 'visit', 'examined', 'mend']
@@ -159,6 +159,10 @@ def check_rules(patient: Patient) -> Iterator[Any]:
     if patient.agent is None: yield from rule_findings(book.problems)
     elif files and not book.path: yield Finding(f"The rules in {listed(list(map(str, files)))} are not in force.", "The agent reads its rules elsewhere, and does what they forbid.", f"Put them where they are read: {patient.settings.config_dir}", "unhealthy")
 
+def counted(number: int, what: str) -> str:
+    "A number of things, in a sentence."
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
 def listed(what: Sequence[str], most: int = 5) -> str:
     "A few of many, in a sentence."
     return "; ".join(what[:most]) + (f"; and {len(what) - most} more" if len(what) > most else "")
@@ -280,7 +284,8 @@ def check_notes(patient: Patient) -> Iterator[Any]:
     try:
         index.refresh()
         left, doubtful = index.remarks()
-        yield f"{len(index.known):,} files with {index.count():,} headings."
+        headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])
+        yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}."
         if left: yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left])}.", "The agent does not know what stands in them.", "Mend what is named: chmod u+r where reading is not allowed, two files in place of one that is too large, plain text in place of one that holds NUL bytes. Or move them out of the notes.")
         if doubtful: yield Finding(f"Read with a doubt: {listed([f'{r.file}: {r.why}' for r in doubtful])}.", "What stands there may be doubled or misspelt.", "Compare conflict copies and delete one; save the others as UTF-8: iconv -f latin1 -t utf8", "note")
         if broken := broken_indexed(index): yield Finding(f"No such date: {listed([f'{file}:{line} {text}' for file, line, text in broken])}.", "Nobody will be reminded.", "Correct the date there.", "note")

@@ -94,6 +94,8 @@ async def test_headings_are_who_they_were_when_the_same_notes_stand_in_a_new_fol
     daemon.memex.with_name("copy").rename(daemon.memex)
     first = daemon.agent
     assert await daemon.look_after_notes() == "" and daemon.agent is not first
+    told = [each.text for each in daemon.agent.news() if each.job == "daemon"]
+    assert len(told) == 2 and "nothing stands in its place" in told[0] and "is read from now on" in told[1]
     daemon.agent.upkeep.refresh()
     assert idents(daemon) == before and len(before) == 2
 

@@ -221,6 +221,7 @@ class Told(Layout):
         self.gone = not there
         self.tell("The daemon is there again." if there else "The daemon has ended, and is looked for. A turn that it had begun is on record as far as it came. To work without one, leave and start again.", "yellow", "!")
 
+    def hear_notes(self, there: bool) -> None: self.lost = not there
     def hear_reading(self, count: tuple) -> None: self.reading = count if count[0] < count[1] else None
 
 # %% ../../nbs/tui/app.ipynb #487b2aed
@@ -260,8 +261,8 @@ class Seen(Told):
         if not self.stands: return
         agent, seconds = self.agent, time.monotonic() - self.since
         state = f"reading your notes {self.reading[0]:,}/{self.reading[1]:,}" if self.reading else "starting" if agent is None else f"thinking {seconds:.0f} s, Ctrl-C stops it" if self.busy else ""
-        way = "" if agent is None else "the daemon is gone" if self.gone else "daemon" if agent.daemon else "alone"
-        self.part("head", Bar).say((" Passepartout ", "reverse bold"), (f" {self.settings.memex_dir.name} · {self.session}", "bold"), (f" · {', '.join(map(str, agent.provider_cascade)) or 'nobody'}" if agent and not callable(agent.provider_cascade) else "", ""), (f" · {way}" if way else "", "yellow" if self.gone else "dim"), (f"  {state}" if state else "", "cyan"))
+        way = "" if agent is None else "the notes are gone" if self.lost else "the daemon is gone" if self.gone else "daemon" if agent.daemon else "alone"
+        self.part("head", Bar).say((" Passepartout ", "reverse bold"), (f" {self.settings.memex_dir.name} · {self.session}", "bold"), (f" · {', '.join(map(str, agent.provider_cascade)) or 'nobody'}" if agent and not callable(agent.provider_cascade) else "", ""), (f" · {way}" if way else "", "yellow" if self.gone or self.lost else "dim"), (f"  {state}" if state else "", "cyan"))
 
 # %% ../../nbs/tui/app.ipynb #09c868ff
 class Tui(Seen):
@@ -271,7 +272,7 @@ class Tui(Seen):
         self.settings, self.session, self.connect, self.look = settings, session, connect, look
         self.past, self.names, self.waiting, self.mine, self.before = History(settings.journal_dir / "history"), (*OWN,), [], set(), None
         self.events, self.early, self.logged, self.agents_log, self.open_files, self.span = Events(), [], [], [], set(), ""
-        self.gone, self.reading, self.resumed, self.watching, self.warned, self.why = False, None, False, None, False, ""
+        self.gone, self.lost, self.reading, self.resumed, self.watching, self.warned, self.why = False, False, None, False, None, False, ""
         self.broken = None
 
     async def on_mount(self) -> None:

@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/tui/talk.html.md"""
 __all__ = ['Events', 'Jobs', 'Talk', 'Window', 'Look', 'told']
 
 # %% ../../nbs/tui/talk.ipynb #9d5aae15
+import os
 import queue
 import threading
 from collections import deque
@@ -115,7 +116,7 @@ class Look:
     "A thread that looks every few seconds, and when it is poked, at what waits, at what was said in a session, and at what background jobs have to tell. A daemon that is gone is looked for again."
     def __init__(self, agent: Any, session: str, events: Events, every: float = 3.0):
         self.agent, self.session, self.events, self.every, self.there, self.ended = agent, session, events, every, True, False
-        self.poked, self.lock, self.most = threading.Event(), threading.Lock(), 20
+        self.poked, self.lock, self.most, self.notes = threading.Event(), threading.Lock(), 20, True
         self.thread = threading.Thread(target=self.work, name="passepartout-look", daemon=True)
         self.thread.start()
 
@@ -125,7 +126,7 @@ class Look:
     def work(self) -> None:
         while not self.ended:
             self.poked.clear()
-            try: self.look()
+            try: self.look_for_notes(); self.look()
             except DaemonError: self.found(False)
             except Exception as error: self.events("trouble", f"{type(error).__name__}: {error}")
             self.poked.wait(self.every)
@@ -136,6 +137,11 @@ class Look:
         self.found(True)
         for each in self.agent.news(): self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan"))
         for kind, value in (("waiting", waiting), ("turns", turns), ("logs", logs)): self.events(kind, value)
+
+    def look_for_notes(self) -> None:
+        "Tell when the folder of the notes is gone, or there again. Asked here, because a disk that hangs must not hold up the window."
+        if (there := os.path.isdir(self.agent.settings.memex_dir)) != self.notes: self.events("notes", there)
+        self.notes = there
 
     def found(self, there: bool) -> None:
         "Tell when a daemon has gone, or has come back."
