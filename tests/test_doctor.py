@@ -183,6 +183,7 @@ def test_a_provider_that_is_not_there_and_one_that_refuses_the_key(home):
         told = doctor(home, env=env)
     finally: server.shutdown(); server.server_close()
     assert seen == ["/v1/models"] and ["near" in f["what"] or "off" in f["what"] for f in of(told, "models")] == [True, True] and told["health"] == "degraded"
+    assert not any(end in f["what"] for f in of(told, "models") for end in ("?.", "..", "!."))
 
 
 def test_links_and_strangers_are_not_followed(tmp_path):

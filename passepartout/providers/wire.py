@@ -195,7 +195,8 @@ class Listed(Reached):
 
     async def check(self) -> str:
         "Does it answer, without being asked anything? In a sentence; `BackendFailure` when it does not."
-        return f"{self.name} answers at {self.endpoint.host}, and lists {len(await self.models())} models."
+        count = len(await self.models())
+        return f"{self.name} answers at {self.endpoint.host}, and lists {count} model{'' if count == 1 else 's'}."
 
 # %% ../../nbs/providers/wire.ipynb #693a1c5b
 class Fitting(Listed):
