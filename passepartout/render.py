@@ -141,8 +141,8 @@ def proposal_text(body: dict, width: int, told: bool) -> str:
 # %% ../nbs/20_render.ipynb #d982e761
 def result_line(data: Any, most: int = 60) -> str:
     "What a step made, in at most so many characters."
-    if isinstance(data, dict): return " · ".join(filter(None, (result_line(each, most) for each in data.values())))[:most]
-    if isinstance(data, (list, tuple)): return f"{len(data)}: {result_line(data[0], most)}"[:most] if data else "nothing"
+    if isinstance(data, dict): return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
+    if isinstance(data, (list, tuple)): return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
 def step_made(body: dict, most: int = 60) -> str:
