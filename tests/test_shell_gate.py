@@ -613,3 +613,19 @@ def test_what_is_taken_for_harmless_awk_leaves_no_trace_with_any_awk(tmp_path):
             try: subprocess.run([*words, script], input=b"a b\nc;d\n", capture_output=True, timeout=5, cwd=tmp_path)
             except subprocess.TimeoutExpired: pass
             assert not list(tmp_path.iterdir()), (words, script)
+
+
+def test_deleting_what_is_not_there_asks_for_no_phrase(gate, memex):
+    "It says that there is no such file. As soon as there is one, it is another question."
+    for command in ("rm gone.txt", "rm -r gone", "rm -f gone.txt src/gone.py"):
+        said = gate(call(command=command))
+        assert isinstance(said, ApprovalRequired) and not said.confirm and not said.phrase and "no such file" in said.reason and "delete 0" not in said.reason
+        said.resolved["command"].close()
+    for command in ("mv src gone && rm -r gone", "touch gone.txt; rm gone.txt", "sudo rm gone.txt", "cd src && rm gone.txt", "rm gone.txt > a", "rm gone.txt a"):
+        said = gate(call(command=command))
+        assert said.confirm, command
+        said.resolved["command"].close()
+    (memex / "gone.txt").write_text("x")
+    said = gate(call(command="rm gone.txt"))
+    assert said.confirm and said.phrase == "delete gone.txt"
+    said.resolved["command"].close()

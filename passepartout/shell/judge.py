@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..lazy import Regex
 from ..records import record
 from ..resources import PathRefused, Root, shown
-from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
+from .harm import ASK, CONFIRM, DENY, READ, harm, nothing_there, scratch
 from .later import read_find, read_xargs
 from .places import Places
 from .programs import Program, another, objection, pinned
@@ -334,4 +334,6 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
         script = _judge_script(findings, read_script(text, Places(roots), known))
         if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()): raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
+    if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
+        return Judged(ASK, (gone,), script)
     return Judged(findings.level, tuple(findings.reasons), script)
