@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/secrets.html.md"""
 
 # %% auto #0
 __all__ = ['SHORTEST', 'TELLING', 'skeleton', 'writings', 'Secret', 'secrets_in', 'Known', 'unescaped', 'behind_escapes',
-           'without_colours', 'reference', 'Finder', 'unseen', 'Scanner', 'strings_in', 'redact_all', 'redact_each',
-           'Stream', 'Vault']
+           'without_colours', 'reference', 'Finder', 'unseen', 'Scanner', 'Rows', 'strings_in', 'redact_all',
+           'redact_each', 'Stream', 'Vault']
 
 # %% ../nbs/04c_secrets.ipynb #e323a567
 import base64
@@ -248,17 +248,22 @@ class Scanner(Finder):
         self._clean.update((text, True) for text in texts if len(text) <= 20_000)
 
 # %% ../nbs/04c_secrets.ipynb #2bc57b98
+class Rows(list):
+    "What the gates said: rows of gate, verdict, text and microseconds."
+    __slots__ = ()
+
 def strings_in(value: Any) -> list[str]:
-    "Every text in `value`, names of fields included; what is neither text nor number nor a container counts as the text that `str` makes of it."
+    "Every text in `value`, names of fields included; of `Rows` those that say something. What is neither text nor number nor a container counts as the text that `str` makes of it."
     found, todo = [], [value]
     for item in todo:                                  # which grows as it goes; a recursive generator cost three times as much
         kind = type(item)
         if kind is str: found.append(item)
+        elif kind is dict: todo += chain.from_iterable(item.items())        # a name and its value side by side, as they are judged
+        elif kind is Rows: todo += [row for row in item if row[2]]
         elif kind is float or kind is int or kind is bool or item is None: continue
         elif kind is tuple or kind is list: todo += item
         elif isinstance(item, str): found.append(item)
-        elif isinstance(item, Mapping):
-            todo += chain.from_iterable(item.items())  # a name and its value side by side, as they are judged
+        elif isinstance(item, Mapping): todo += chain.from_iterable(item.items())
         else: found.append(str(item))
     return found
 

@@ -25,6 +25,7 @@ from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, PL
                                    FrozenDict, Rejected, Signal, Verdict, freeze, pick)
 from .plist import key_name
 from .records import record
+from .secrets import Rows
 from .skills import Skill, triggered
 from .tools import IN_DISPATCH, tool_name
 
@@ -185,17 +186,17 @@ def word_for(verdict: Verdict) -> str:
 # %% ../nbs/13_verify.ipynb #14a05a64
 def judge(agent, proposal: Any, signal: Signal) -> Judgement:
     "Run the whole chain on `proposal`. Gates that rejected have closed what was opened; otherwise the caller closes."
-    trace: list = []
+    trace = Rows()
     try: action = normalise(agent, proposal)
     except (PassepartoutError, ValueError, RecursionError) as error: return Judgement(Rejected(brief(error), "normaliser"), [("normaliser", "rejected", brief(error), 0.0)])
     for _ in range(ROUNDS):
         if not is_answer(action, signal) and (problem := manifest_problem(agent)):
-            return Judgement(Rejected(problem, "manifest"), trace + [("manifest", "rejected", problem, 0.0)])
+            return Judgement(Rejected(problem, "manifest"), Rows([*trace, ("manifest", "rejected", problem, 0.0)]))
         judgement = one_round(agent, action, signal, trace)
         if isinstance(judgement, Judgement): return judgement
         action = judgement
     text = f"The gates did not agree on a final action within {ROUNDS} rounds, so nothing was done."
-    return Judgement(Rejected(text, "verify"), trace + [("verify", "rejected", text, 0.0)])
+    return Judgement(Rejected(text, "verify"), Rows([*trace, ("verify", "rejected", text, 0.0)]))
 
 # %% ../nbs/13_verify.ipynb #e265910f
 def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement | Action:

@@ -13,7 +13,7 @@ from passepartout.companions import companion_heads, find_companions
 from passepartout.messages import Action, Signal
 from passepartout.nearby import find_nearby, nearby_heads
 from passepartout.patterns import FORMS, TooMuch, find_forms, form_heads, linear
-from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton
+from passepartout.secrets import TELLING, Rows, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton, strings_in
 from passepartout.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 
@@ -496,3 +496,13 @@ def test_what_was_seen_before_changes_no_judgement(tails):
         assert used.is_clean(text) == (not fresh.find(text))
         assert used.redact(text) == fresh.redact(text)
         assert used._head[-2:] in ("", "\n\n")
+
+
+def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
+    scanner = Scanner([Secret("TOKEN", b"tok-5Kd2-Zq81")])
+    quiet, loud = ("policy", "allowed", "", 3.1), ("paths", "rejected", "There is no tok-5Kd2-Zq81.", 2.0)
+    body = {"verdict": "rejected", "gates": Rows([quiet, loud])}
+    assert strings_in(body) == ["verdict", "rejected", "gates", "paths", "rejected", "There is no tok-5Kd2-Zq81."]
+    assert [list(row) for row in redact_all(scanner, body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
+    silent = {"gates": Rows([quiet])}
+    assert redact_all(scanner, silent) is silent
