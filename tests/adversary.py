@@ -5,6 +5,7 @@ MODE says who the model is: `remote` (what it is shown must hold nothing private
 """
 import asyncio
 import base64
+import ctypes
 import json
 import os
 import random
@@ -270,6 +271,7 @@ def main(folder: str, seed: str, seconds: str, mode: str) -> None:
     other = os.fork()
     if not other:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)                           # PR_SET_PDEATHSIG: it ends with the one that began it, however that ends
         try: swap_for_ever(top, int(seed))
         finally: os._exit(0)
     sys.addaudithook(watch)

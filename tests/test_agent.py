@@ -2,6 +2,8 @@
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 import time
 
 import pytest
@@ -269,15 +271,15 @@ async def test_an_outcome_that_failed_once_is_written_with_the_next_commit():
 
 
 async def test_a_crash_between_intent_and_outcome_is_told_and_not_repeated(tmp_path):
-    settings, ran = settings_for(tmp_path), []
-    def died():
-        agent = Agent(settings, Journal.open(tmp_path / "j.sqlite"))
-        batch = agent.journal.batch("main", "t1")
+    settings = settings_for(tmp_path)
+    died = """if True:
+        import os, sys
+        from passepartout.journal import Journal
+        batch = Journal.open(sys.argv[1]).batch("main", "t1")
         batch.record("turn", {"text": "go"}); batch.intend("e1", "h", "{}", detail={})
         batch.commit_now()
-        os._exit(0)
-    if (child := os.fork()) == 0: died()
-    os.waitpid(child, 0)
+        os._exit(0)"""
+    subprocess.run([sys.executable, "-c", died, tmp_path / "j.sqlite"], check=True, timeout=120)
     agent = await Agent.boot(settings, journal=tmp_path / "j.sqlite")
     assert [e["id"] for e in agent.unknown_effects] == ["e1"] and states(agent) == ["unknown"] and agent.health == "degraded"
     await agent.close()

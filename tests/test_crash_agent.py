@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from passepartout.agent import Agent, run_anywhere
+from waits import away, next_line, status
 
 # A whole agent on a real memex. It captures tasks that were typed, writes lines into a file outside (an effect that no file
 # can settle afterwards), remembers objects, and undoes. What a caller was told, it writes down as the caller would know it. One process
@@ -67,7 +68,7 @@ class Victims:
 
     def begin_one(self, name):
         self.first.stdin.write(f"{name}\n"); self.first.stdin.flush()
-        return int(self.first.stdout.readline())
+        return int(next_line(self.first))
 
     def kill_one(self, name, delay):
         child = self.begin_one(name)
@@ -76,7 +77,7 @@ class Victims:
 
     def end(self, child):
         os.kill(child, signal.SIGKILL)
-        assert int(self.first.stdout.readline()) == -signal.SIGKILL, "the agent ended by itself"
+        assert int(next_line(self.first)) == -signal.SIGKILL, "the agent ended by itself"
 
     def pace(self, lines=12):
         "Seconds in which an agent boots and does some turns, as busy as this machine is."
@@ -87,8 +88,8 @@ class Victims:
 
     def close(self):
         self.first.stdin.close()
-        self.first.wait(10)
-        self.first.stdout.close()
+        try: status(self.first)
+        finally: away(self.first)
 
 
 def boot(victims): return run_anywhere(Agent.boot(memex_dir=victims.memex, state_dir=victims.state, config_dir=victims.state, today="2026-11-19"))
@@ -208,7 +209,7 @@ def test_an_edit_of_two_files_that_died_between_them_is_told_and_can_be_taken_ba
     memex, state = tmp_path / "memex", tmp_path / "state"
     memex.mkdir()
     (memex / "house.org").write_text(text := "* TODO Dentist\n* Roof\n")
-    run = subprocess.run([sys.executable, "-c", BETWEEN, memex, state, moment], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-c", BETWEEN, memex, state, moment], capture_output=True, text=True, timeout=120)
     assert run.returncode == 9, run.stderr
     assert "Dentist" in (memex / "house.org").read_text() and "Dentist" in (memex / "house.org_archive").read_text()
     settings = {"memex_dir": memex, "state_dir": state, "config_dir": state, "cache_dir": state, "today": "2026-11-19"}

@@ -1,8 +1,9 @@
 """The tools on files, alone and in a booted agent; search with ripgrep and without, and while folders are exchanged under it."""
 import asyncio
-import multiprocessing
 import os
 import shutil
+import subprocess
+import sys
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from conftest import examples
+from waits import away, next_line
 from passepartout.agent import Agent
 from passepartout.filesearch import SearchError, compiled, search_files, worth_opening
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
@@ -82,17 +84,21 @@ def test_what_ripgrep_may_name_is_checked_again(opened_memex, monkeypatch):
     assert found(root, "canary")[0] == [("n", 1, "canary")]
 
 
-def swap_for_ever(memex, outside, stop):
-    n = 0
-    while not stop.is_set():
-        n += 1
-        for name in ("a", "b"):
-            try:
-                os.rename(memex / name, memex / f".{name}{n}")
-                os.symlink(outside, memex / name)
-                os.unlink(memex / name)
-                os.rename(memex / f".{name}{n}", memex / name)
-            except OSError: pass
+SWAPPER = """
+import os, sys
+from pathlib import Path
+memex, outside, n = Path(sys.argv[1]), sys.argv[2], 0
+print("ready", flush=True)
+while True:
+    n += 1
+    for name in ("a", "b"):
+        try:
+            os.rename(memex / name, memex / f".{name}{n}")
+            os.symlink(outside, memex / name)
+            os.unlink(memex / name)
+            os.rename(memex / f".{name}{n}", memex / name)
+        except OSError: pass
+"""
 
 
 @pytest.mark.slow
@@ -101,10 +107,9 @@ def test_search_while_folders_are_exchanged(tmp_path, scout):
     memex, outside = tmp_path / "memex", tmp_path / "outside"
     for folder in (memex / "a", memex / "b", outside): folder.mkdir(parents=True)
     for n in range(40): (memex / "a" / f"{n}.txt").write_text("plain"); (memex / "b" / f"{n}.txt").write_text("plain"); (outside / f"{n}.txt").write_text("plain canary")
-    root, stop = Root(memex), multiprocessing.Event()
-    other = multiprocessing.get_context("fork").Process(target=swap_for_ever, args=(memex, outside, stop), daemon=True)
-    other.start()
+    root, other = Root(memex), subprocess.Popen([sys.executable, "-c", SWAPPER, memex, outside], stdout=subprocess.PIPE)       # no fork: the process of the tests has threads, and so locks that nobody would give back
     try:
+        assert next_line(other)
         end, seen = time.monotonic() + 4, 0
         while time.monotonic() < end:
             try: hits, _ = found(root, "plain", most=200, scout=scout)
@@ -112,7 +117,7 @@ def test_search_while_folders_are_exchanged(tmp_path, scout):
             seen += len(hits)
             assert not [h for h in hits if "canary" in h[2]]
         assert seen > 100
-    finally: stop.set(); other.join(10); other.kill(); root.close()
+    finally: away(other); root.close()
 
 
 def test_sensitive_names():
@@ -182,3 +187,10 @@ def test_write_undo_and_refuse_in_a_booted_agent(tmp_path):
         assert "-honey" in asyncio.run(agent.undo())
         assert (memex / "list.txt").read_text() == "bread\nmilk\nhoney\n"
     finally: asyncio.run(agent.close())
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "\\p{Foo}", "(?=x)", "a{100000}", "é("])
+def test_what_is_wrong_with_a_pattern_is_said_in_text_and_of_the_pattern_as_it_was_written(pattern):
+    from passepartout.filesearch import SearchError, compiled
+    with pytest.raises(SearchError) as caught: compiled(pattern, regex=True)
+    assert pattern in caught.value.message and "b'" not in caught.value.message and "(?m)" not in caught.value.message
