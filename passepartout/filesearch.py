@@ -38,7 +38,12 @@ def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
     options = re2.Options()
     options.encoding, options.max_mem, options.log_errors, options.case_sensitive = re2.Options.Encoding.UTF8, 8 << 20, False, case
     try: return re2.compile((f"(?m){pattern}" if regex else re2.escape(pattern)).encode(), options)
-    except re2.error as error: raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({error}).") from None
+    except re2.error as error: raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({_complaint(error)}).") from None
+
+def _complaint(error: Exception) -> str:
+    "What re2 says, as text, and of the pattern as it was written."
+    said = error.args[0] if error.args else error
+    return (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).replace("(?m)", "", 1)
 
 # %% ../nbs/12e_filesearch.ipynb #54d6748d
 WIDEST = 300

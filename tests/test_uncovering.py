@@ -15,6 +15,8 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
            "under another heading": (("org-refile", {"path": "diary.org", "heading": "Doctor", "target": "diary.org", "under": "Bees"}), ("shell", {"command": "tail -n 3 diary.org"})),
            "the tags of a file": (("replace-string", {"path": "file.org", "old": "#+FILETAGS: :@private:\n", "new": ""}), ("read-file", {"path": "file.org"})),
            "front matter": (("replace-string", {"path": "page.md", "old": "tags: ['@private']\n", "new": ""}), ("read-file", {"path": "page.md"})),
+           "a fence that is never closed": (("replace-string", {"path": "fence.md", "old": "Words", "new": "Words\n```"}), ("read-file", {"path": "fence.md"})),
+           "a title that is no heading any more": (("replace-string", {"path": "diary.org", "old": "* Diary", "new": " * Diary"}), READ),
            "no note": (("write-file", {"path": "diary.org", "text": DIARY.replace(":@private:", ":@privat:")}), READ)}
 
 
@@ -22,7 +24,7 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
 def agent(tmp_path):
     memex = tmp_path / "memex"
     memex.mkdir()
-    for name, text in (("diary.org", DIARY), ("inbox.org", "* Inbox\n"), ("file.org", "#+FILETAGS: :@private:\n* Diary\nNobody knows\n"), ("page.md", "---\ntags: ['@private']\n---\n# Diary\n\nNobody knows\n")): (memex / name).write_text(text)
+    for name, text in (("diary.org", DIARY), ("inbox.org", "* Inbox\n"), ("file.org", "#+FILETAGS: :@private:\n* Diary\nNobody knows\n"), ("fence.md", "# Public\n\nWords\n\n# Diary #@private\n\nNobody knows\n"), ("page.md", "---\ntags: ['@private']\n---\n# Diary\n\nNobody knows\n")): (memex / name).write_text(text)
     agent = asyncio.run(Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", permissions={"default": "allow", "write-file": "allow", "replace-string": "allow", "org-archive": "allow"}))
     yield agent
     agent.run(agent.close())
