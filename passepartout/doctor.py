@@ -229,9 +229,10 @@ def told_by_daemon(settings: Any, patience: float = 3.0) -> list[str]:
 
 def check_daemon(patient: Patient) -> Iterator[Any]:
     if patient.settings is None: return
-    yield from daemon_findings(patient.settings)
+    yield from (found := list(daemon_findings(patient.settings)))
+    hangs = any(isinstance(each, Finding) for each in found)                   # then asking would only mean to wait once more
     mine = {f"{each.what} {each.why} {each.fix}" for each in (patient.agent.diagnostics if patient.agent is not None else ())}
-    for told in told_by_daemon(patient.settings):
+    for told in told_by_daemon(patient.settings) if not hangs else ():
         if told not in mine: yield Finding(f"The daemon says: {told}", "It knows since it started, or was last told to read its settings again.", "Do what the sentence says. If it is mended already, have the daemon read its settings again: kill -HUP and its number, or systemctl --user reload passepartout")
     yield port_fact(PORT)
     yield from mode_findings(patient.settings.journal_dir / "daemon.key", "With it programs on this machine can talk to the daemon's port as you do.", "unhealthy")
