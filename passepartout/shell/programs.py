@@ -66,7 +66,7 @@ def _path(value: str, places: Places) -> str | None:
     return f"{shown(value)} is a device, a pipe or a socket." if found.kind == "other" else None
 
 def _number(value: str, places: Places) -> str | None:
-    return None if re.fullmatch(r"[-+]?\d{1,12}[kKMGTbBcw]?", value) else f"{shown(value)} is not a number."
+    return None if re.fullmatch(r"[-+]?\d{1,12}(?:\.\d{1,6})?[kKMGTbBcw]?", value, re.ASCII) else f"{shown(value)} is not a number."
 
 # %% ../../nbs/shell/programs.ipynb #031bb966
 _BRACKETS = r"\[\^?\]?(?:[^\]\[\\\n]|\\[^\]\n]|\[:[a-z]+:\])*\]"
