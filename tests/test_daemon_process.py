@@ -238,15 +238,15 @@ def test_one_daemon_and_what_the_doctor_says(running, home):
 
 
 def test_a_crowd_a_deaf_client_and_a_death_cost_no_answer():
-    def crowd(*options):
+    def crowd(least, *options):
         done = subprocess.run([sys.executable, "benchmarks/crowd.py", *options], capture_output=True, text=True, cwd=ROOT, timeout=120)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
-        assert told["wrong"] == told["answered_and_not_in_the_journal"] == 0 and told["chain_holds"] and told["answered"] > 20, told
+        assert told["wrong"] == told["answered_and_not_in_the_journal"] == 0 and told["chain_holds"] and told["answered"] > least, told
         return told
-    calm = crowd("--seconds", "4", "--clients", "200", "--deaf", "3")
+    calm = crowd(20, "--seconds", "4", "--clients", "200", "--deaf", "3")
     assert calm["unanswered"] == 0 and calm["exit_code"] == 0 and calm["sent"] == calm["answered"], calm
-    crowd("--seconds", "3", "--clients", "50", "--kill", "1")
+    crowd(0, "--seconds", "3", "--clients", "50", "--kill", "1")              # how many were answered in that second is the machine's affair
 
 
 # A client that nobody here wrote ------------------------------------------------------------------------------------------

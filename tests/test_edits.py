@@ -288,7 +288,7 @@ def test_a_busy_writer_loses_nothing(note, root, exchange, tmp_path, way, second
     assert next_line(writer) == "ready\n"
     made, conflicts, end = 0, 0, time.monotonic() + seconds + 120
     while writer.poll() is None:
-        if time.monotonic() > end: raise in_vain(writer, "The end", seconds + 120, writer.stdout)
+        if time.monotonic() > end: raise in_vain(writer, "The end", seconds + 120)
         try:
             with resolve([root], "note.org", "write") as file:
                 before = file.read_bytes()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 PATIENCE = 120.0
@@ -53,19 +54,31 @@ def heard(stream):
     return _HEARD[stream]
 
 
-def in_vain(process, awaited, seconds, *streams):
+def stuck_in(pid):
+    "What the threads of a process wait for, as far as the kernel tells: `futex` is a lock, `pipe_read` somebody's words, `do_wait` a child, `locks_lock` a file."
+    found = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        try: found.append((task / "wchan").read_text().strip("0 ") or (task / "stat").read_text().rpartition(")")[2].split()[0])
+        except OSError: continue
+    return ", ".join(found) or "nothing that could be seen"
+
+
+def in_vain(process, awaited, seconds):
     "Kill a process that did not do what was awaited; the error that says so."
     state = process.poll()
-    state = f"still ran after {seconds:g} seconds, and was killed" if state is None else f"had ended with {state}"
+    state = f"still ran after {seconds:g} seconds (its threads: {stuck_in(process.pid)}), and was killed" if state is None else f"had ended with {state}"
     if process.poll() is None: process.kill()
-    said = "\n".join(text for each in streams if (text := heard(each).text())) or "nothing"
-    return AssertionError(f"{awaited} was awaited in vain of {' '.join(map(str, process.args))[:300]}, which {state}. It had said:\n{said[-5000:]}")
+    said = ""
+    for each in filter(None, (process.stdout, process.stderr)):
+        with (found := heard(each)).news: found.news.wait_for(lambda: found.over, 5.0)
+        said += found.text()[-3000:]
+    return AssertionError(f"{awaited} was awaited in vain of {' '.join(map(str, process.args))[:300]}, which {state}. It had said:\n{said or 'nothing'}")
 
 
 def next_line(process, stream=None, seconds=PATIENCE):
     "The next line that a process says; empty when it has ended."
     stream = stream or process.stdout
-    if (line := heard(stream).line(time.monotonic() + seconds)) is None: raise in_vain(process, "A line", seconds, stream)
+    if (line := heard(stream).line(time.monotonic() + seconds)) is None: raise in_vain(process, "A line", seconds)
     return line
 
 
@@ -74,23 +87,22 @@ def says(process, words, stream=None, seconds=PATIENCE):
     stream, end = stream or process.stderr, time.monotonic() + seconds
     while line := heard(stream).line(end):
         if words in line: return line
-    raise in_vain(process, f"A line with {words!r}", seconds, stream)
+    raise in_vain(process, f"A line with {words!r}", seconds)
 
 
 def ended(process, given=None, seconds=PATIENCE):
     "(what a process says on standard output, what on standard error) until it ends."
     try: return process.communicate(given, timeout=seconds)
     except subprocess.TimeoutExpired as error:
+        stuck = stuck_in(process.pid)
         process.kill()
-        raise AssertionError(f"The end of {' '.join(map(str, process.args))[:300]} was awaited in vain for {seconds:g} seconds. It had said:\n{(error.output or b'')[-3000:]!r}\n{(error.stderr or b'')[-3000:]!r}") from None
+        raise AssertionError(f"The end of {' '.join(map(str, process.args))[:300]} was awaited in vain for {seconds:g} seconds (its threads: {stuck}), and it was killed. It had said:\n{(error.output or b'')[-3000:]!r}\n{(error.stderr or b'')[-3000:]!r}") from None
 
 
 def status(process, seconds=PATIENCE):
     "The exit status of a process that ends by itself, or of a signal that it was sent."
     try: return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        streams = [each for each in (process.stdout, process.stderr) if each in _HEARD]
-        raise in_vain(process, "The end", seconds, *streams) from None
+    except subprocess.TimeoutExpired: raise in_vain(process, "The end", seconds) from None
 
 
 def away(*processes):

@@ -1,0 +1,45 @@
+"Waits for other processes end, and say what was awaited and what was said instead"
+import subprocess, sys
+
+import pytest
+import waits
+
+
+@pytest.fixture
+def begin():
+    begun = []
+    def start(code):
+        begun.append(subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return begun[-1]
+    yield start
+    waits.away(*begun)
+
+
+STUCK = "import sys, threading\nprint('oh dear', file=sys.stderr, flush=True); print('one', flush=True)\nlock = threading.Lock(); lock.acquire(); lock.acquire()"
+
+
+def test_a_line_that_never_comes(begin):
+    process = begin(STUCK)
+    assert waits.next_line(process) == "one\n"
+    with pytest.raises(AssertionError, match=r"(?s)A line was awaited in vain.*still ran.*threads: \w+.*one\noh dear"): waits.next_line(process, seconds=1)
+    assert process.wait(60) == -9
+
+
+def test_words_that_never_come(begin):
+    process = begin("import sys; sys.stderr.write('a\\nlistening here\\nb\\n'); sys.exit(3)")
+    assert waits.says(process, "listening") == "listening here\n"
+    with pytest.raises(AssertionError, match=r"(?s)'nobody'.*listening here\nb"): waits.says(process, "nobody")
+    assert waits.next_line(process) == ""
+
+
+@pytest.mark.parametrize("wait", [waits.status, lambda process, seconds: waits.ended(process, seconds=seconds)])
+def test_an_end_that_never_comes(begin, wait):
+    process = begin(STUCK)
+    with pytest.raises(AssertionError, match=r"(?s)The end.*awaited in vain.*threads: \w+"): wait(process, seconds=1)
+    assert process.wait(60) == -9
+
+
+def test_one_that_says_more_than_a_pipe_takes_is_not_held_up(begin):
+    process = begin("import sys; sys.stderr.write('x' * 1_000_000 + '\\n'); print('done', flush=True)")
+    waits.heard(process.stderr)
+    assert waits.next_line(process) == "done\n" and waits.status(process) == 0 and len(waits.heard(process.stderr).all(60)) == 1_000_001
