@@ -629,3 +629,11 @@ def test_deleting_what_is_not_there_asks_for_no_phrase(gate, memex):
     said = gate(call(command="rm gone.txt"))
     assert said.confirm and said.phrase == "delete gone.txt"
     said.resolved["command"].close()
+
+
+@pytest.mark.parametrize("text", ["git show HEAD~3:id_ed25519", "git show :id_rsa", "git show :2:keys/id_rsa", "git cat-file -p main:ID_RSA", "git cat-file blob v1:a/.netrc", "git -C src show HEAD:./id_dsa", "git grep x HEAD:.ssh", "git show HEAD:a:b:id_rsa", "git ls-tree HEAD:.ssh", "git show HEAD:x HEAD:id_rsa"])
+def test_what_is_named_in_a_commit_is_judged_by_its_name(text, memex, roots):
+    (memex / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    judged = judge_command(text, roots, HOME)
+    assert judged.level != READ or "is named like" in (why := past.past_objection(judged.script, roots, 60) or "") or "hidden" in why
+    assert past.past_objection(judge_command(text.replace(text.split(":")[-1], "notes.org"), roots, HOME).script, roots, 60) in (None, "") or ":2:" in text or "x HEAD" in text

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..resources import PathRefused, Root, shown
+from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents
 from .sandbox import NAMESPACES, environment, find_bubblewrap, system_mounts
@@ -112,6 +113,8 @@ def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:
 
 # %% ../../nbs/shell/past.ipynb #002447ac
 def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: float | None) -> str | None:
+    for word in words[1:]:
+        if ":" in word and not word.startswith("-") and (why := sensitive(word.rpartition(":")[2])): return f"{shown(word)} {why}."
     if not looks_back(words): return None
     places = Places(roots)
     places.here = folder
