@@ -117,6 +117,29 @@ def test_an_author_hears_of_it_before_the_site_is_made(site, tmp_path, capsys, m
     assert "documentation build fails" in capsys.readouterr().out
 
 
+def test_entries_follow_the_order_of_the_code(site):
+    code = lambda source: {"cell_type": "code", "source": source, "outputs": []}
+    entry, text = (lambda name: code(f"#| echo: false\n#| output: asis\nshow_doc({name})")), {"cell_type": "markdown", "source": "text"}
+    book = [code("#| exports\nclass One: ...\ndef two(): ...\nasync def three(): ..."), text, code("#| export\ndef four(): ..."), code("#| export\ndef five(): ...")]
+    shown = code('#| code-summary: "Exported source"\n#| exports: true\nclass One: ...')
+    page = [text, entry("three"), shown, entry("two"), entry("One"), text, entry("five"), entry("four"), text, entry("elsewhere"), entry("One")]
+    assert site.in_code_order(page, book) == [text, entry("One"), shown, entry("two"), entry("three"), text, entry("four"), entry("five"), text, entry("elsewhere"), entry("One")]
+    (site.PROC / "01_demo.ipynb").write_text(json.dumps({"cells": page}))
+    (site.NBS / "01_demo.ipynb").write_text(json.dumps({"cells": book}))
+    site.mend_pages("https://example.org/book/")
+    assert [c["source"][-9:] for c in json.loads((site.PROC / "01_demo.ipynb").read_text())["cells"][1:2]] == ["_doc(One)"]
+
+
+def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
+    link = lambda word, page: f"[`{word}`](https://example.org/book/{page}.html#{word})"
+    book = [{"cell_type": "code", "source": "from passepartout.other import (BudgetError,\n    helper)\nimport json"},
+            {"cell_type": "code", "source": "#| export\ndef settle(made_of): ...\nclass Till:\n    def give_back(self): ..."}]
+    entry = {"cell_type": "code", "source": "#| echo: false\nshow_doc(settle)", "outputs": []}
+    said = {"cell_type": "markdown", "source": " ".join(link(*each) for each in (("settle", "backup"), ("give_back", "embeddings"), ("made_of", "deciders"), ("BudgetError", "other"), ("elsewhere", "other"), ("settle", "demo")))}
+    mended = site.own_words_unlinked([entry, said], book, "01_demo.ipynb", "https://example.org/book/")[1]["source"]
+    assert mended == " ".join([link("settle", "demo"), "`give_back`", "`made_of`", link("BudgetError", "other"), link("elsewhere", "other"), link("settle", "demo")])
+
+
 def test_the_markdown_edition_stands_beside_the_pages(site, tmp_path):
     (site.NBS / "_md" / "gates").mkdir(parents=True)
     (site.NBS / "_md" / "01_demo.md").write_text("[x](gates/paths.ipynb#a) [y](https://example.com/a.ipynb)")

@@ -260,6 +260,50 @@ def alone():
         yield
 
 
+ENTRY = re.compile(r"^show_doc\((\w+)\)", re.M)
+
+
+def in_code_order(cells: list, book: list) -> list:
+    """The cells of a processed page, with the entries of each block in the order in which the notebook `book` defines their names.
+
+    nbdev puts each entry right behind its cell, so the last function of a cell came first, and the code behind it."""
+    defined = [name for cell in book for name in re.findall(r"^(?:async )?(?:def|class) (\w+)", joined(cell["source"]), re.M)]
+    entry = lambda cell: (found := ENTRY.search(joined(cell["source"]))) and found[1] in defined and found[1]
+    cells, block = list(cells), []
+    for place, cell in enumerate([*cells, {"cell_type": "markdown", "source": ""}]):
+        if cell["cell_type"] == "code" and (entry(cell) or "#| exports: true" in joined(cell["source"])): block.append(place)
+        else:
+            places = [each for each in block if entry(cells[each])]
+            for each, moved in zip(places, sorted((cells[each] for each in places), key=lambda c: defined.index(entry(c)))): cells[each] = moved
+            block = []
+    return cells
+
+
+def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
+    """The cells of the page `name`, with links from words that are its own taken off, or led to their entry here; `base` is where the site stands.
+
+    nbdev links a word in backticks to whichever room has a public name like it: a parameter, a method or a function of this page went to another's."""
+    code = "\n".join(joined(cell["source"]) for cell in book if cell["cell_type"] == "code")
+    imported = {word for names in re.findall(r"^from passepartout[\w.]* import (\([^)]*\)|.*)$", code, re.M) for word in re.findall(r"\w+", names)}
+    own, entries = set(re.findall(r"\w+", code)) - imported, {found[1] for cell in cells if (found := ENTRY.search(joined(cell["source"])))}
+    def mended(link: re.Match) -> str:
+        word, page, fragment = link.groups()
+        if word not in own or page == html_name(name): return link[0]
+        return f"[`{word}`]({base}{html_name(name)}#{fragment})" if word in entries else f"`{word}`"
+    linked = re.compile(rf"\[`(\w+)`\]\({re.escape(base)}([\w/]+\.html)#([^)\s]*)\)")
+    return [{**cell, "source": linked.sub(mended, joined(cell["source"]))} if cell["cell_type"] == "markdown" else cell for cell in cells]
+
+
+def mend_pages(base: str):
+    "Rewrite the processed pages: entries in the order of the code, and no link from a word of a page to another's."
+    for path in sorted(PROC.rglob("*.ipynb")):
+        name = path.relative_to(PROC).as_posix()
+        if not (NBS / name).exists(): continue
+        page, book = json.loads(path.read_text(encoding="utf-8")), json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
+        cells = own_words_unlinked(in_code_order(page["cells"], book), book, name, base)
+        if cells != page["cells"]: path.write_text(json.dumps({**page, "cells": cells}, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
 def process(only: str = ""):
     "Process every page the way the site build does, which runs their imports and exported cells; or those whose file name is `only`."
     sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
@@ -269,6 +313,9 @@ def process(only: str = ""):
     shutil.rmtree(PROC, ignore_errors=True)
     try:
         proc_nbs(file_glob=only)
+        from nbdev.config import get_config
+        config = get_config()
+        mend_pages(config.doc_host.rstrip("/") + config.doc_baseurl.rstrip("/") + "/")
     except Exception as error:
         sys.exit(f"The documentation build fails. It runs exported cells and cells with imports, and nothing else:\n{error}")
 
