@@ -10,7 +10,7 @@ from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
 from passepartout.shell.judge import judge_command, judge_late
 from passepartout.shell.programs import _sed
-from passepartout.shell.run import Limits, Running, open_script, run_script
+from passepartout.shell.run import Limits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text
 from passepartout.shelltool import judge_again, shell_tool
@@ -171,7 +171,7 @@ def test_odd_questions_from_inside_are_answered_with_no(said, roots):
     running = Running.__new__(Running)
     running.late, running.again = [next(c for c in script.commands() if c.fills)], judge_again(roots)
     running.control = type("Control", (), {"send": lambda self, data: answers.append(json.loads(data))})()
-    running.answer(said)
+    answer(running, said)
     assert answers[0]["run"] is None and answers[0]["said"]
 
 
@@ -244,3 +244,9 @@ def test_more_that_only_reads_runs_unasked(text, roots): assert level(text, root
                                  "docker run x", "docker -H tcp://h ps", "getent shadow", "getent hosts x", "sysctl a=b", "sysctl -w a=b", "iconv -o x a.txt", "bat --pager sh a.txt", "bat cache --build", "xmllint --shell a.txt", "xmllint --noent a.txt", "7z x a.7z", "7z l @x", "7z l /x.7z", "who /etc/x", "ss -K", "openssl req -new", "openssl s_client -connect h:1", "cargo metadata --config x", "ack --pager x y", "ack --output '$x' y", "ag --pager x y",
                                  "pidstat -e id", "sar -o x", "modinfo ./x.ko", "pip config list", "pip download x", "npm version patch", "rpm -q --eval '%(id)'", "ldd a.txt", "csvgrep -f a.txt b", "units -f x a b", "less +!id", "less -o x"])
 def test_what_lies_beside_it_is_asked_about(text, roots): assert READ < level(text, roots) < DENY
+
+
+def test_substitutions_within_substitutions_and_in_loops_have_an_end(roots):
+    "Nothing that is deep or long ends in an exception, which the gate would have to take for a refusal."
+    assert level("echo $(echo $(echo $(id -un)))", roots) == READ
+    for text in ("echo " + "$(echo " * 40 + "x" + ")" * 40, "echo " + "$(echo " * 90 + "x" + ")" * 90, "for a in {1,2,3,4,5,6,7,8}{1,2,3,4,5,6,7,8}; do echo $(id) $(id); done", "cat " + "<(cat " * 30 + "a.txt" + ")" * 30, "ls | " + "xargs " * 200 + "cat", "echo " + "$(id) " * 80): assert READ < level(text, roots) < DENY, text

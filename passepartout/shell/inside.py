@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/shell/inside.html.md"""
 __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'MOST_NAMES', 'MOST_INPUT', 'FILE', 'NAME', 'PART',
            'set_limits', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name', 'do_export', 'do_echo', 'unescape',
            'character', 'succeed', 'fail', 'start', 'status_of', 'others', 'memory_of', 'adopt_orphans', 'Ended',
-           'Stage', 'builtin', 'complain', 'forked', 'begin', 'output_file', 'fill', 'taken', 'names_in', 'split',
-           'names_of', 'run_one', 'needs_all', 'pipeline', 'close', 'wait', 'reaped', 'census', 'sweep', 'childless',
-           'perform', 'main']
+           'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready', 'begin', 'output_file', 'fill',
+           'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline', 'close', 'wait', 'reaped',
+           'census', 'sweep', 'childless', 'perform', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
 import json
@@ -174,8 +174,6 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)              # PR_SET_CHILD_SUBREAPER, from linux/prctl.h
 
 # %% ../../nbs/shell/inside.ipynb #bb5a2dc1
-MOST_SAID, MOST_TEXT, MOST_NAMES, MOST_INPUT = 1 << 18, 40_000, 500, 8 << 20    # bytes and names: in one message, of one output or one call, and of all names
-
 class Ended(Exception):
     "The script is over before its last command; the argument says which limit ended it."
 
@@ -199,20 +197,6 @@ class Stage:
         if not fds: raise OSError(0, said.decode())
         return fds[0]
 
-    def began(self, pid: int) -> int:
-        "Note a new process; its number may have been another one's before."
-        self.ended.pop(pid, None)
-        return pid
-
-    def judged(self, number: int, names: list | None = None) -> tuple[list | None, str]:
-        "What the agent lets run as command `number` with what is known by now, and what it says about it."
-        question = {"judge": number, "values": {**{name: self.env.get(name, "") for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}, **self.values, "status": str(self.status), "pid": str(os.getpid())}, "names": names}
-        try: self.control.send(json.dumps(question).encode())
-        except OSError: return None, "There is too much text for the words of one command."
-        if not (said := self.control.recv(MOST_SAID)): raise Ended("agent")
-        answer = json.loads(said)
-        return answer["run"], answer["said"]
-
     def redirect(self, table: dict, redirects: list) -> list[int]:
         "Carry redirections out on `table`, from left to right. Returns what was opened; on an OSError nothing stays open."
         opened = []
@@ -226,6 +210,24 @@ class Stage:
             for fd in opened: os.close(fd)
             raise
         return opened
+
+# %% ../../nbs/shell/inside.ipynb #4ba82adb
+MOST_SAID, MOST_TEXT, MOST_NAMES, MOST_INPUT = 1 << 18, 40_000, 500, 8 << 20    # bytes and names: in one message, of one output or one call, and of all names
+
+def began(stage: Stage, pid: int) -> int:
+    "Note a new process."
+    stage.ended.pop(pid, None)
+    return pid
+
+def judged(stage: Stage, number: int, names: list | None = None) -> tuple[list | None, str]:
+    "What the agent lets run as command `number` with what is known by now, and what it says about it."
+    given = {name: stage.env.get(name, "") for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}
+    question = {"judge": number, "values": {**given, **stage.values, "status": str(stage.status), "pid": str(os.getpid())}, "names": names}
+    try: stage.control.send(json.dumps(question).encode())
+    except OSError: return None, "There is too much text for the words of one command."
+    if not (said := stage.control.recv(MOST_SAID)): raise Ended("agent")
+    answer = json.loads(said)
+    return answer["run"], answer["said"]
 
 # %% ../../nbs/shell/inside.ipynb #bf304fb0
 def builtin(stage: Stage, command: list, table: dict) -> int:
@@ -259,6 +261,19 @@ def forked(stage: Stage, command: list, table: dict) -> int:
         status = builtin(stage, command, table)
     finally: os._exit(status)
 
+# %% ../../nbs/shell/inside.ipynb #57fbc4eb
+def ready(stage: Stage, command: list, table: dict) -> tuple[list | None, int]:
+    "The command with all its words; `None` and a status when it is over already, or may not run."
+    program, argv, assignments, _, late = command
+    status = fill(stage, late)
+    if late["each"]: return None, names_of(stage, command, table)
+    if not argv: return None, builtin(stage, command, table) or status
+    if late["late"]:
+        run, said = judged(stage, late["number"])
+        if run is None: return None, complain(table, said, 126)
+        program, argv, assignments = run[0], run[1], assignments + run[2]
+    return [program, [FILE.sub(lambda mark: output_file(stage, mark[1]), word) for word in argv], assignments, []], 0
+
 # %% ../../nbs/shell/inside.ipynb #078e5476
 def begin(stage: Stage, command: list, table: dict, alone: bool) -> tuple[int | None, int]:
     "Start one command of a pipeline: (process id, 0), or (None, status) when it is over already."
@@ -267,17 +282,11 @@ def begin(stage: Stage, command: list, table: dict, alone: bool) -> tuple[int | 
     try:
         opened = stage.redirect(table, redirects)
         if len(command) > 4:
-            status = fill(stage, command[4])
-            if command[4]["each"]: return None, names_of(stage, command, table)
-            if not argv: return None, builtin(stage, command, table) or status
-            if command[4]["late"]:
-                run, said = stage.judged(command[4]["number"])
-                if run is None: return None, complain(table, said, 126)
-                program, argv, assignments = run[0], run[1], assignments + run[2]
-            argv = [FILE.sub(lambda mark: output_file(stage, mark[1]), word) for word in argv]
-            command = [program, argv, assignments, []]
-        if not program: return (None, builtin(stage, command, table)) if alone else (stage.began(forked(stage, command, table)), 0)
-        return stage.began(start(program, argv, {**stage.env, **dict(assignments)}, table)), 0
+            command, over = ready(stage, command, table)
+            if command is None: return None, over
+            program, argv, assignments = command[:3]
+        if not program: return (None, builtin(stage, command, table)) if alone else (began(stage, forked(stage, command, table)), 0)
+        return began(stage, start(program, argv, {**stage.env, **dict(assignments)}, table)), 0
     except FileNotFoundError as error: return None, complain(table, f"{argv[0] if argv else ''}: {error.strerror}", 127)
     except OSError as error: return None, complain(stage.table if not opened and redirects else table, f"{argv[0] + ': ' if argv else ''}{error.strerror or error}", 126 if program and (opened or not redirects) else 1)
     finally:
@@ -345,7 +354,7 @@ def names_of(stage: Stage, command: list, table: dict) -> int:
     late, source, status = command[4], table[0], 0
     if command[0]:
         source = high(os.memfd_create("names"))
-        pid = stage.began(start(command[0], command[1], {**stage.env, **dict(command[2])}, {**table, 1: source}))
+        pid = began(stage, start(command[0], command[1], {**stage.env, **dict(command[2])}, {**table, 1: source}))
         status = wait(stage, [pid])[pid]
         os.lseek(source, 0, os.SEEK_SET)
     with open(os.dup(source), "rb") as file: text = file.read(MOST_INPUT + 1)
@@ -353,7 +362,7 @@ def names_of(stage: Stage, command: list, table: dict) -> int:
     if len(text) > MOST_INPUT: return complain(table, "too many names come in; nothing was run with them", 1)
     groups = names_in(text.decode("utf-8", "surrogateescape"), late["each"])
     for group in groups or [[]] * late["each"]["always"]:
-        run, said = stage.judged(late["number"], group)
+        run, said = judged(stage, late["number"], group)
         if said: complain(table, said, 0)
         ran = 126 if run is None else run_one(stage, [*run, []], table)
         if ran: status = 123 if not command[0] else status if late["each"]["put"] else 1
@@ -363,7 +372,7 @@ def names_of(stage: Stage, command: list, table: dict) -> int:
 def run_one(stage: Stage, command: list, table: dict) -> int:
     "Run one command that the agent has judged, and wait for it."
     if not command[0]: return builtin(stage, command, table)
-    try: pid = stage.began(start(command[0], command[1], {**stage.env, **dict(command[2])}, {**table, 0: stage.table[0]}))
+    try: pid = began(stage, start(command[0], command[1], {**stage.env, **dict(command[2])}, {**table, 0: stage.table[0]}))
     except OSError as error: return complain(table, f"{command[1][0]}: {error.strerror or error}", 127 if isinstance(error, FileNotFoundError) else 126)
     return wait(stage, [pid])[pid]
 

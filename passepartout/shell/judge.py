@@ -201,6 +201,7 @@ def _known(findings: _Findings, command: Simple, program: str, base: str, words:
     argv = (command.argv[0], *declared.add, *chosen, *words[:count], *tail, *words[count:])
     return Simple(program, argv, command.assignments + declared.variables, command.redirects)
 
+# %% ../../nbs/shell/judge.ipynb #b2b98fe3
 def _git_objection(findings: _Findings, words: list[str], places: Places) -> str | None:
     folder = places.here or findings.roots[0].path
     return repository_objection(folder, findings.roots) or history_objection(words, folder, lambda name: _ordinary(places, name))

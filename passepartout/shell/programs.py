@@ -85,7 +85,7 @@ def _sed(value: str, places: Places) -> str | None:
         at += 1
     return "the sed script may do more than print and edit lines."
 
-# %% ../../nbs/shell/programs.ipynb #d70eb1d0
+# %% ../../nbs/shell/programs.ipynb #445d4d3d
 _AWK = Regex(r"system|getline|close|fflush|ARGV|ARGC|PROCINFO|FUNCTAB|SYMTAB|ENVIRON|[@`]|\\\n", re.I)
 _PRINTED = Regex(r"""print((?:[^"/#;}]|"(?:[^"\\\n]|\\.)*")*)(.?)""", re.DOTALL)
 _STRING, _IN_PARENTHESES = Regex(r'"(?:[^"\\\n]|\\.)*"'), Regex(r"\([^()]*\)")
@@ -106,6 +106,7 @@ def _awk(value: str, places: Places) -> str | None:
     if len(value) > 1_000 or value.count("print") > 20 or _AWK.search(value) or _redirects(value): return "the awk script may read, write or run something."
     return None
 
+# %% ../../nbs/shell/programs.ipynb #d70eb1d0
 _JQ = Regex(r"import|include|input_filename|\$__prog|modulemeta|get_search_list|env\b|\$ENV", re.I)
 
 _YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)

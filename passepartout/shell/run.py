@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/run.html.md"""
 
 # %% auto #0
 __all__ = ['FILES', 'Again', 'Limits', 'Outcome', 'readable', 'ShellError', 'file_redirects', 'job_items', 'OpenedScript',
-           'open_script', 'open_for', 'never', 'Running', 'run_script']
+           'open_script', 'open_for', 'never', 'answer', 'Running', 'run_script']
 
 # %% ../../nbs/shell/run.ipynb #6c41d313
 import asyncio
@@ -153,6 +153,18 @@ def never(command: Simple, values: Mapping[str, str], names: Sequence[str] | Non
     "Nothing is judged once more."
     return None, "Nobody is there to judge the words of this command, so it was not run."
 
+# %% ../../nbs/shell/run.ipynb #b0a30444
+def answer(running, said: dict) -> None:
+    "Send inside what may run of a command whose last words are known now. Whatever goes wrong here lets nothing run."
+    made, why = None, "The command could not be judged once more, so it was not run."
+    try:
+        values, names = said["values"], said["names"]
+        if isinstance(values, dict) and all(isinstance(v, str) for v in (*values, *values.values(), *(names or ()))): made, why = running.again(running.late[said["judge"]], values, names)
+    except Exception as error: why = f"{why} ({type(error).__name__})"
+    run = None if made is None else [made.program, list(made.argv), [list(a) for a in made.assignments]]
+    try: running.control.send(json.dumps({"run": run, "said": why}).encode())
+    except OSError: running.kill()
+
 # %% ../../nbs/shell/run.ipynb #3dd6c93d
 class Running:
     "A started script: the process, the socket and pipes to it, and what it said so far."
@@ -179,7 +191,7 @@ class Running:
         try: said = json.loads(self.control.recv(1 << 18) or b"{}")
         except BlockingIOError: return
         except (OSError, ValueError): said = {}
-        if isinstance(said, dict) and "judge" in said: return self.answer(said)
+        if isinstance(said, dict) and "judge" in said: return answer(self, said)
         if not isinstance(said, dict) or "open" not in said:
             asyncio.get_running_loop().remove_reader(self.control.fileno())
             self.report = said if isinstance(said, dict) else {}
@@ -188,17 +200,6 @@ class Running:
         except (OSError, ShellError, IndexError, TypeError) as error: self.control.send((getattr(error, "strerror", None) or str(error)).encode()[:4000]); return
         try: socket.send_fds(self.control, [b"ok"], [fd])
         finally: os.close(fd)
-
-    def answer(self, said: dict) -> None:
-        "What may run of a command whose last words are known now. Whatever goes wrong here lets nothing run."
-        made, why = None, "The command could not be judged once more, so it was not run."
-        try:
-            values, names = said["values"], said["names"]
-            if isinstance(values, dict) and all(isinstance(v, str) for v in (*values, *values.values(), *(names or ()))): made, why = self.again(self.late[said["judge"]], values, names)
-        except Exception as error: why = f"{why} ({type(error).__name__})"
-        run = None if made is None else [made.program, list(made.argv), [list(a) for a in made.assignments]]
-        try: self.control.send(json.dumps({"run": run, "said": why}).encode())
-        except OSError: self.kill()
 
     def listen(self, fd: int) -> bool:
         "Take what stands in one pipe. False when there is nothing more now."

@@ -47,7 +47,7 @@ class _Reader:
     def __init__(self, source: bytes, places: Places, variables: Mapping[str, str | None]):
         self.source, self.places, self.variables = source, places, dict(variables)
         self.items, self.used, self.unsure, self.lost, self.words = [], [], set(), False, 0
-        self.inner, self.fills, self.count, self.within = {}, [], [0], False
+        self.inner, self.fills, self.count, self.within = {}, [], [0], 0
 
     def text(self, a: int, b: int) -> str: return self.source[a:b].decode()
 
@@ -92,7 +92,8 @@ def _substituted(reader: _Reader, node, a: int, b: int) -> str:
     if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(", b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{node.text.decode('utf-8', 'replace')[:24]} starts another process")
     inner = _Reader(reader.source, Places(reader.places.roots, reader.places.left), reader.variables)
-    inner.places.here, inner.lost, inner.words, inner.count, inner.within = reader.places.here, reader.lost, reader.words, reader.count, True
+    inner.places.here, inner.lost, inner.words, inner.count, inner.within = reader.places.here, reader.lost, reader.words, reader.count, reader.within + 1
+    if inner.within > 8 or reader.count[0] >= _MOST_COMMANDS: raise Impure("it has too many substitutions")
     parts = node.children[1:-1]
     if len(parts) == 1 and parts[0].type == "file_redirect":                     # $(<file) prints it
         more, spans = _redirect(inner, parts[0])

@@ -213,10 +213,14 @@ _GIT = ("--no-pager --no-optional-locks -c core.fsmonitor=false -c core.pager=ca
 _DIFF = "pusRabwzMBC -U=number -S=text -G=text -l=number --patch --no-patch --unified=number --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status --color? --no-color --word-diff? --color-words? --no-renames --check --full-index --binary --abbrev? --find-renames? --find-copies? --diff-filter=text --pickaxe-regex --pickaxe-all --minimal --patience --histogram --diff-algorithm=text --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-space-at-eol --text --exit-code --quiet --inter-hunk-context=number --function-context --relative? --src-prefix=text --dst-prefix=text --no-prefix --compact-summary --cc --combined-all-paths --merge-base"
 _LOG = _DIFF + " cgiEFPmqr -# -n=number -L=lines --oneline --graph --decorate? --no-decorate --all --branches? --tags? --remotes? --not --author=text --committer=text --grep=text --all-match --invert-grep --since=text --after=text --until=text --before=text --max-count=number --skip=number --merges --no-merges --first-parent --reverse --follow --format=format --pretty=format --date=text --relative-date --abbrev-commit --no-abbrev-commit --topo-order --date-order --simplify-by-decoration --left-right --cherry-pick --cherry-mark --cherry --boundary --parents --children --show-pulls --full-history --source --no-notes --no-walk? --walk-reflogs --no-expand-tabs --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --ancestry-path"
 
-# %% ../../nbs/shell/table.ipynb #1585c0db
-def _git() -> list[Program]:
-    sub = lambda verb, options, operands="", **more: program(f"git {verb}", options, operands, add=_GIT, **more)
-    quiet = "--no-ext-diff --no-textconv"
+# %% ../../nbs/shell/table.ipynb #6212f08f
+_QUIET = "--no-ext-diff --no-textconv"
+
+def _sub(verb: str, options: str, operands: str = "", **more) -> Program: return program(f"git {verb}", options, operands, add=_GIT, **more)
+
+def _git_contents() -> list[Program]:
+    "Subcommands that show commits, files and differences."
+    sub, quiet = _sub, _QUIET
     return [
         sub("status", "sbzv --short --branch --long --porcelain? --verbose --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? --column? --no-renames -u? -M?", "path*", tail="--ignore-submodules=dirty", yes="git status; git status -sb; git status --porcelain=v2", no="git status --x; git status /etc"),
         sub("log", _LOG, "path*", tail=quiet, yes="git log --oneline -20; git log -p -- a.txt; git log --since=yesterday --format='%h %s' main..dev", no="git log --output=x; git log --ext-diff; git log --show-signature; git log --format=%G?; git log --textconv"),
@@ -235,6 +239,13 @@ def _git() -> list[Program]:
         sub("cat-file", "tsep", "path path", yes="git cat-file -p HEAD", no="git cat-file --textconv HEAD:a; git cat-file --filters HEAD:a"),
         sub("rev-parse", "q --abbrev-ref? --short? --verify --show-toplevel --git-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --show-prefix --show-cdup --absolute-git-dir --symbolic-full-name --all --branches? --tags? --quiet --show-superproject-working-tree", "path*", yes="git rev-parse HEAD; git rev-parse --show-toplevel", no="git rev-parse --parseopt"),
         sub("rev-list", "n -n=number -# --all --count --max-count=number --since=text --until=text --author=text --no-merges --merges --first-parent --reverse --left-right --objects --abbrev-commit", "path*", yes="git rev-list --count HEAD", no="git rev-list --disk-usage"),
+    ]
+
+# %% ../../nbs/shell/table.ipynb #1585c0db
+def _git_names() -> list[Program]:
+    "Subcommands that list branches, tags, settings and the like."
+    sub, quiet = _sub, _QUIET
+    return [
         sub("branch", "avrl --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort=format --format=format --points-at=text --color? --column? --no-color --no-column", "", listing="--list -l --contains --no-contains --merged --no-merged --points-at", yes="git branch; git branch -a; git branch --list 'f/*'; git branch --contains HEAD; git branch --show-current", no="git branch new; git branch -D x; git branch -m x; git branch --edit-description; git branch -u x"),
         sub("tag", "l -n? --list --sort=format --format=format --contains --no-contains --merged --no-merged --points-at=text", "", listing="--list -l --contains --no-contains --merged --no-merged --points-at", yes="git tag; git tag -l 'v1.*'; git tag --contains HEAD", no="git tag v1; git tag -d v1; git tag -v v1"),
         sub("stash list", "-# --oneline --format=format", "", yes="git stash list", no="git stash; git stash drop; git stash pop"),
@@ -277,7 +288,7 @@ def _longest() -> Mapping[str, tuple[tuple[int, tuple[str, ...]], ...]]:
 def table() -> Mapping[tuple[str, ...], Program]:
     "Every declaration, by its words."
     found: dict[tuple[str, ...], Program] = {}
-    for each in [*_files(), *_finding(), *_text(), *_formats(), *_system(), *_services(), *_versions(), *_tests(), *_git()]: found[tuple(each.name.split())] = each
+    for each in [*_files(), *_finding(), *_text(), *_formats(), *_system(), *_services(), *_versions(), *_tests(), *_git_contents(), *_git_names()]: found[tuple(each.name.split())] = each
     return found
 
 def lookup(name: str, words: Sequence[str]) -> tuple[Program, int] | None:
