@@ -64,9 +64,9 @@ def versions(db: sqlite3.Connection, ident: str) -> list[tuple[bytes, float | No
 
 # %% ../nbs/08gc_identbook.ipynb #4af9eb92
 class Turn:
-    "The names that are given out while one file is read. `ahead` are those that will be asked for."
+    "The names that are given out while one file is read. `ahead` are those that will be asked for; `tried`, how often each fresh one was made anew, since a file of thousands of equal headings must not take the square of them."
     def __init__(self, book: IdentBook, file: int, ahead: Collection[str]):
-        self.book, self.file, self.asked, self.taken = book, file, set(ahead), set()
+        self.book, self.file, self.asked, self.taken, self.tried = book, file, set(ahead), set(), {}
         self.used = book.elsewhere(self.asked, file)
 
     def free(self, ident: str) -> bool:
@@ -84,8 +84,10 @@ def new_ident(turn: Turn, path: str, new: Sequence[Heading], heading: Heading, f
     if (ident := turn.book.adopt(heading)) and ident not in turn.taken:
         turn.book.back(ident)
         return ident
-    ident, attempt = first or fresh_ident(path, titles_above(new, heading)), 0
+    ident = first = first or fresh_ident(path, titles_above(new, heading))
+    if attempt := turn.tried.get(first, 0): ident = fresh_ident(path, titles_above(new, heading), attempt)
     while not turn.free(ident): attempt += 1; ident = fresh_ident(path, titles_above(new, heading), attempt)
+    turn.tried[first] = attempt                          # what was taken stays taken in this turn
     if heading.title and heading.parent >= 0: turn.book.born[heading.own] = ident
     return ident
 

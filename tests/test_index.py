@@ -617,3 +617,18 @@ def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatc
     index.refresh()
     assert merging() == 4
     index.close()
+
+
+def test_thousands_of_equal_headings_cost_no_square_and_are_named_as_before(place, monkeypatch):
+    "A page that somebody else wrote must not keep the index busy for minutes."
+    from passepartout import identbook
+    from passepartout.identity import fresh_ident
+    made = []
+    monkeypatch.setattr(identbook, "fresh_ident", lambda *given: made.append(given) or fresh_ident(*given))
+    (place / "a.org").write_text("* Bees\nHives\n" * 500)
+    index = Index(Root(place))
+    index.refresh()
+    assert len(made) < 2_500
+    names = [ident for ident, in index.db.execute("SELECT ident FROM node ORDER BY place")][-500:]
+    assert names == [fresh_ident("a.org", ("Bees",), n) for n in range(500)]
+    index.close()
