@@ -205,7 +205,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
     check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
-    check_still_private(agent, cleared, signal, tuple(map(Change.of, edits)))
+    await check_still_private(agent, cleared, signal, tuple(map(Change.of, edits)))
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
     for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
@@ -241,9 +241,10 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
     return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
 
 # %% ../nbs/17_act.ipynb #2c7b5881
-def check_still_private(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
+async def check_still_private(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when `changes` make private text readable for every model, and the person did not say so."
-    found = uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ()))
+    given, long = (changes, getattr(agent.settings, "privacy_filter_tags", ())), sum(len(c.before or b"") for c in changes) > 50_000
+    found = await in_thread(uncovered, *given) if long else uncovered(*given)
     if not found or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
     result, moment = agent.shown_result(cleared, answer)
     if answer is None or not result: raise NotAsShown(changes, moment, f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {' and '.join(c.path for c in changes)}: from then on any model may read them.")

@@ -88,3 +88,11 @@ def test_a_step_of_a_plan_asks_as_well(agent):
     assert len(reply.approvals) == 1 and "take the private mark off" in reply.approvals[0].reason and diary.read_text() == DIARY
     agent.run(agent.approve(reply.approvals[0].id, reply.approvals[0].code))
     assert ":@private:" not in diary.read_text() and agent.pending() == []
+
+
+def test_a_long_diary_is_looked_at_as_well(agent):
+    diary = agent.settings.memex_dir / "diary.org"
+    diary.write_text(DIARY + "".join(f"* Bees {n}\nHives {n}\n" for n in range(6_000)))
+    seen, reply = turn(agent, *ATTACKS["the tag"])
+    assert len(reply.approvals) == 1 and "Nobody knows" not in seen
+    assert not turn(agent, ("org-set-tags", {"path": "diary.org", "heading": "Bees", "add": ["garden"]}))[1].approvals and "garden" in diary.read_text()
