@@ -257,7 +257,7 @@ def loaded_by(*names):
     "The modules that importing `names` one after the other brings in: a list of sets."
     code = ("import sys, importlib, json\nsteps = []\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
             "    steps.append(sorted(sys.modules))\nprint(json.dumps(steps))")
-    out = subprocess.run([sys.executable, "-c", code, *names], cwd=ROOT, capture_output=True, text=True)
+    out = subprocess.run([sys.executable, "-c", code, *names], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert out.returncode == 0, out.stderr
     return [set(step) for step in json.loads(out.stdout)]
 

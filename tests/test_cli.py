@@ -307,9 +307,9 @@ def test_a_journal_folder_that_became_read_only(home):
 def small_disk(home):
     "A disk of 600 KB for the state; needs root."
     home.state.mkdir()
-    if not ROOT or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", home.state], capture_output=True).returncode: pytest.skip("needs root, to mount a small disk")
+    if not ROOT or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", home.state], capture_output=True, timeout=120).returncode: pytest.skip("needs root, to mount a small disk")
     yield home.state
-    subprocess.run(["umount", "-l", home.state])
+    subprocess.run(["umount", "-l", home.state], timeout=120)
 
 
 def test_a_full_disk(home, small_disk):
@@ -340,7 +340,7 @@ def test_a_clock_that_jumped_back_is_noticed_and_nothing_else(home, tmp_path):
     "The journal was written by a clock an hour ahead."
     code = "import asyncio, time; from passepartout.journal import Journal; import sys; j = Journal.open(sys.argv[1], clock=lambda: time.time() + 7200); b = j.batch('main', 't'); b.record('turn', {'text': 'x'}); b.commit_now(); j.close()"
     assert home.ask("hello").returncode == 0
-    subprocess.run([sys.executable, "-c", code, home.journal], check=True, env=home.env)
+    subprocess.run([sys.executable, "-c", code, home.journal], check=True, env=home.env, timeout=120)
     done = home.ask("todo: buy milk")
     assert done.returncode == 0 and "clock" in done.stderr and "TODO buy milk" in (home.memex / "inbox.org").read_text()
     assert home("trace", "--verify", "--memex", home.memex).returncode == 0
@@ -442,10 +442,10 @@ def test_no_plug_in_of_pydantic_sees_what_is_said(home, tmp_path):
     (package / "eager-1.0.dist-info" / "entry_points.txt").write_text("[pydantic]\neager = eager:plugin\n")
     (package / "eager.py").write_text(f"open({str(tmp_path / 'seen')!r}, 'w')\nclass Plugin:\n    def new_schema_validator(self, *a, **k): return None, None, None\nplugin = Plugin()\n")
     env = {**home.env, "PYTHONPATH": str(package)}
-    subprocess.run([sys.executable, "-c", "import passepartout.messages"], env=env, check=True)
+    subprocess.run([sys.executable, "-c", "import passepartout.messages"], env=env, check=True, timeout=120)
     assert (tmp_path / "seen").exists(), "the plug-in of this test is none"
     (tmp_path / "seen").unlink()
-    assert subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], env=env, capture_output=True).returncode == 0
+    assert subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], env=env, capture_output=True, timeout=120).returncode == 0
     assert not (tmp_path / "seen").exists()
 
 
@@ -470,7 +470,7 @@ def test_what_stands_in_the_place_of_the_journal(home, make):
 
 def test_nobody_else_can_write_above_the_journal(home):
     "Who may write to a folder above it can put another journal in its place."
-    subprocess.run(["sh", "-c", 'umask 000; exec "$@"', "-", *BEGIN, "ask", "--memex", str(home.memex), "hello"], env=home.env, check=True, capture_output=True)
+    subprocess.run(["sh", "-c", 'umask 000; exec "$@"', "-", *BEGIN, "ask", "--memex", str(home.memex), "hello"], env=home.env, check=True, capture_output=True, timeout=120)
     for folder in (home.state, home.state / "passepartout", home.journal.parent): assert not folder.stat().st_mode & 0o077, folder
 
 

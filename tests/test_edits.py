@@ -155,18 +155,18 @@ def test_a_file_that_may_not_grow(note, root, tmp_path, exchange):
 @need_root
 def test_a_disk_that_is_full_and_one_that_is_read_only(tmp_path, exchange):
     disk = tmp_path / "disk"; disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], check=True, timeout=120)
     try:
         (disk / "note.org").write_bytes(b"before\n")
         root = Root(disk)
         with pytest.raises(EditFailed, match="does not fit"): change(root, b"x" * 200_000, exchange=exchange)
         change(root, b"after\n", exchange=exchange)
         assert everything(disk) == [b"after\n"]
-        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True, timeout=120)
         with pytest.raises(EditFailed, match="read-only"): change(root, b"x", b"after\n", exchange=exchange)
         assert everything(disk) == [b"after\n"]
         root.close()
-    finally: subprocess.run(["umount", disk], check=True)
+    finally: subprocess.run(["umount", disk], check=True, timeout=120)
 
 
 def test_the_disk_does_not_confirm_the_swap(note, root, tmp_path):

@@ -181,7 +181,7 @@ async def test_no_answer_costs_more_than_it_may(handler, message):
 async def test_the_certificate_is_checked_against_the_name(tmp_path):
     if not shutil.which("openssl"): pytest.skip("no openssl to make a certificate with")
     key, cert = tmp_path / "k", tmp_path / "c"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example"], check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example"], check=True, capture_output=True, timeout=120)
     mine = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     mine.load_cert_chain(cert, key)
     async with serving(answering(), mine) as (port, seen):

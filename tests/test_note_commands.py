@@ -246,7 +246,7 @@ def test_the_hint_opens_the_note(notes):
     (folder / "a b.org").write_text("* One\n* Two is here\n")
     shown, _ = on_terminal(notes, "show", "two", "is", "here", columns=400)
     hint = re.sub(r"\x1b\[[0-9;]*m", "", re.search(r"\$EDITOR (.*)", shown)[1]).strip()
-    done = subprocess.run(["bash", "-c", f"$EDITOR {hint}"], env={**os.environ, "EDITOR": "printf %s\\n"}, capture_output=True, text=True, cwd=notes.folder)
+    done = subprocess.run(["bash", "-c", f"$EDITOR {hint}"], env={**os.environ, "EDITOR": "printf %s\\n"}, capture_output=True, text=True, cwd=notes.folder, timeout=120)
     assert done.stdout.splitlines() == ["+2", str(folder / "a b.org")] and not list(notes.folder.rglob("pwned"))
 
 

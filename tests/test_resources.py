@@ -165,19 +165,19 @@ def test_a_pipe_that_appears_in_a_walk_does_not_block(tree, root, monkeypatch):
 @need_root
 def test_a_mounted_file_system_is_not_part_of_the_root(tree, root):
     (tree / "usb").mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "none", tree / "usb"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", tree / "usb"], check=True, timeout=120)
     try:
         (tree / "usb" / "x.org").write_text("x")
         (tree / "bound").touch()
-        subprocess.run(["mount", "--bind", tree.parent / "outside" / "secret", tree / "bound"], check=True)
+        subprocess.run(["mount", "--bind", tree.parent / "outside" / "secret", tree / "bound"], check=True, timeout=120)
         try:
             for text in ("usb/x.org", "bound", "usb/../usb/x.org"): assert reason([root], text) == "outside"
             assert reason([root], "usb", "tree") == "outside"
             with resolve([root], ".", "tree") as top: assert {f.relative for f in top.walk()} == {"inbox.org", "a/b/deep.org"}
-        finally: subprocess.run(["umount", tree / "bound"], check=True)
+        finally: subprocess.run(["umount", tree / "bound"], check=True, timeout=120)
         inner = Root(tree / "usb", kernel=root.kernel is not None)
         resolve([inner], "x.org").close(); inner.close()
-    finally: subprocess.run(["umount", tree / "usb"], check=True)
+    finally: subprocess.run(["umount", tree / "usb"], check=True, timeout=120)
 
 
 @need_root
@@ -201,7 +201,7 @@ def test_no_permission(tree, kernel):
     code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
             "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
             "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
-    run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)
     if "Permission" in run.stderr: pytest.skip("the temporary folder is closed to other users")
     assert run.stdout.splitlines() == ["denied", "denied", "['a/b/deep.org', 'inbox.org'] [('closed', 'permission denied'), ('locked', 'permission denied')]"], run.stderr
 

@@ -93,7 +93,7 @@ def test_shebang_makes_a_program_and_no_half_files_stay(tmp_path):
     (tmp_path / "p.org").write_text(block("bin/run :mkdirp yes :shebang #!/usr/bin/env python3", "print('hi')"))
     run_tangle([tmp_path / "p.org"], tmp_path, Ledger(tmp_path / "t.json"))
     assert os.access(tmp_path / "bin" / "run", os.X_OK) and sorted(os.listdir(tmp_path / "bin")) == ["run"]
-    assert subprocess.run([tmp_path / "bin" / "run"], capture_output=True, text=True).stdout == "hi\n"
+    assert subprocess.run([tmp_path / "bin" / "run"], capture_output=True, text=True, timeout=120).stdout == "hi\n"
 
 
 def test_the_example_runs_and_its_notebook_exports_the_same(tmp_path):
@@ -101,7 +101,7 @@ def test_the_example_runs_and_its_notebook_exports_the_same(tmp_path):
     target, = tangled(Web(page.outline, page.sources), page.path.name, name_sources=False)
     (tmp_path / "gatekeeper.py").write_text(target.text)
     code = "import gatekeeper as g; print([g.judge(p, [g.explained, g.reversible]).kind for p in (g.Proposal('read', {}, 'asked'), g.Proposal('send', {}, 'asked'), g.Proposal('read'))])"
-    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True).stdout == "[0, 1, 2]\n"
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120).stdout == "[0, 1, 2]\n"
     book = page_of(Path("gatekeeper.ipynb"), notebook_text(chapter_cells(page)).encode())
     again, = tangled(Web(None, book.sources), "gatekeeper.ipynb", name_sources=False)
     assert again.text == target.text and again.name == target.name == "gatekeeper.py"
@@ -133,7 +133,7 @@ def test_an_exported_module_blames_the_line_of_its_page(tmp_path, code, line):
     (tmp_path / "gatekeeper.org").write_text(EXAMPLE.read_text())
     assert run_tangle([tmp_path / "gatekeeper.org"], None, Ledger(tmp_path / "t.json")) == 0
     (tmp_path / "fails.py").write_text(FAILS)
-    said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}).stdout.strip() for how in ((), ("-m", "passepartout.pagelines"))]
+    said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}, timeout=120).stdout.strip() for how in ((), ("-m", "passepartout.pagelines"))]
     at = next(number for number, text in enumerate(EXAMPLE.read_text().splitlines(), 1) if text.startswith(line))
     assert said[1] == str((str(tmp_path / "gatekeeper.org"), at)) and said[0] != said[1]
 

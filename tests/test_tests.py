@@ -24,6 +24,6 @@ def test_settings_skills_and_keys_of_a_person_do_not_count(tmp_path):
     (tmp_path / "test_seen.py").write_text(SEEN)
     env = {**os.environ, "HOME": str(tmp_path), "THEIRS": str(tmp_path / "config"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "config"), "PROVIDER_CASCADE": "anthropic", "ANTHROPIC_API_KEY": "k",
            "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, sys.path)])}
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / "test_seen.py")], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path / "test_seen.py")], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "Mrs Theirs" not in done.stdout and "anthropic" not in done.stdout, done.stdout + done.stderr
     assert "False False" in done.stdout.split("SEEN")[1].splitlines()[0]

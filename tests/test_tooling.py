@@ -224,7 +224,7 @@ def test_ids_stay_when_jupytext_itself_does_the_update(pair):
     before = pair.ids()
     pair.edit_twin("So it does:", "Indeed:\n\n```python\ndouble(2)\n```\n\nAnd:")
     command = "--to ipynb --update -o nbs/01_demo.ipynb nbs/_md/01_demo.md".split()
-    subprocess.run([sys.executable, "-m", "jupytext", "-q", *command], cwd=pair.root, check=True)
+    subprocess.run([sys.executable, "-m", "jupytext", "-q", *command], cwd=pair.root, check=True, timeout=120)
     assert {k: v for k, v in pair.ids().items() if k in before} == {k: v for k, v in before.items() if k in pair.ids()}
     pair.run("sync")                                              # agreed already: nothing to carry
     pair.edit_twin("Indeed", "Behold")
@@ -277,7 +277,7 @@ def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     pair.run("build")
     pair.commit()
     for script in ("from nbdev.doclinks import nbdev_export as f", "from nbdev.clean import nbdev_clean as f"):
-        subprocess.run([sys.executable, "-c", f"{script}; f.__wrapped__()"], cwd=pair.root, check=True)
+        subprocess.run([sys.executable, "-c", f"{script}; f.__wrapped__()"], cwd=pair.root, check=True, timeout=120)
     assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
 
 

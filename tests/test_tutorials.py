@@ -26,7 +26,7 @@ def shown(name):
 def test_what_is_shown_can_be_typed(tmp_path, name, promises):
     cells = shown(name) if promises else [cell for cell in shown(name) if "SkillBook" not in cell]          # the gate of a page is shown on the command line
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    done = subprocess.run([sys.executable, "-c", TYPED], input=json.dumps(cells), cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", TYPED], input=json.dumps(cells), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and len(cells) > 2, done.stderr[-2000:]
 
 

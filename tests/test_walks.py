@@ -73,10 +73,10 @@ async def test_ordinary_searches_run_and_find_the_rest(place, command, expected)
 async def test_git_reads_its_own_folder(tmp_path):
     folder = tmp_path / "memex"
     folder.mkdir()
-    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True, timeout=120)
     (folder / "main.py").write_text("one\n"); (folder / ".github").mkdir(); (folder / ".github" / "ci.yml").write_text("x\n"); (folder / "server.pem").write_text(KEY)
-    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"], cwd=folder, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True, timeout=120)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"], cwd=folder, check=True, timeout=120)
     (folder / "main.py").write_text("two\n")
     root = Root(folder)
     try:
@@ -208,7 +208,7 @@ async def test_a_socket_in_the_workspace_cannot_be_connected_to(tmp_path, kind, 
         ear.bind(path)
         if kind.endswith("STREAM"): ear.listen()
         program = CONNECT.format(kind=kind, path=path)
-        assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "connected\n"      # it is there
+        assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120).stdout == "connected\n"      # it is there
         script = Script((("", Pipeline((Simple(interpreter()[0], (interpreter()[0], "-I", "-S", "-c", program)),))),))
         outcome = await run_script(script, [root], wrap=WRAP, writable=writable)
     root.close()
