@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any, Callable, Coroutine, NamedTuple
 
 import passepartout
@@ -313,7 +314,7 @@ class Agent(Inspection):
             self.upkeep.follow()
             self.meaning.follow()
         follow_skills(self)
-        settle_in()
+        settle_in(meaning=self.upkeep is not None)
 
 # %% ../nbs/19_agent.ipynb #52d47b4c
 def boot_agent(cls: type, settings: Settings, where: Any = None) -> Agent:
@@ -493,12 +494,17 @@ def follow_skills(agent: Agent) -> None:
     agent.skillwatch.start()
 
 # %% ../nbs/19_agent.ipynb #ac4c6965
-def settle_in() -> threading.Thread:
-    "For an agent that stays: do now, in a thread, what would hold everything up later."
+_ALIKE = "password: is AKIA, sk- and key = value; Authorization: Bearer abcdef, --user a:b https://user:pw@host/"       # begins like many a secret, and is none
+
+def settle_in(meaning: bool = False) -> threading.Thread:
+    "For an agent that stays: do now, in a thread, what would hold everything up later; with `meaning` also what search by meaning needs, where there is that."
     def work() -> None:
         from passepartout.collector import begun
-        from passepartout.patterns import find_forms
-        find_forms(b"AKIA")
+        from passepartout.secrets import Scanner
+        Scanner().is_clean(_ALIKE)
+        if meaning and find_spec("wordllama") is not None:
+            from passepartout.embeddings import packed
+            packed([1.0])
         begun()
     thread = threading.Thread(target=work, name="passepartout-settle", daemon=True)
     thread.start()
