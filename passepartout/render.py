@@ -145,6 +145,11 @@ def result_line(data: Any, most: int = 60) -> str:
     if isinstance(data, (list, tuple)): return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
+def _granted(body: dict) -> str:
+    "By which grant an effect was not asked about."
+    grant = (body.get("detail") or {}).get("grant") if isinstance(body.get("detail"), dict) else None
+    return f", by the grant {grant}" if grant else ""
+
 def step_made(body: dict, most: int = 60) -> str:
     "The line about a step that was done or left out, with what decided about it."
     under = body.get("under") or "person"
@@ -172,7 +177,7 @@ TEXTS = {
     "plan-on": lambda b, w: "where the plan stood",
     "plan-end": lambda b, w: f"{b.get('how')}" + (f": {b['why']}" if b.get("why") else ""),
     "typed": lambda b, w: "you typed exactly this, so nobody has to ask",
-    "intent": lambda b, w: laid_out(str(b.get("action")), w, without=("explanation",)) + (f"\n(effect {b['effect']})" if b.get("effect") else ""),
+    "intent": lambda b, w: laid_out(str(b.get("action")), w, without=("explanation",)) + (f"\n(effect {b['effect']}{_granted(b)})" if b.get("effect") else ""),
     "outcome": lambda b, w: f"{b.get('state')}" + (f": {b['detail']['error']}" if (b.get("detail") or {}).get("error") else f": {b['error']}" if b.get("error") else ""),
 }
 

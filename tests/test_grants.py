@@ -83,6 +83,8 @@ def test_what_is_covered_runs_unasked_and_the_record_says_by_which_grant(memex):
         reply = agent.run(agent.handle("go"))
         assert not reply.approvals and (memex / "projects/roof.org").read_text() == "* Shed\n* Bids\n"
         assert agent.journal.effects(limit=1)[0]["detail"]["grant"] == grant.id
+        from passepartout.render import trace_lines
+        assert f"by the grant {grant.id}" in "\n".join(line.text for line in trace_lines(agent.trace(reply.turn)[0]))
         assert [r["body"]["state"] for r in agent.journal.records(kinds=["grant"])] == ["given"] and agent.journal.verify(whole=True).ok
     finally: agent.run(agent.close())
 
