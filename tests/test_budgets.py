@@ -25,7 +25,7 @@ from passepartout.settings import load_settings
 from passepartout.skills import Skill
 
 from test_providers import reply, serving, sse, stream
-from waits import away, next_line, status
+from waits import away, next_line, status, until
 
 DAY, NOON = 86_400.0, 1_795_262_400.0
 LIMITS = {("day", "money"): 1000, ("session", "money"): 600, ("turn", "money"): 300, ("day", "tokens"): 5000, ("turn", "tokens"): 900}
@@ -297,7 +297,7 @@ async def test_a_turn_that_is_cut_off_leaves_the_most(tmp_path):
     async with serving([b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"] * 9, pause=1) as server:
         agent = await boot(tmp_path, server.url, day_budget="1")
         turn = asyncio.ensure_future(agent.handle("when is tea?"))
-        while not server.asked: await asyncio.sleep(0.01)
+        await until(lambda: server.asked, "a question to the server")
         turn.cancel()
         with pytest.raises(asyncio.CancelledError): await turn
         row = stands(agent)[0]

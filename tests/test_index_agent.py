@@ -24,7 +24,7 @@ from passepartout.resources import Root, resolve
 from passepartout.upkeep import Upkeep
 from passepartout.views import VIEWS
 from passepartout.watch import can_watch, watch_notes
-from waits import ended
+from waits import ended, until
 
 TODAY = date(2026, 11, 19)
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"
@@ -209,7 +209,7 @@ async def test_closing_does_not_wait_for_the_first_reading(tmp_path):
     reading = threading.Event()
     agent.upkeep.show = lambda done, of, path: reading.set() if done == 20 else None
     task = asyncio.create_task(agent.handle("find thing"))
-    while not reading.is_set(): await asyncio.sleep(0.01)
+    await until(reading.is_set, "that the notes are read")
     task.cancel()
     with pytest.raises(asyncio.CancelledError): await task
     await agent.close()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from conftest import examples
+from waits import until
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
 from passepartout.httpclient import Endpoint, Events, Http, HttpFailed, Lines, Times, read_json
@@ -319,7 +320,7 @@ async def test_a_connection_that_was_closed_is_made_anew_while_others_are_talkin
             if answers: writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
             elif not closed:
                 before = len(heard)
-                while len(heard) < before + 3: await asyncio.sleep(0.01)
+                await until(lambda: len(heard) >= before + 3, "three more words of the other server")
                 closed.append(1)
                 break
         writer.close()
@@ -353,7 +354,7 @@ async def test_a_cancelled_question_leaves_nothing_behind():
     async with serving([stream(b"")[0], b""], pause=60) as server:
         p = provider(server.url, times=Times())
         task = asyncio.ensure_future(p("q", "s"))
-        while not server.asked: await asyncio.sleep(0.01)
+        await until(lambda: server.asked, "a question to the server")
         task.cancel()
         with pytest.raises(asyncio.CancelledError): await task
         await p.http.close()

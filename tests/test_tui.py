@@ -2,6 +2,7 @@
 import asyncio, contextlib, io, threading, time
 
 import pytest
+from waits import wait_for
 from textual import events
 
 from passepartout.chat import COMMANDS
@@ -262,10 +263,10 @@ def test_what_waits_behind_a_stopped_turn_is_forgotten(tmp_path):
     resident, told = Resident(settings(tmp_path, "!sleep 60\nnever\n---\nLate.")), TalkEvents()
     window = Window(resident, "main", told)
     window.submit("first"); window.submit("second")
-    while resident.turn is None: time.sleep(0.005)
+    wait_for(lambda: resident.turn is not None, "the first turn")
     assert window.halt()
     got = heard(told, "stopped")
-    while window.busy: time.sleep(0.005)
+    wait_for(lambda: not window.busy, "the end of the turn")
     assert "said" not in {kind for kind, _ in got + told.take()} and len(resident.trace(limit=9)) == 1
     leave(resident)
 

@@ -3,6 +3,7 @@ import asyncio, errno, os, threading, time
 from pathlib import Path
 
 import pytest
+from waits import until
 
 from passepartout import watch
 from passepartout.index import Index, Refreshed
@@ -151,7 +152,7 @@ async def test_without_inotify_the_library_tells(notes, monkeypatch):
     stop = asyncio.Event()
     looked = Looked(notes, stop, 2)
     task = asyncio.create_task(watch_notes(looked, every=3600, stop=stop))
-    while not looked.looks: await asyncio.sleep(0.01)
+    await until(lambda: looked.looks, "a look at the notes")
     (notes / "a.org").write_text("* Changed\n")
     await asyncio.wait_for(task, PATIENCE)
     assert looked.looks[1:] in ([["a.org"]], [None])
@@ -161,7 +162,7 @@ async def test_stopping_wakes_it(notes):
     stop = asyncio.Event()
     looked = Looked(notes, stop, 99)
     task = asyncio.create_task(watch_notes(looked, every=3600, stop=stop))
-    while not looked.looks: await asyncio.sleep(0.01)
+    await until(lambda: looked.looks, "a look at the notes")
     stop.set()
     await asyncio.wait_for(task, PATIENCE)
 

@@ -1,6 +1,7 @@
 """Waits for other processes that come to an end: what is awaited in vain fails with a sentence that says what it was, and what the process had said.
 
 A wait without an end stops the whole suite, and nobody learns which test it was. `PATIENCE` is long, because only what never comes takes so long; a busy machine is late, not wrong."""
+import asyncio
 import os
 import subprocess
 import sys
@@ -118,6 +119,22 @@ def away(*processes):
                 if not found.over: continue
             try: stream.close()
             except OSError: pass                                            # nobody was there to take what was not sent yet
+
+
+async def until(done, awaited, seconds=PATIENCE):
+    "Wait until `done()`, in an event loop."
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, f"{awaited} was awaited in vain for {seconds:g} seconds"
+        await asyncio.sleep(0.01)
+
+
+def wait_for(done, awaited, seconds=PATIENCE):
+    "The same, in a thread of its own."
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, f"{awaited} was awaited in vain for {seconds:g} seconds"
+        time.sleep(0.005)
 
 
 def exit_code(pid, seconds=PATIENCE):
