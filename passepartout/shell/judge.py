@@ -163,6 +163,7 @@ def _through(findings: _Findings, command: Simple, program: str, at: int, told: 
     "A wrapper that is seen through: judge the inner command, and write its full path into the words."
     words = command.argv[1:]
     inner = _command(findings, Simple("", tuple(words[at:]), command.assignments + told))
+    if inner.each is not None: raise Impure(f"{command.argv[0]} cannot do what {shown(words[at])} does here")
     if not inner.program: raise Impure(f"{command.argv[0]} cannot start {shown(words[at])}, which is a command of the shell itself")
     more = tuple(f"{name}={value}" for name, value in inner.assignments[len(command.assignments) + len(told):])
     if more: raise Impure(f"{command.argv[0]} would start {shown(words[at])} without variables it needs")
