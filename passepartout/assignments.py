@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/assignments.html.md"""
 
 # %% auto #0
 __all__ = ['WORDS', 'COMPARISON_HEADS', 'MOST', 'kind_of', 'harmless_name', 'looks_secret', 'noisy', 'no_name', 'is_login',
-           'candidate_heads', 'find_assignments']
+           'candidate_heads', 'in_reference', 'find_assignments']
 
 # %% ../nbs/04b_assignments.ipynb #4c4f2c6c
 import base64
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from .lazy import Regex
-from .patterns import REFERENCE, USUAL, Finding, TooMuch, dull, entropy, hasty, linear, stands_in, still_a_key
+from .patterns import FORMS, REFERENCE, USUAL, Finding, TooMuch, dull, entropy, hasty, linear, stands_in, still_a_key
 
 # %% ../nbs/04b_assignments.ipynb #e82a7cb2
 WORDS = (r"(?i:pa?ss?w(?:o?r)?ds?|passwort|kennwort|contrase(?:n|\xc3\xb1)a|passphrases?|passcode|passord|heslo|salasana|adgangskode|parola|sifre|haslo|losenord|psk|pwd|pass|pw|pin|secrete?s?|tokens?|keys?|credentials?|creds?|auth|bearer|crumb|salt|"
@@ -158,10 +158,22 @@ def _value_at(text: str, tail: Any, head: Any) -> tuple[str, int, bool] | None:
     if mark := _ENTITY.match(found): return found[mark.end():].partition("&")[0], value.start(3) + mark.end(), True
     return found, value.start(3), False
 
+# %% ../nbs/04b_assignments.ipynb #f26d1ae5
+_REFERRED = Regex(rb"\[secret-shaped: ([a-z0-9-]{2,40})\](?![ \t]{0,3}[:=])")
+
+@cache
+def _given_names() -> frozenset: return frozenset([*(name for name, _, _ in FORMS), "password", "secret", "password-in-address", "password-in-command"])
+
+def in_reference(raw: bytes, start: int) -> bool:
+    "Does `start` lie in what stands in place of something that was found before?"
+    opened = raw.rfind(b"[", max(0, start - 60), start)
+    referred = _REFERRED.match(raw, opened) if opened >= 0 else None
+    return referred is not None and referred.end() > start and referred[1].decode() in _given_names()
+
 # %% ../nbs/04b_assignments.ipynb #47a9591d
 def _judge(raw: bytes, start: int) -> Finding | None:
     "The value announced by the word at `start`, if it is a secret."
-    if raw.endswith(b"[secret-shaped: ", max(0, start - 16), start): return None      # the name of what was found and replaced before
+    if in_reference(raw, start): return None
     text = raw[start:start + 330].decode("latin-1")
     tail = _TAIL.match(text)
     if (head := tail or _LOOSE.match(text)) is None: return None

@@ -421,6 +421,27 @@ def test_still_more_that_is_ordinary(text):
     assert not Scanner().find(text), text
 
 
+@pytest.mark.parametrize("text", ['{{"refresh_token": "{}"}}', "refresh_token={}&x=1", "TOKEN: {}", "acme SECRET {}", "acme_{}", "Authorization: Bearer {}", "<apiToken>{}</apiToken>", "const key = '{}';", "--client-secret {} run"])
+@pytest.mark.parametrize("length", [90, 250, 1_200, 9_000])
+def test_a_long_secret_is_cut_out_to_its_end(text, length):
+    "Its first hundred characters are enough to judge it by, and not enough to leave out."
+    rng = random.Random(length)
+    token = "Q7" + "".join(rng.choice(string.ascii_letters + string.digits + "-_") for _ in range(length - 4)) + "z9"
+    seen = Scanner().redact(text.format(token))
+    assert token[:20] not in seen and token[-20:] not in seen and len(seen) < 90, seen[:200]
+
+
+@pytest.mark.parametrize("text", ["ftp://ada:s3cret-9x@10.1.1.1/a", "password: blau-Wal-77 25", f"t=EZAK{(RANDOM * 2)[:54]}&q=1", f"PASSWORD=hunter2x\nTOKEN={HEX}", f"https://ada:{HEX}@example.org", "curl -u ada:s3cret-9x https://example.org"])
+def test_the_name_of_what_was_replaced_announces_nothing(text):
+    once = Scanner().redact(text)
+    assert once != text and Scanner().redact(once) == once
+
+
+@pytest.mark.parametrize("text", ["[secret-shaped: password]=hunter2x", "[secret-shaped: hunter2x9]", "[secret-shaped: password]: blau-Wal-77"])
+def test_nobody_hides_a_password_in_a_bracket(text):
+    assert Scanner().find(text), text
+
+
 # Undone, and passed over ------------------------------------------------------------------------------------------------
 
 SETTINGS = "# who may do what\nuser: ada\npassword: blau-Wal-77\nregion: north\n"
