@@ -217,7 +217,7 @@ def port_fact(port: int) -> str:
         made.settimeout(1.0)
         return f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)." if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp."
 
-def told_by_daemon(settings: Any, patience: float = 3.0) -> list[str]:
+def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
     "What the daemon of these notes says is wrong with it, in its words; nothing when none answers."
     with contextlib.suppress(OSError, PassepartoutError):
         if (connection := connect_to(socket_path(settings), patience)) is None: return []
