@@ -637,3 +637,16 @@ def test_what_is_named_in_a_commit_is_judged_by_its_name(text, memex, roots):
     judged = judge_command(text, roots, HOME)
     assert judged.level != READ or "is named like" in (why := past.past_objection(judged.script, roots, 60) or "") or "hidden" in why
     assert past.past_objection(judge_command(text.replace(text.split(":")[-1], "notes.org"), roots, HOME).script, roots, 60) in (None, "") or ":2:" in text or "x HEAD" in text
+
+
+def test_words_that_come_late_are_judged_in_parts_that_hold_up_nobody(memex, roots):
+    from passepartout.shell.inside import MOST_CALL, MOST_NAMES, names_in
+    from passepartout.shell.judge import judge_late
+    each = {"end": "\n", "put": "", "most": 5_000, "lines": 0, "always": False}
+    parts = names_in("x\n" * 5_000 + ("a/" * 100 + "b\n") * 500, each)
+    assert max(map(len, parts)) == MOST_NAMES and max(sum(map(len, part)) for part in parts) <= MOST_CALL and sum(map(len, parts)) == 5_500
+    (late,) = [command for command in judge_command("cat $(ls)", roots, HOME).script.commands() if command.fills]
+    made, why = judge_late(late, roots, {str(late.fills[0].number): "a " * 5_000})
+    assert made is None and "words came for it" in why
+    (run, _), few = judge_late(late, roots, {str(late.fills[0].number): "a " * 50}), 51
+    assert len(run.argv) == few
