@@ -29,14 +29,14 @@ def _word(text: str) -> bool:
 _MOST = 200
 
 def each(pattern: str, most: int = _MOST) -> Callable:
-    "Make of a function that judges one hit of `pattern` one that gives all findings in a text. `TooMuch` beyond `most` of them."
+    "Make of a function that judges one hit of `pattern` one that gives all findings in a text. `TooMuch` beyond `most` of them, or twenty times as many places to look at."
     def over(judge: Callable[[bytes, Any], Finding | None]) -> Callable[[bytes], list[Finding]]:
         @wraps(judge)
         def find(raw: bytes) -> list[Finding]:
             found: list[Finding] = []
-            for hit in linear(pattern).finditer(raw):
+            for tried, hit in enumerate(linear(pattern).finditer(raw)):
                 if (finding := judge(raw, hit)) is not None: found.append(finding)
-                if len(found) > most: raise TooMuch("It holds more secrets than can be judged.")
+                if len(found) > most or tried > 20 * most: raise TooMuch("It holds more secrets than can be judged.")
             return found
         return find
     return over
