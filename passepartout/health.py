@@ -42,7 +42,7 @@ def examine(checks: Sequence[Callable[[Any], Iterable]], subject: Any) -> Iterat
         try:
             for found in check(subject): yield name, found
         except Exception as error:
-            yield name, Finding(f"The check of {name} failed: {brief(error)}", "Whether all is well there is not known.", "Run the tests: pytest", "unhealthy")
+            yield name, Finding(f"The check of {name} failed: {brief(error)}", "Whether all is well there is not known.", "Start passepartout again. If this comes back, one of its files may be damaged: passepartout restore puts the record back from a backup.", "unhealthy")
 
 # %% ../nbs/17f_health.ipynb #7c8e1f48
 def chain_findings(verdict: Any) -> Iterator[Finding]:
@@ -52,7 +52,9 @@ def chain_findings(verdict: Any) -> Iterator[Finding]:
 
 def clock_findings(behind: float) -> Iterator[Finding]:
     "About a clock that stands so many seconds before the last entry of the journal."
-    if behind > 60: yield Finding(f"The clock stands {behind / 60:.0f} minutes before the last entry of the journal.", "Due dates and expiries may be off.", "Set the system clock.")
+    if behind <= 60: return
+    size, unit = next(pair for pair in ((86_400, "days"), (3_600, "hours"), (60, "minutes")) if behind >= 2 * pair[0] or pair[0] == 60)
+    yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.", "Due dates and expiries may be off.", "Set the system clock.")
 
 def sandbox_findings(problem: str) -> Iterator[Finding]:
     "About a sandbox with a `problem`; empty when it works."
