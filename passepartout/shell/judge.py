@@ -9,7 +9,6 @@ __all__ = ['Judged', 'judge_late', 'judge_command']
 
 # %% ../../nbs/shell/judge.ipynb #41c43dc2
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ..lazy import Regex
@@ -271,20 +270,19 @@ def _each(findings: _Findings, command: Simple, program: str, base: str, words: 
     return replace(_known(findings, replace(command, argv=(command.argv[0], *before)), program, base, before), each=each, here=findings.places.here)
 
 # %% ../../nbs/shell/judge.ipynb #8a10a6d0
-_MOST_WORDS, _MOST_S = 400, 0.02
+_MOST_WORDS, _MOST_TRIED = 400, 120
 
 def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: Sequence[str] | None = None) -> tuple[Simple | None, str]:
     "(what runs, what is said) for a command whose holes are filled by `values`, or that is run with `names`. Nothing runs that does more than read."
     try:
         if names is None: return _only_reads(command, roots, filled(command.argv, values))
         made, why = _with_names(command, roots, values, list(names))
-        if made is not None or command.each.put or len(names) < 2: return made, why
-        until = time.monotonic() + _MOST_S
-        kept = [name for name in names if time.monotonic() < until and _with_names(command, roots, values, [name])[0] is not None]
+        if made is not None or command.each.put or not 2 <= len(names) <= _MOST_TRIED: return made, why
+        kept = [name for name in names if _with_names(command, roots, values, [name])[0] is not None]
         if not kept: return None, why
         made, why = _with_names(command, roots, values, kept)
         left = [name for name in names if name not in kept]
-        return made, why or f"{len(left)} of {len(names)} names were left out, such as {shown(left[0])}, which need a person's yes{' or more time' * (time.monotonic() >= until)}."
+        return made, why or f"{len(left)} of {len(names)} names were left out, such as {shown(left[0])}, which need a person's yes."
     except KeyError: return None, "Something that it needs was not run before."
 
 def _with_names(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: list[str]) -> tuple[Simple | None, str]:
