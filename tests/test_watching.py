@@ -199,3 +199,21 @@ def test_the_doctor_advises_the_extra_only_where_the_kernel_is_not_heard_without
     said = [str(each) for each in doctor.check_python(None)]
     assert any("extra watch" in each for each in said) is not hears
     assert any("The kernel tells" in each for each in said) is hears
+
+
+def test_a_glance_does_not_wait_for_a_long_look_where_the_kernel_tells(notes):
+    upkeep, go, began = Upkeep(Index(Root(notes))), threading.Event(), threading.Event()
+    def hold(*file):
+        began.set()
+        go.wait(120)
+    try:
+        upkeep.show = hold
+        upkeep.follow()
+        assert began.wait(60)
+        glance = threading.Thread(target=lambda: upkeep.glance(wait=600.0, every=0.0), daemon=True)
+        glance.start()
+        glance.join(60)
+        assert not glance.is_alive()
+    finally:
+        go.set()
+        upkeep.close()
