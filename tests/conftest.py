@@ -14,6 +14,7 @@ import faulthandler
 import functools
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import sys
@@ -96,6 +97,14 @@ def notebook_tool():
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     return tool
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A file in which every test is slow is not even imported where those are left out, unless it was named: the clients of four makers of models
+    take longer to import than most files to run, and every worker would import them for tests that it leaves out."""
+    if config.getoption("markexpr") != "not slow" or not collection_path.match("test_*.py"): return None
+    if any(Path(config.invocation_params.dir, asked.partition("::")[0]) == collection_path for asked in config.args): return None
+    return True if re.search(r"^pytestmark = \[?pytest\.mark\.slow\b", collection_path.read_text(encoding="utf-8"), re.MULTILINE) else None
 
 
 def of_notebook(item): return item.path.name == "test_notebooks.py"
