@@ -22,7 +22,7 @@ from .addresses import AddressRefused, read_address
 from .approvals import visible
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .ledger import _genuine, expired
+from .ledger import _genuine, _unbroken, expired
 from .records import record
 from .rules import UNREADABLE, Places, Rule, ready, strictest
 from .store import Draft
@@ -168,23 +168,28 @@ class Grants:
         "Take in what was recorded since the last look, here or by another process."
         with self.journal.lock:
             if not self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone(): return self._standing.clear()
-            for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall():
+            new = [seq for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall()]
+            for seq in new:
                 self._seen = seq
                 found = _genuine(self.journal, seq)
                 if found is None: self._standing.clear()         # it may have taken something back
-                else: self._take(*found)
+                else: self._take(seq, *found)
+            since = [seq for seq, grant in self._standing.values() if seq in new and not expired(grant.given, grant.expires, self.journal.clock())]
+            if since and not _unbroken(self.journal, min(since)): self._standing.clear()         # so may what is missing
 
-    def _take(self, at: float, body: dict) -> None:
+    def _take(self, seq: int, at: float, body: dict) -> None:
         if body.get("state") == "given":
             told = {name: tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact")}
-            self._standing[body["id"]] = Grant(body["tool"], body["session"], body["expires"], told["where"], tuple(body["free"]), told["exact"], body["id"], at, body.get("rule", ""))
+            self._standing[body["id"]] = seq, Grant(body["tool"], body["session"], body["expires"], told["where"], tuple(body["free"]), told["exact"], body["id"], at, body.get("rule", ""))
         else: self._standing.pop(body.get("id"), None)
 
     def standing(self, session: str | None = None) -> list[Grant]:
         "The grants that count now, oldest first."
         self.read()
         now = self.journal.clock()
-        return [g for g in self._standing.values() if session in (None, g.session) and not expired(g.given, g.expires, now)]
+        return [g for seq, g in self._standing.values() if self._holds(seq) and session in (None, g.session) and not expired(g.given, g.expires, now)]
+
+    def _holds(self, seq: int) -> bool: return self.journal.checked.ok or seq > self.journal.checked.seq
 
     def covering(self, tool: Any, args: Mapping[str, Any], places: Places, session: str, rule: str = "") -> Grant | None:
         "A grant that covers this call, which `rule` asks about, if there is one."

@@ -63,7 +63,16 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
     return asked[1]
 
 # %% ../nbs/05d_ledger.ipynb #bdcf0169
+def _unbroken(store: Store, seq: int) -> bool:
+    "Whether the records from number `seq` to the end of the chain are all there, as they were written, and it is not in what was found not to hold."
+    if not store.checked.ok and seq <= store.checked.seq: return False
+    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq >= ? ORDER BY seq", (seq,))
+    first = rows.fetchone()
+    if first is None or first[0] != seq: return False
+    return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
+
 def _spent(store: Store, approval: str, decided: int) -> bool:
+    if not _unbroken(store, decided): raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. Look with passepartout trace --verify, and ask again.")
     later = store.db.execute("SELECT body FROM chain WHERE seq > ? AND kind = 'approval' AND instr(body, ?)", (decided, approval))
     return any(json.loads(body).get("approval") == approval for body, in later)
 

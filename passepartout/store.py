@@ -200,7 +200,7 @@ class Writer:
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
         self._run, self._run_many = db.cursor().execute, db.cursor().executemany
-        self._seen = self._full = self._owner = None
+        self._seen = self._full = self._owner = self._files = None
         self._anchored = 0
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
 
@@ -216,6 +216,18 @@ class Writer:
             if durable and self.seq - self._anchored >= 256 and self.path and self.checked.ok:
                 _note(self)
 
+# %% ../nbs/05c_store.ipynb #ee1a09dc
+_EXCHANGED = "The journal {path} or its log was moved, removed or exchanged while it was open, so nothing was written and nothing is done. Put the file back or find out who did that, then start again."
+
+def _files(path: Path) -> tuple:
+    "Which files the journal and its log are now; `None` for one that is gone."
+    return tuple([_which(name) for name in (path, f"{path}-wal")])
+
+def _which(path) -> tuple[int, int] | None:
+    try: found = os.stat(path)
+    except OSError: return None
+    return found.st_dev, found.st_ino
+
 # %% ../nbs/05c_store.ipynb #e863527a
 def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
     "All `drafts` in one transaction; what `Writer.write` does under its lock."
@@ -226,6 +238,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
+        if durable and store._files is not None and _files(store.path) != store._files: raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
         seq, head = _insert(store, drafts)
@@ -345,6 +358,7 @@ def _begin(store: "Store", lost: str | None) -> None:
         store.seq, store.head = store.db.execute(_LAST).fetchone() or (0, START)
     if lost:
         _take_over(store, lost)
+    store._files = _files(store.path)
 
 def _take_over(store: "Store", lost: str) -> None:
     "Record that a new key has taken the place of the one that was lost."

@@ -246,6 +246,47 @@ def test_used_approval_put_back(home, statement):
     assert journal.verify(whole=True).kind == "forged"
 
 
+USED = "(SELECT max(seq) FROM chain WHERE kind = 'approval')"
+
+
+@pytest.mark.parametrize("statement", [f"DELETE FROM chain WHERE seq = {USED}", f"UPDATE chain SET kind = 'log' WHERE seq = {USED}", f"UPDATE chain SET body = NULL WHERE seq = {USED}",
+                                       f"UPDATE chain SET body = '{{}}' WHERE seq = {USED}", f"UPDATE chain SET body = '5' WHERE seq = {USED}", f"DELETE FROM chain WHERE seq >= {USED}"])
+@pytest.mark.parametrize("again", [False, True])
+def test_used_approval_put_back_and_its_use_taken_out_of_the_chain(home, statement, again):
+    journal = opened(home)
+    ask_and_approve(journal)
+    use(journal)
+    if again: journal.close()
+    edit(home, statement, "UPDATE approvals SET state = 'approved', decided = (SELECT min(seq) FROM chain WHERE kind = 'approval') WHERE id = 'a1'")
+    if again: journal = opened(home)
+    with pytest.raises(JournalError):
+        use(journal, effect="again")
+    assert journal.effect("again") is None
+    ask_and_approve(journal, "a2")                  # what is approved from now on counts
+    use(journal, "a2", effect="other")
+    journal.close()
+
+
+@pytest.mark.parametrize("how", ["exchanged", "removed", "moved", "log"])
+def test_nothing_durable_goes_into_a_file_that_has_lost_its_name(home, how):
+    "Another file is renamed over the open journal, or it or its log is removed: what would be recorded could never be found again."
+    import os, shutil
+    journal, path = opened(home), home / "journal.db"
+    ask_and_approve(journal)
+    if how == "exchanged":
+        shutil.copy(path, home / "copy")
+        os.replace(home / "copy", path)
+    elif how == "moved": os.replace(path, home / "away")
+    else: os.unlink(path if how == "removed" else f"{path}-wal")
+    with pytest.raises(JournalError, match="moved, removed or exchanged"):
+        use(journal)
+    assert journal.effect("use") is None
+    if how == "moved":
+        os.replace(home / "away", path)
+        use(journal)
+    journal.close()
+
+
 def test_one_approval_does_not_serve_another_request(home):
     journal = opened(home)
     ask_and_approve(journal)

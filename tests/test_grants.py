@@ -326,6 +326,43 @@ def test_who_writes_the_file_without_the_key_gives_nothing(memex):
     finally: agent.run(agent.close())
 
 
+def edited(path, *statements):
+    import sqlite3
+    db = sqlite3.connect(path)
+    for statement in statements: db.execute(statement)
+    db.commit(); db.close()
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM chain WHERE kind = 'grant' AND body LIKE '%revoked%'", "UPDATE chain SET kind = 'log' WHERE kind = 'grant' AND body LIKE '%revoked%'"])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_grant_that_was_taken_back_does_not_stand_up_when_that_record_is_removed(memex, statement, again):
+    agent = boot(memex)
+    agent.revoke(granted(agent).id)
+    path = agent.journal.path
+    if again: agent.run(agent.close())
+    edited(path, statement)
+    if again: agent = boot(memex)
+    try: assert agent.grants() == [] and word(agent) == "asks"
+    finally: agent.run(agent.close())
+
+
+def test_an_older_copy_of_the_journal_brings_no_grant_back(memex):
+    import os, shutil
+    agent = boot(memex)
+    given = granted(agent)
+    path = agent.journal.path
+    agent.run(agent.close())
+    shutil.copy(path, path.with_suffix(".old"))
+    agent = boot(memex)
+    assert word(agent) == "allowed"                             # it survives a restart, when nobody touched the file
+    agent.revoke(given.id)
+    agent.run(agent.close())
+    os.replace(path.with_suffix(".old"), path)
+    agent = boot(memex)
+    try: assert agent.journal.checked.kind == "cut-off" and agent.grants() == [] and word(agent) == "asks"
+    finally: agent.run(agent.close())
+
+
 # Laws ---------------------------------------------------------------------------------------------------------------
 
 EDIT = Tool("edit", "", [Parameter("path", kind="path", access="write"), Parameter("text"), Parameter("flag", "boolean", default=False), Parameter("tags", "list", required=False)], lambda args: "", effects=Effects(False, True, False, False), edits=True)
