@@ -461,7 +461,12 @@ def install_tools(agent: Agent) -> None:
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     if agent.upkeep is not None: indexed = {"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
     else: indexed = {}
-    for tool in note_tools(**shared, **indexed) + edit_tools(**shared) + file_tools(agent.settings.privacy_filter_tags): agent.tools.register(tool)
+    def holders(ident):
+        from passepartout.indexfile import IndexFailed
+        index = agent.upkeep and agent.upkeep.index
+        try: return index.reading(lambda: [path for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE node.ident = ?", (ident,))]) if index else []
+        except IndexFailed: return []
+    for tool in note_tools(**shared, **indexed) + edit_tools(**shared, holders=holders) + file_tools(agent.settings.privacy_filter_tags): agent.tools.register(tool)
     from passepartout.web import Reader, web_tool
     agent.tools.register(undo_tool(agent.journal))
     agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault)))

@@ -105,6 +105,7 @@ class Editor:
     "What the tools share: the cache of outlines and the private tags."
     cache: NoteCache
     private: tuple[str, ...]
+    holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False) -> tuple[Note, Node]:
         "The opened note of an argument and the heading in it; an empty heading is the file when `new` things may come below it."
@@ -115,6 +116,12 @@ class Editor:
         "A heading in a sentence."
         if node.kind == "file": return outline.file
         return f"the heading in line {node.line} of {outline.file}" if private_in(outline.tags(node), self.private) else f"“{node.title}” in {outline.file}"
+
+    def other_with(self, note: Note, node: Node, ident: str) -> str:
+        "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."
+        if not ident or node.properties.get("ID") == ident: return ""
+        if found := next((n for n in note.outline.nodes if n.index != node.index and n.properties.get("ID") == ident), None): return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
+        return "A heading of another note" if any(path != note.file.relative for path in self.holders(ident)) else ""
 
     def change(self, context: ToolContext, heading: str, make: Callable[[Outline, Node], str], said: str) -> list[FileEdit]:
         "The edit by `make` of one heading; `said` is the sentence about it, with {} for its name."
@@ -215,9 +222,9 @@ HEADING = Parameter("heading", "string", "which heading: its path of titles such
 BELOW = Parameter("heading", "string", "the heading it goes below; empty for the file itself", default="")
 
 # %% ../nbs/12c_edittools.ipynb #5a7b8962
-def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private")) -> list[Tool]:
-    "The tools that change notes, for registering. `private_tags`: titles under them are left out of what is said."
-    do = Editor(cache or NoteCache(), tuple(private_tags))
+def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
+    "The tools that change notes, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
+    do = Editor(cache or NoteCache(), tuple(private_tags), holders)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled, "deadline": deadline, "first": first})
     def todo(path, heading, state, note, context): return todo_edit(do, context, heading, state, note)
@@ -247,6 +254,7 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty."
     note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
+    if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())): raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
 
 # %% ../nbs/12c_edittools.ipynb #8df48564

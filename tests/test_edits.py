@@ -435,3 +435,31 @@ async def test_nothing_that_a_crash_is_recovered_by_is_taken_for_a_secret(tmp_pa
         assert sum(r["kind"] == "intent" for r in records) == 43 and not [r for r in records if "[secret" in json.dumps(r["body"])]
         assert all(re.fullmatch("[0-9a-f]{16}", e["detail"]["edit"]["mark"]) for e in agent.journal.effects())
     finally: await agent.close()
+
+
+# Identities ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("where, named", [("here.org", "line 5 of here.org"), ("there.org", "A heading of another note")])
+def test_no_tool_gives_a_heading_an_id_that_another_one_has(tmp_path, where, named):
+    import asyncio
+    from passepartout.agent import Agent
+    from passepartout.backends import register_backend
+    for part in ("memex", "state", "config", "cache"): (tmp_path / part).mkdir()
+    owner = "* Secret plan :@private:\n:PROPERTIES:\n:ID: one-1\n:END:\n"
+    (tmp_path / "memex/here.org").write_text("* Bees\nHoney.\n\n" + "\n" + (owner if where == "here.org" else ""))
+    if where == "there.org": (tmp_path / "memex/there.org").write_text(owner)
+    before = (tmp_path / "memex/here.org").read_bytes()
+    agent = asyncio.run(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("played",), permissions={"default": "allow"}))
+    try:
+        call = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-set-property" :EXPLANATION "Give the bees an ID so that they can be linked to" :ARGS (:PATH "here.org" :HEADING "Bees" :NAME "%s" :VALUE "%s")))'
+        seen, script = [], [call % ("Id", "one-1"), "It has one.", call % ("ID", "free-3"), "Done.", call % ("ID", "free-3"), "Still."]
+        register_backend(agent, "played", lambda prompt, system_prompt: seen.append(prompt) or (script.pop(0) if script else "Nothing more."), inline=True, local=True)
+        if agent.upkeep: agent.upkeep.index.refresh()
+        reply = agent.run(agent.handle("Give the bees in here.org the ID one-1"))
+        told = reply.text + " ".join(map(str, seen))
+        assert (tmp_path / "memex/here.org").read_bytes() == before and not reply.approvals
+        assert named in told and "has the ID one-1 already" in told and "Secret plan" not in told, told
+        for _ in range(2):                                      # a free one, and the one that it has by then
+            agent.run(agent.handle("Give the bees in here.org the ID free-3"))
+            assert (tmp_path / "memex/here.org").read_text().count("free-3") == 1
+    finally: agent.run(agent.close())
