@@ -14,7 +14,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,7 +183,17 @@ class Looked(Shelf):
                 else:
                     if page.mandatory and not folder.own: refused[str(path)] = f"{path.name} says that it is mandatory; only a skill in your own folder of skills can be."
                     else: pages.append(page)
+        inside = {folder.path for folder in self.folders if folder.own}
+        own = self.own_names(pages, inside)
+        for page in [p for p in pages if p.path.parent not in inside and p.name in own]:
+            pages.remove(page)
+            refused[str(page.path)] = f"{page.path.name} has the name of your own skill {page.name}, so it was left out. Give it another name, if you want both."
         return pages, refused
+
+    def own_names(self, pages: Sequence[SkillPage], inside: Collection[Path]) -> set[str]:
+        "The names that pages of the person's own folders have: those that can be read, those that stand although their page is broken now, and those that are insisted on."
+        stand = [each[-1].page for each in list(self.versions.values())]
+        return {*self.memory.good} - {*self.memory.disabled} | {p.name for p in (*pages, *stand) if p.path.parent in inside and os.path.lexists(p.path)}
 
     def untestable(self) -> str:
         "Why no skill can be run at all."

@@ -269,6 +269,36 @@ def test_a_page_may_not_be_mandatory_in_the_memex_nor_a_link(tmp_path):
 
 
 @jailed
+@pytest.mark.parametrize("mine", ["broken", "gone", "whole"])
+@pytest.mark.parametrize("mandatory", [True, False])
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_page_in_the_memex_cannot_take_the_place_of_the_persons_own_gate(tmp_path, mine, mandatory, restarted):
+    home, memex = tmp_path / "skills", tmp_path / "memex"
+    home.mkdir(); memex.mkdir()
+    page = "---\nskill: guard\n{}permissions: gate\n---\n```python\ndef gate(action, signal):\n    return {}\n```\n"
+    own = home / "guard.md"
+    own.write_text(page.format("mandatory: yes\n" * mandatory, 'reject("no mail, ever")'))
+    def started():
+        agent = Agent.bare(gate_timeout_s=120)
+        book = SkillBook(agent, [SkillFolder(home), SkillFolder(memex, own=False)], WRAP, tmp_path / "state", limits=PATIENT)
+        book.load()
+        return agent, book
+    agent, book = started()
+    try:
+        (memex / "theirs.md").write_text(page.format("", "None"))
+        if mine == "broken": own.write_text(page.format("mandatory: yes\n" * mandatory, "("))
+        if mine == "gone": own.unlink()
+        if restarted:
+            book.close()
+            agent, book = started()
+        else: book.reload()
+        found = judge(agent, CALL, Signal.of({"payload": {"sensor": "user-input", "text": "x"}})).verdict
+        if mandatory or mine == "whole" or (mine == "broken" and not restarted): assert isinstance(found, Rejected) and "no mail, ever" in found.text and "own skill guard" in book.problems[str(memex / "theirs.md")]
+        else: assert isinstance(found, Allowed)           # nobody insists on it, and nothing tells any more that there was one
+    finally: book.close()
+
+
+@jailed
 def test_two_pages_of_one_name_are_both_left_out(tmp_path):
     (tmp_path / "skills").mkdir()
     for file in ("a.md", "b.org"):
