@@ -77,6 +77,7 @@ class Rights(Budgets):
     allowed_hosts: tuple[str, ...]
     skills_from_memex: bool
     skills_without_sandbox: bool
+    late_words: bool
     bound_secrets: tuple[str, ...]
 
 # %% ../nbs/04_settings.ipynb #0a69692e

@@ -27,10 +27,12 @@ from .words import Impure, bad_character, unseen_character
 # %% ../../nbs/shell/judge.ipynb #b9a1dedb
 @record
 class Judged:
-    "A verdict: `level` is READ, ASK, CONFIRM or DENY. `script` is what would run, with every program's path; `None` when nothing may."
+    """A verdict: `level` is READ, ASK, CONFIRM or DENY. `script` is what would run, with every program's path; `None` when nothing may.
+    `late`: some of its words are known only while it runs, or it was given to a shell."""
     level: int
     reasons: tuple[str, ...]
     script: Script | None = None
+    late: bool = False
 
 # %% ../../nbs/shell/judge.ipynb #acec563f
 _MOST_NAMES = 1_024
@@ -321,7 +323,7 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**_VARIABLES, **known})
     if judged.level == READ: return judged
-    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots, {**_VARIABLES, **known})).level == READ and judged.level == ASK: return inside
+    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots, {**_VARIABLES, **known})).level == READ and judged.level == ASK: return replace(inside, late=True)
     return judged if "$" not in text else _judge_text(text, roots, known)
 
 def _said_to_a_shell(judged: Judged) -> str:
@@ -341,4 +343,4 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
     if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
         return Judged(ASK, (gone,), script)
-    return Judged(findings.level, tuple(findings.reasons), script)
+    return Judged(findings.level, tuple(findings.reasons), script, any(command.fills or command.each is not None or any(map(has_hole, command.argv)) for command in script.commands()))
