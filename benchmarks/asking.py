@@ -61,10 +61,11 @@ def main() -> None:
         root, levels, why = Root(Path(folder).resolve()), collections.Counter(), collections.defaultdict(list)
         for line in lines:
             judged = judge_command(line if given.as_they_stand else inside(line), [root], "/home/ada")
-            levels[judged.level] += 1
+            levels["late" if not judged.level and judged.late else judged.level] += 1
             if judged.level: why[re.sub(r"/\S+|'[^']*'", "…", judged.reasons[-1])[:90]].append(line)
         root.close()
-    print(f"{len(lines):,} commands: {levels[0]:,} unasked ({100 * levels[0] / max(1, len(lines)):.1f} %), {levels[1] + levels[2]:,} asked about, {levels[3]} denied")
+    share = lambda found: f"{found:,} ({100 * found / max(1, len(lines)):.1f} %)"
+    print(f"{len(lines):,} commands: {share(levels[0])} unasked, {share(levels[0] + levels['late'])} with late_words = yes, {levels[1] + levels[2]:,} asked about in any case, {levels[3]} denied")
     for reason, found in sorted(why.items(), key=lambda item: -len(item[1]))[:given.show]: print(f"{len(found):6}  {reason}  e.g. {found[0][:80]}")
 
 
