@@ -177,6 +177,7 @@ async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
     async def body(): return await call_tool(agent, tool, cleared, signal)
     if tool.edits: return await carry_out_edits(agent, await body(), cleared, signal)
+    check_as_shown(agent, cleared, ())
     if only_reads(tool, cleared) and cleared.answer is None: return await body()
     return await between_records(agent, cleared, signal, body, **{name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")})
 

@@ -363,6 +363,19 @@ def test_an_older_copy_of_the_journal_brings_no_grant_back(memex):
     finally: agent.run(agent.close())
 
 
+def test_another_tool_that_took_the_name_meanwhile_does_not_run_on_the_yes_for_an_edit(memex):
+    agent, ran = boot(memex), []
+    try:
+        pending = ask(agent)
+        agent.tools.register(Tool("org-retitle", "", [Parameter("path"), Parameter("heading"), Parameter("title")], lambda path, heading, title: ran.append(title) or "done", effects="open-world", inline=True))
+        reply = agent.run(agent.approve(pending.id, pending.code))
+        (again,) = agent.pending()
+        assert not ran and "not what you were shown" in again.reason and again.id != pending.id and "not what you were shown" in reply.text
+        agent.run(agent.approve(again.id, agent.pending()[0].code))
+        assert ran == ["Shed"]                                  # asked about once more, it is the person's word
+    finally: agent.run(agent.close())
+
+
 # Laws ---------------------------------------------------------------------------------------------------------------
 
 EDIT = Tool("edit", "", [Parameter("path", kind="path", access="write"), Parameter("text"), Parameter("flag", "boolean", default=False), Parameter("tags", "list", required=False)], lambda args: "", effects=Effects(False, True, False, False), edits=True)
