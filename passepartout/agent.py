@@ -417,7 +417,7 @@ def install_gates(agent: Agent) -> None:
     mine = agent.permissions = Permissions(agent.tools, settings.permissions, load_rules(settings.config_dir / "passepartout" / "rules.ini", [root.path for root in agent.roots]), agent.roots, Grants(agent.journal))
     made = [policy_skill(settings.max_proposal_chars), secrets_skill(agent.vault.scanner), permissions_skill(mine), paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
             network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows), shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
-            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold, settings.allowed_hosts),
+            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered),
             privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence), unattended_skill(agent.tools, agent.journal)]
     mine.agreed = agent.agreed_step
     agent.manifest = Manifest({skill.name: agent.skills.register(skill) for skill in made})

@@ -22,7 +22,7 @@ from .context import Foci, Log, Outlook, newest_last
 from .endorsements import Endorsements
 from .journal import Journal, JournalError
 from .memory import Memory, current
-from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Label, Signal
+from .messages import APPROVAL_REQUIRED, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Label, Signal
 from .prices import Prices
 from .purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
@@ -187,6 +187,11 @@ class Views(Services):
         "The label of everything that was read in the turn of `signal` so far."
         turn = self.turns.of(signal)
         return signal.label if turn is None else signal.label.join(turn.label)
+
+    def remembered(self, signal: Signal) -> Label:
+        "The label of what was read for the last answers of the session, which a model still sees."
+        read = {each.read for each in self.turns.recent(signal.session)} - {PERSON.origin}
+        return Label(max(read, key=ORIGINS.index)) if read else PERSON
 
     def in_view(self, signal: Signal):
         "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, and earlier answers. To be searched like `words`."

@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
-from .messages import HEARTBEAT, NETWORK, PERSON, Action, FrozenDict, Label, Signal, pick
+from .messages import HEARTBEAT, NETWORK, ORIGINS, PERSON, Action, FrozenDict, Label, Signal, pick
 from .plist import read_plist
 from .records import record
 from .summaries import in_our_words
@@ -74,21 +74,22 @@ class Turn:
 RECENT, _WIDTH = 6, 600
 
 class Exchange(NamedTuple):
-    "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), and whether the person asked."
+    "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), whether the person asked, and the origin of what was read for it."
     asked: str
     answered: str
     private: bool
     line: str
     asked_by_person: bool
+    read: str = PERSON.origin
 
     @classmethod
-    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool) -> "Exchange":
-        return cls(asked, answered, private, f"PERSON: {_shorten(asked)}\nYOU: {_shorten(answered)}", asked_by_person)
+    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin) -> "Exchange":
+        return cls(asked, answered, private, f"PERSON: {_shorten(asked)}\nYOU: {_shorten(answered)}", asked_by_person, read)
 
     @classmethod
     def from_records(cls, asked: dict, answer: dict) -> "Exchange":
         "What the journal says; a record that does not name the person as its origin is nobody's word."
-        return cls.of(asked["text"], answer.get("told") or answer["text"], bool(answer.get("private")), asked.get("origin") == PERSON.origin)
+        return cls.of(asked["text"], answer.get("told") or answer["text"], bool(answer.get("private")), asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1] if "read" in answer else PERSON.origin)
 
 def _shorten(text: str) -> str: return text if len(text) <= _WIDTH else text[:_WIDTH] + "…"
 
@@ -181,11 +182,11 @@ class Turns(Conversations):
         reply = turn.reply()
         told = without_quotes(str(reply), turn.quoted) if turn.quoted else str(reply)
         try:
-            if turn.said or turn.status != "answered": self.note(signal, "answer", {"text": str(reply), "status": reply.status, "private": turn.private, **({"told": told} if told != str(reply) else {})})
+            if turn.said or turn.status != "answered": self.note(signal, "answer", {"text": str(reply), "status": reply.status, "private": turn.private, **({"told": told} if told != str(reply) else {}), **({"read": turn.label.origin} if turn.label.origin != PERSON.origin else {})})
             await self.write(turn, durable=False, last=True)
         finally: self.open.pop(turn.id, None)
         if turn.said and turn.text:
-            self.recent(turn.session).append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person))
+            self.recent(turn.session).append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person, turn.label.origin))
         return reply
 
 # %% ../nbs/17a_turns.ipynb #6aa3ad30

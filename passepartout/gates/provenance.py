@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from ..flow import Case, alone, flow_reasons, literal_label
-from ..messages import CALL, MODEL, PLAN, Action, ApprovalRequired, Label, Signal, pick
+from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, pick
 from ..provenance import Words, fold_text
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
@@ -39,8 +39,8 @@ TRUSTED = ("person", "settings")
 # %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
 class Provenance:
     "The gate: asks about calls that reach out or change something when nobody answers for what they do."
-    def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable, hosts: Sequence[str]):
-        self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts = tools, words_of, influence_of, view_of, case_of, endorsed, hosts
+    def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable, hosts: Sequence[str], past_of: Callable[[Signal], Label]):
+        self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts, self.past_of = tools, words_of, influence_of, view_of, case_of, endorsed, hosts, past_of
         self.named, self.known = {tool_name(k) for k, tier in rules.items() if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
         self.seen: tuple = (None, None, None, None)          # the gates judge an action again right before it runs: keep the last answer
 
@@ -60,8 +60,8 @@ class Provenance:
 
     def alone(self, tool: Tool, action: Action, signal: Signal, words: Words) -> Case:
         "A single proposal as a plan of one step."
-        read, view = self.influence_of(signal), self.view_of(signal)
-        return alone(tool, action, read, lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, tool.name in self.named), tool.name in self.named)
+        read, view, named = self.influence_of(signal), self.view_of(signal), tool.name in self.named and self.past_of(signal).origin in TRUSTED
+        return alone(tool, action, read, lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named), named)
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         if pick(action.payload, "resume") is not None or (label := self.influence_of(signal)).origin in TRUSTED: return action
@@ -70,10 +70,10 @@ class Provenance:
 # %% ../../nbs/gates/provenance.ipynb #8afed594
 def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words],
                     rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
-                    endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False, hosts: Sequence[str] = ()) -> Callable:
-    "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name."
-    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts)
+                    endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Callable:
+    "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered."
+    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of)
 
-def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False, hosts: Sequence[str] = ()) -> Skill:
+def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."
-    return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts))
+    return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of))
