@@ -19,6 +19,7 @@ READERS = frozenset("""[ [[ ack ag apropos apt-cache arch awk base64 basename bc
 WRITES = re.compile(r"(?<![0-9&])>(?!\s*/dev/null|&|\()|[12&]>>?(?!\s*/dev/null|&[12-])|>>|-delete|-fprint|-fls|--in-place|-ok\b|\bsudo\b|\beval\b|(?<!-)\bexec\b|\bsource\b|\bsystem\("
                     r"|sed\s+(?:-[a-zA-Z]+\s+)*-[a-zA-Z]*i|perl|python|ruby|ssh|curl|wget|rsync|scp|\b(?:tar|zip|cpio)\b\s+-?-?[a-z]*[crux]|\b(?:bzip2|gzip|gunzip|bunzip2|xz)\b(?!\s+-\w*[clt])|\bmv\b|\brmdir\b|sort\s[^|]*-o\b|git pull|\bmount\b[^|;]*\s\w+\s+\S|ifconfig\s+\w+\s+\w|\b(?:un)?(?:tar|zip)\b\s+(?!-?\w*[tlZv])|\./\w")
 PARTS = re.compile(r"\|\||&&|[|;]|\$\(|`|<\(|>\(|\bdo\b|\bthen\b|\belse\b|\(|\{(?=\s)")
+UNKNOWN = re.compile(r"\$\(|`|[<>]\(|\bxargs\b|-exec|-ok|\b(?:ba)?sh -c|\$[\w{]|\beval\b|\benv\b|\bwatch\b")       # words that nobody knows before it runs, and what starts other programs
 QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*\"""")
 
 
@@ -58,14 +59,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("src", "tests", "docs"): (Path(folder).resolve() / name).mkdir()
         for name in ("README.md", "file.txt", "a.txt", "src/main.py"): (Path(folder).resolve() / name).write_text("x\n")
+        known = collections.Counter()
         root, levels, why = Root(Path(folder).resolve()), collections.Counter(), collections.defaultdict(list)
         for line in lines:
             judged = judge_command(line if given.as_they_stand else inside(line), [root], "/home/ada")
             levels["late" if not judged.level and judged.late else judged.level] += 1
+            if not UNKNOWN.search(line): known[judged.level or judged.late] += 1
             if judged.level: why[re.sub(r"/\S+|'[^']*'", "…", judged.reasons[-1])[:90]].append(line)
         root.close()
     share = lambda found: f"{found:,} ({100 * found / max(1, len(lines)):.1f} %)"
     print(f"{len(lines):,} commands: {share(levels[0])} unasked, {share(levels[0] + levels['late'])} with late_words = yes, {levels[1] + levels[2]:,} asked about in any case, {levels[3]} denied")
+    print(f"Of the {known.total():,} whose words are all known before: {known[0]:,} ({100 * known[0] / max(1, known.total()):.1f} %) unasked")
     for reason, found in sorted(why.items(), key=lambda item: -len(item[1]))[:given.show]: print(f"{len(found):6}  {reason}  e.g. {found[0][:80]}")
 
 
