@@ -488,3 +488,27 @@ def test_who_forgets_the_word_ask_is_told(home, words, hint):
     done = home(*words)
     assert done.returncode == 2 and (hint in done.stderr if hint else "To ask something" not in done.stderr), done.stderr
     assert not hint or "Did you mean" not in done.stderr
+
+
+ENDING = """
+import atexit, os, re2, sys, threading, time
+from passepartout import cli
+end = time.monotonic() + float(sys.argv[2])
+def work():
+    while time.monotonic() < end:
+        for n in range(5, 40): re2.compile(r"(?i)[a-d]{1,%d}[a-z0-9_]{20,60}(?:foo|bar)+" % n).search("a" * 200)
+        re2.purge()
+cli.run = lambda args: print("done", end="") or 3
+atexit.register(lambda: os.write(2, b"registered"))
+threading.Thread(target=work, daemon=sys.argv[1] == "daemon").start()
+time.sleep(0.02)
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("kind, seconds", [("daemon", "60"), ("waited for", "0.2")])
+def test_a_thread_at_work_does_not_abort_the_end(kind, seconds):
+    "One that is inside a library in C++ when Python ends would take the process with it, after all was done."
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", ENDING, kind, seconds], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (3, "done", "registered")
