@@ -58,3 +58,13 @@ async def test_six_exchanges_later_the_model_sees_none_of_it(tmp_path):
         origins.append(agent.remembered(Signal()).origin)
     assert origins == ["network"] * 6 + [PERSON.origin]
     await agent.close()
+
+
+async def test_what_an_own_tool_returned_counts_in_its_turn_only(tmp_path):
+    "Else a tool that the person allowed by its name would be asked about from its second use on."
+    (tmp_path / "memex").mkdir()
+    answers, paid = [PAY, SAY % "Paid.", PAY, SAY % "Paid.", PAY, SAY % "Paid."], []
+    agent = await booted(tmp_path, answers, paid)
+    for n in range(3): assert not (await agent.handle(f"Pay them 900, {n}")).approvals
+    assert len(paid) == 3
+    await agent.close()
