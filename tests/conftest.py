@@ -92,6 +92,15 @@ def opened_memex(tmp_path):
     root.close()
 
 
+@pytest.fixture
+def roots(memex):
+    "The folder that a file of tests calls its `memex`, held open, as the gates get it."
+    from passepartout.resources import Root
+    found = [Root(memex)]
+    yield found
+    for root in found: root.close()
+
+
 @functools.cache
 def notebook_tool():
     spec = importlib.util.spec_from_file_location("nb_tool", Path(__file__).parents[1] / "tools" / "nb.py")

@@ -36,13 +36,6 @@ def tools():
 
 
 @pytest.fixture
-def roots(memex):
-    roots = [Root(memex)]
-    yield roots
-    for root in roots: root.close()
-
-
-@pytest.fixture
 def gate(tools, roots): return paths_gate(tools, roots)
 
 

@@ -32,13 +32,6 @@ def memex(tmp_path):
     return top
 
 
-@pytest.fixture
-def roots(memex):
-    found = [Root(memex)]
-    yield found
-    for root in found: root.close()
-
-
 def level(text, roots): return judge_command(text, roots, HOME).level
 
 
