@@ -12,7 +12,7 @@ __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_ha
 # %% ../nbs/17b_approvals.ipynb #cd8f1319
 import hmac
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -31,9 +31,9 @@ def new_code(length: int = 6) -> str:
     "A fresh one-time code."
     return "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(length))
 
-def code_hash(approval: str, code: str) -> str:
-    "What the journal keeps of a code; it fits one approval only."
-    return sha256(f"{approval}:{code.strip().lower()}".encode(errors="replace")).hexdigest()
+def code_hash(approval: str, code: str, mac: Callable[[bytes], bytes]) -> str:
+    "What the journal keeps of a code under its key (`mac`); it fits one approval only."
+    return mac(f"code {approval}:{code.strip().lower()}".encode(errors="replace")).hex()
 
 # %% ../nbs/17b_approvals.ipynb #f68c59ff
 def shown_hash(shown: str) -> str:
@@ -116,7 +116,7 @@ class ApprovalDesk:
         redact = scanner.redact if scanner is not None else str
         preview, phrase, private = visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict), holds_private(foreseen, private_tags)
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
-        batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code), expires=expires, reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview, private=private, **seen)
+        batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires, reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview, private=private, **seen)
         self.codes[ident] = code
         return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires, for_channel(preview, private, channel), phrase)
 
@@ -136,8 +136,8 @@ class ApprovalDesk:
         if not mine: raise PassepartoutError("There is nothing to approve here." if not rows or ident is None else "That approval belongs to another session; answer it there.")
         if refusing and ident is not None and not code: return mine[0]
         for row in mine:
-            if hmac.compare_digest(row["code_hash"], code_hash(row["id"], code if isinstance(code, str) else "")): return row
-        for row in mine: self.wrong(row)
+            if self.failures.get(row["id"], 0) < TRIES and hmac.compare_digest(row["code_hash"], code_hash(row["id"], code if isinstance(code, str) else "", self.journal.mac)): return row
+        self.wrong(mine)
         raise PassepartoutError("That code does not fit. It stands beside the question on the screen where it was asked.")
 
     def confirm(self, row: dict, typed: str) -> str:
@@ -146,12 +146,20 @@ class ApprovalDesk:
         if not row["phrase"] and str(typed).strip(): raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one time; for longer, write for 1 hour, or until 18:00, behind it.")
         return " ".join(str(typed).split())[:200] if row["phrase"] else ""
 
-    def wrong(self, row: dict) -> None:
-        "Count a wrong try; after the fifth the ask is refused for good."
-        count = self.failures[row["id"]] = self.failures.get(row["id"], 0) + 1
-        if count >= TRIES:
-            self.journal.deny(row["id"], by="too many wrong codes", session=row["session"])
-            raise PassepartoutError("Too many wrong codes: the request was refused. Ask again for what you wanted.")
+    def wrong(self, rows: Sequence[dict]) -> None:
+        "Count a wrong try for each of these asks; after the fifth an ask is refused for good, and `PassepartoutError` says so."
+        for row in rows: self.failures[row["id"]] = self.failures.get(row["id"], 0) + 1
+        over = [row for row in rows if self.tried(row) >= TRIES]
+        for row in over: self.journal.deny(row["id"], by="too many wrong codes", session=row["session"])
+        if over: raise PassepartoutError("Too many wrong codes: the request was refused. Ask again for what you wanted.")
+
+    def tried(self, row: dict) -> int:
+        "Put a wrong try on the record, durably, and say how many there were, in whatever process. One whose text was erased counts."
+        batch = self.journal.batch(row["session"], row["turn"])
+        batch.record("wrong-code", {"approval": row["id"]})
+        batch.commit_now()
+        told = self.journal.records(turn=row["turn"], kinds=["wrong-code"], after=row["seq"])
+        return max(self.failures[row["id"]], len([r for r in told if r["body"] is None or r["body"].get("approval") == row["id"]]))
 
 # %% ../nbs/17b_approvals.ipynb #c21513c3
 def approved_action(journal, signal: Signal, kept: Mapping[str, Action] = NOTHING) -> Action | None:

@@ -93,9 +93,9 @@ def read_action(text: str) -> Any:
 
 # %% ../nbs/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
-         "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
+         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
          "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
-STYLES = {"turn": "bold", "backend": "yellow", "proposal": "cyan", "ask": "magenta", "approval": "magenta", "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
+STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta", "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
 
 # %% ../nbs/20_render.ipynb #7dd8bbd3
 class Line(NamedTuple):
@@ -169,6 +169,7 @@ TEXTS = {
     "verdict": _verdict_text, "answer": _answer_text,
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
     "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),
+    "wrong-code": lambda b, w: f"for request {b.get('approval')}",
     "plan": lambda b, w: "begins" + (", approved by you" if b.get("approved") else "" if b.get("planned") else ", made under influence"),
     "plan-step": lambda b, w: "left out" if b.get("hole") else f"{b.get('step') or 'approved'}: {step_made(b, w)}",
     "plan-wait": lambda b, w: "for your answer; the plan goes on with it",

@@ -1,4 +1,5 @@
 """Asking a person: codes, states, texts that want to mislead, and clocks that jump."""
+import hashlib
 import time
 
 import pytest
@@ -8,7 +9,7 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
 from passepartout.conditions import PassepartoutError
-from passepartout.journal import Journal
+from passepartout.journal import Journal, JournalError
 from passepartout.loop import loop_process
 from passepartout.messages import Action, ApprovalRequired, Label, Rejected, Signal
 from passepartout.plist import write_plist
@@ -88,8 +89,61 @@ async def test_without_an_id_the_code_finds_its_question():
 
 
 async def test_a_code_fits_one_question_only():
-    _, first = await asking()
-    assert code_hash("a", first.code) != code_hash("b", first.code)
+    agent, first = await asking()
+    assert code_hash("a", first.code, agent.journal.mac) != code_hash("b", first.code, agent.journal.mac)
+
+
+async def test_a_record_gives_no_code_away_to_who_tries_them_all_at_home():
+    "A billion hashes are minutes: without the journal's key there must be nothing to try."
+    agent, first = await asking()
+    kept = agent.journal.approval(first.id)["code_hash"]
+    for text in (f"{first.id}:{first.code}", f"code {first.id}:{first.code}", first.code): assert hashlib.sha256(text.encode()).hexdigest() != kept
+
+
+async def test_wrong_codes_are_counted_over_processes():
+    "A command line is a process of its own, and whoever guesses would begin again with each."
+    agent, pending = await asking()
+    for _ in range(4):
+        agent.desk.failures.clear()
+        with pytest.raises(PassepartoutError, match="does not fit"): await agent.approve(pending.id, "aaaaaa")
+    agent.desk.failures.clear()
+    with pytest.raises(PassepartoutError, match="Too many"): await agent.approve(pending.id, "aaaaaa")
+    assert agent.ran == [] and states(agent) == ["denied"]
+
+
+async def test_a_wrong_code_counts_for_every_question_it_was_tried_on_and_for_no_later_one():
+    agent, first = await asking()
+    for _ in range(3):
+        with pytest.raises(PassepartoutError, match="does not fit"): await agent.approve(None, "aaaaaa")
+    batch = agent.journal.batch("main", agent.journal.approval(first.id)["turn"])
+    second = agent.desk.file(batch, ApprovalRequired(Action.of(first.action), "Again?"), "cli")
+    await batch.commit()
+    for tries in ("does not fit", "Too many"):
+        with pytest.raises(PassepartoutError, match=tries): await agent.approve(None, "aaaaaa")
+    assert [agent.journal.approval(each.id)["state"] for each in (first, second)] == ["denied", "pending"]
+    agent.desk.failures.clear()
+    for tries in ("does not fit", "does not fit", "Too many"):
+        with pytest.raises(PassepartoutError, match=tries): await agent.approve(None, "aaaaaa")
+    assert agent.ran == [] and states(agent) == ["denied", "denied"]
+
+
+async def test_nothing_is_guessed_where_nothing_can_be_written():
+    "On a full disk no wrong try gets into the journal, and an offer with the right code would have told that it is right."
+    agent, pending = await asking()
+    def full(*args, **kwargs): raise JournalError("The disk is full, so nothing was written.")
+    agent.journal.write = full
+    for _ in range(6):
+        with pytest.raises(PassepartoutError): agent.offer(pending.id, "aaaaaa", "for 1 hour")
+    with pytest.raises(PassepartoutError, match="disk is full|Too many"): agent.desk.find(pending.id, pending.code, "main")
+
+
+async def test_a_forgotten_wrong_code_still_counts():
+    agent, pending = await asking()
+    for _ in range(4):
+        with pytest.raises(PassepartoutError, match="does not fit"): await agent.approve(pending.id, "aaaaaa")
+    agent.journal.erase(*[r["seq"] for r in agent.journal.records(kinds=["wrong-code"])])
+    agent.desk.failures.clear()
+    with pytest.raises(PassepartoutError, match="Too many"): await agent.approve(pending.id, "aaaaaa")
 
 
 @pytest.mark.parametrize("jump,runs", [(-30, True), (10, True), (3_599, True), (3_601, False), (-3_600, False), (10 ** 9, False), (-10 ** 9, False)])
