@@ -154,7 +154,7 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
     except EditConflict as error:
         if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
         raise Overtaken(error.message) from error
-    except PassepartoutError as error: return tool_error(signal, name, error.message, label_of(tool, None), in_our_words(error.message) if tool.foreign else None)
+    except PassepartoutError as error: return tool_error(signal, name, error.message, label_of(tool, error), in_our_words(error.message) if tool.foreign else None)
     except TimeoutError: return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did something is unknown.")
     except Exception as error: return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
 
@@ -277,8 +277,8 @@ def reported_error(result: Any) -> str | None:
     return str(fields["message"]) if str(fields.get("status") or "").lower() == "error" and fields.get("message") is not None else None
 
 def label_of(tool: Tool | None, result: Any) -> Label:
-    "Where a result comes from: what the tool says of it, unless it is somebody else's tool. That something is private is believed of all."
-    label = result.label if isinstance(result, ToolResult) else TOOLS
+    "Where a result comes from, or an error that repeats what was read: what the tool says of it, unless it is somebody else's tool. That something is private is believed of all."
+    label = result.label if isinstance(result, ToolResult) else getattr(result, "label", TOOLS) if isinstance(result, ToolError) else TOOLS
     return label if tool is None or not tool.foreign else Label(NETWORK.origin, label.private, (tool.name,))
 
 def tool_error(signal: Signal, tool: str, message: str, label: Label = TOOLS, told: str | None = None) -> Signal:

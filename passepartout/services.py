@@ -192,7 +192,7 @@ class WhoseWords(Views):
         return signal.label if turn is None else signal.label.join(turn.label)
 
     def remembered(self, signal: Signal) -> Label:
-        "The label of the notes and of what came from outside that was read for the last answers of the session, which a model still sees. What an own tool returned counts in its turn only."
+        "The label of the notes and of what came from outside that was read for the last answers of the session, which a model still sees. What an own tool returned without naming its sources counts in its turn only."
         read = {each.read for each in self.turns.recent(signal.session)} & {"notes", "network"}
         return Label(max(read, key=ORIGINS.index)) if read else PERSON
 

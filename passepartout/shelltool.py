@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .labels import FREE, SURE
 from .messages import Label
-from .reach import may_show_private
+from .reach import output_label
 from .resources import Root
 from .shell.run import Limits, OpenedScript, Outcome, ShellError, run_script
 from .shell.sandbox import Bubblewrap, SandboxError, find_bubblewrap
@@ -43,10 +43,10 @@ def told(outcome: Outcome) -> str:
 
 # %% ../nbs/12d_shelltool.ipynb #a4ea17e3
 class Unfinished(ToolError):
-    "A script was ended before its end. `touched`: whether it may have changed something."
-    def __init__(self, message: str, touched: bool):
+    "A script was ended before its end. `touched`: whether it may have changed something; `label`: whose words the message repeats."
+    def __init__(self, message: str, touched: bool, label: Label):
         super().__init__(message)
-        self.touched = touched
+        self.touched, self.label = touched, label
 
 # %% ../nbs/12d_shelltool.ipynb #7d0298e2
 async def keys_on_the_way(opened: OpenedScript, roots: Sequence[Root]) -> list[Cover]:
@@ -81,8 +81,8 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable
         try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots))
         except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
         if set(await keys_on_the_way(opened, roots)) - set(covered): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
-        if outcome.ended: raise Unfinished(told(outcome), touched=not opened.reads)
-        label = Label("tool", await asyncio.to_thread(may_show_private, opened, roots, private_tags))
+        label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags)
+        if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
         return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running", [Parameter("command", kind="command", description="what to run"),
         Parameter("timeout", "integer", "seconds", default=30)], body, timeout=MOST_SECONDS + 30, returns={"status": FREE, "sandboxed": SURE, "cut": SURE, "text": FREE})

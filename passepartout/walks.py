@@ -21,7 +21,7 @@ from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
 from .shell.sandbox import Cover
-from .shell.script import Script, Simple, has_hole, named
+from .shell.script import BUILTINS, Script, Simple, has_hole, named
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
@@ -61,13 +61,13 @@ def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -
             except PathRefused: continue
 
 # %% ../nbs/12ca_walks.ipynb #0da05bb9
-def goings(script: Script, roots: Sequence[Root]) -> list[Going]:
-    "The commands of a judged script that go through folders."
+def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[Going]:
+    "The commands of a judged script that go through folders; with `names` those as well that open nothing and tell what lies there."
     found = []
     for command, at, here in standing(script, roots):
         command = _unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
-        if not name or name != "git" and _stays(command): continue
+        if not name or name != "git" and _stays(command) and not (names and _tells_names(name, command)): continue
         if here is None or name != "git" and any(map(has_hole, command.argv)) or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
         elif name == "git": found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False, opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
@@ -90,7 +90,7 @@ def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: 
     paths = _path_words(declared, options, operands)
     places = list(_places(paths, here, roots))
     folders = {each.path for each in places if each.kind == "dir"}
-    itself = (name in _GREPS or at == 0) and not paths
+    itself = (name in _GREPS or name in NAMES_ONLY or at == 0) and not paths
     if itself: folders |= here
     if not folders: return None
     by_name = [value for option, _, value in options if option in ("-g", "--glob", "--iglob", "--include")]
@@ -104,6 +104,12 @@ def _stays(command: Simple) -> bool:
     if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
     return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word for word in words)
+
+def _tells_names(name: str, command: Simple) -> bool:
+    "Does a command that opens nothing tell what lies in a folder? Others tell of the machine, or only what they are given."
+    if name not in NAMES_ONLY or name in BUILTINS: return False
+    known = lookup(name, command.argv[1:])
+    return known is None or any(kind.rstrip("*") == "path" for kind in known[0].operands)
 
 def _recursive(words: Sequence[str]) -> bool: return any([word.startswith(("--r", "--d")) or _ANY_R.match(word) is not None for word in words if word[:1] == "-"])
 

@@ -57,3 +57,15 @@ async def test_what_was_read_in_the_diary_is_not_put_down_for_others_unasked(tmp
     reply = await agent.handle("read me.org and think about it")
     assert reply.status == "requires-approval" and "private" in reply.approvals[0].reason and not (tmp_path / "memex" / "inbox.org").exists()
     await agent.close()
+
+
+@pytest.mark.parametrize("command, seconds", [("tail -n 3 -f me.org", 2), ("cat me.org", 30)])
+async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when_its_time_was_over(tmp_path, command, seconds):
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    agent, seen = await booted(tmp_path, []), []
+    answers = [call("shell", command=command, timeout=seconds), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    await agent.handle("see what is new")
+    assert seen and not any("Okafor" in text for text in seen)
+    await agent.close()
