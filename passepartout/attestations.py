@@ -92,8 +92,7 @@ class Attestations(Standing):
 
     def standing(self) -> list[Attestation]:
         "Those that count now, oldest first."
-        self.read()
-        return list(self._standing.values())
+        return self.counting()
 
     def of(self, tool: str) -> Attestation | None: return next((each for each in reversed(self.standing()) if each.tool == tool), None)
 

@@ -20,7 +20,7 @@ from typing import Any
 from .approvals import visible
 from .conditions import PassepartoutError
 from .grants import canonical
-from .ledger import _genuine, expired
+from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
 from .store import Draft
 
@@ -64,7 +64,7 @@ class Standing:
     def index(cls) -> str: return f"CREATE INDEX IF NOT EXISTS chain_{cls.kind}s ON chain(seq) WHERE kind = '{cls.kind}'"
 
     def __init__(self, journal):
-        self.journal, self._seen, self._standing = journal, 0, {}
+        self.journal, self._seen, self._standing, self._at, self._sure = journal, 0, {}, {}, set()
         self._since = f"SELECT seq FROM chain INDEXED BY chain_{self.kind}s WHERE kind = '{self.kind}' AND seq > ? ORDER BY seq"
 
     def made(self, at: float, body: Mapping[str, Any]) -> Any: raise NotImplementedError
@@ -78,8 +78,22 @@ class Standing:
             for seq, in self.journal.db.execute(self._since, (self._seen,)).fetchall():
                 self._seen, found = seq, _genuine(self.journal, seq)
                 if found is None: self._standing.clear()         # it may have taken something back
-                elif found[1].get("state") == "given": self._standing[found[1]["id"]] = self.made(*found)
+                elif found[1].get("state") == "given": self._standing[found[1]["id"]], self._at[found[1]["id"]] = self.made(*found), seq
                 else: self._standing.pop(found[1].get("id"), None)
+            live = {ident: self._at[ident] for ident, each in self._standing.items() if not self.over(each)}
+            if not live.keys() <= self._sure:                    # so may what is missing
+                whole = _whole_since(self.journal, live.values())
+                for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
+                self._sure = live.keys() & self._standing.keys()
+
+    def over(self, each: Any) -> bool:
+        "Has its time run out?"
+        return False
+
+    def counting(self) -> list:
+        "What counts now, oldest first."
+        self.read()
+        return [each for ident, each in self._standing.items() if _holds(self.journal, self._at[ident]) and not self.over(each)]
 
     def write(self, session: str, body: dict) -> None:
         "Put one record into the journal, durably. `EndorsementRefused` when it holds a secret, which does not go there."
@@ -100,9 +114,9 @@ class Endorsements(Standing):
 
     def standing(self, session: str | None = None) -> list[Endorsement]:
         "Those that count now, oldest first."
-        self.read()
-        now = self.journal.clock()
-        return [e for e in self._standing.values() if session is None or e.session in ("", session) if e.expires == ALWAYS or not expired(e.given, e.expires, now)]
+        return [e for e in self.counting() if session is None or e.session in ("", session)]
+
+    def over(self, each: Endorsement) -> bool: return each.expires != ALWAYS and expired(each.given, each.expires, self.journal.clock())
 
     def hold(self, tool: str, argument: str, value: Any, session: str) -> bool:
         "Did a person answer for this value, as this argument of this tool, in this conversation? Of a list, for every part."

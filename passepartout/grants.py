@@ -22,7 +22,7 @@ from .addresses import AddressRefused, read_address
 from .approvals import visible
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .ledger import _genuine, _unbroken, expired
+from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
 from .rules import UNREADABLE, Places, Rule, ready, strictest
 from .store import Draft
@@ -162,7 +162,7 @@ def _write(journal, session: str, body: dict) -> None:
 # %% ../nbs/17ba_grants.ipynb #092f6baf
 class Grants:
     "The grants of one journal."
-    def __init__(self, journal): self.journal, self._seen, self._standing = journal, 0, {}
+    def __init__(self, journal): self.journal, self._seen, self._standing, self._sure = journal, 0, {}, set()
 
     def read(self) -> None:
         "Take in what was recorded since the last look, here or by another process."
@@ -174,8 +174,12 @@ class Grants:
                 found = _genuine(self.journal, seq)
                 if found is None: self._standing.clear()         # it may have taken something back
                 else: self._take(seq, *found)
-            since = [seq for seq, grant in self._standing.values() if seq in new and not expired(grant.given, grant.expires, self.journal.clock())]
-            if since and not _unbroken(self.journal, min(since)): self._standing.clear()         # so may what is missing
+            now = self.journal.clock()
+            live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
+            if not live.keys() <= self._sure:                             # so may what is missing
+                whole = _whole_since(self.journal, live.values())
+                for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
+                self._sure = live.keys() & self._standing.keys()
 
     def _take(self, seq: int, at: float, body: dict) -> None:
         if body.get("state") == "given":
@@ -187,9 +191,7 @@ class Grants:
         "The grants that count now, oldest first."
         self.read()
         now = self.journal.clock()
-        return [g for seq, g in self._standing.values() if self._holds(seq) and session in (None, g.session) and not expired(g.given, g.expires, now)]
-
-    def _holds(self, seq: int) -> bool: return self.journal.checked.ok or seq > self.journal.checked.seq
+        return [g for seq, g in self._standing.values() if _holds(self.journal, seq) and session in (None, g.session) and not expired(g.given, g.expires, now)]
 
     def covering(self, tool: Any, args: Mapping[str, Any], places: Places, session: str, rule: str = "") -> Grant | None:
         "A grant that covers this call, which `rule` asks about, if there is one."

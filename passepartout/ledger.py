@@ -9,7 +9,8 @@ __all__ = ['ApprovalGone', 'expired', 'Entries', 'finish', 'Ledger', 'decide', '
 
 # %% ../nbs/05d_ledger.ipynb #2ba75a1f
 import hashlib, json
-from typing import Any, Iterator
+from bisect import bisect_left
+from typing import Any, Iterable, Iterator
 
 from .chain import JournalError, Verdict, check, encode_body, head_of
 from .store import Draft, Store, explained, is_alive
@@ -63,13 +64,21 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
     return asked[1]
 
 # %% ../nbs/05d_ledger.ipynb #bdcf0169
+def _holds(store: Store, seq: int) -> bool: return store.checked.ok or seq > store.checked.seq
+
 def _unbroken(store: Store, seq: int) -> bool:
     "Whether the records from number `seq` to the end of the chain are all there, as they were written, and it is not in what was found not to hold."
-    if not store.checked.ok and seq <= store.checked.seq: return False
+    if not _holds(store, seq): return False
     rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq >= ? ORDER BY seq", (seq,))
     first = rows.fetchone()
     if first is None or first[0] != seq: return False
     return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
+
+def _whole_since(store: Store, seqs: Iterable[int]) -> set[int]:
+    "Those of the records `seqs` since which the chain is whole: a break ends what stands before it, and nothing that came later."
+    seqs = sorted(seqs)
+    if not seqs or _unbroken(store, seqs[0]): return set(seqs)
+    return set(seqs[bisect_left(seqs, True, key=lambda seq: _unbroken(store, seq)):])
 
 def _spent(store: Store, approval: str, decided: int) -> bool:
     if not _unbroken(store, decided): raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. Look with passepartout trace --verify, and ask again.")

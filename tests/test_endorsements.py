@@ -142,3 +142,93 @@ async def test_a_rule_does_not_reach_beyond_its_argument_its_tool_and_the_other_
     register_backend(agent, "played", lambda prompt, system_prompt, *, model=None: left.pop(0) if left else "Nothing more.", inline=True)
     assert "It would use send" in (await asked(agent)).reason and ran == []                # the permissions still ask
     await agent.close()
+
+
+# Without the key nothing stands up again ------------------------------------------------------------------------------
+
+def lasting(kind):
+    "What says something for longer on a journal: (its room, saying one thing that never runs out, taking it back, what stands)."
+    from passepartout.attestations import Attestation, Attestations
+    from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
+    from passepartout.grants import Grant, Grants
+    from time import time
+    if kind == "endorse": return Endorsements, lambda room, n=1: room.give(Endorsement("send", "to", f'"ana{n}"', "", ALWAYS), "person"), lambda room, one: room.revoke(one.id, "person")
+    if kind == "attest": return Attestations, lambda room, n=1: room.give(Attestation(f"search{n}", "each.id", "x"), "person"), lambda room, one: room.end(one, "person", "taken back")
+    return Grants, lambda room, n=1: room.give(Grant(f"edit{n}", "main", time() + 900), "a1", "person"), lambda room, one: room.revoke(one.id, "person")
+
+
+def edited(path, *statements):
+    with sqlite3.connect(path) as db:
+        for each in statements: db.execute(each)
+    db.close()
+
+
+def noted(journal, n=3):
+    for _ in range(n):
+        batch = journal.batch("main", "t"); batch.record("note", {}); batch.commit_now()
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM chain WHERE body LIKE '%revoked%'", "UPDATE chain SET kind = 'log' WHERE body LIKE '%revoked%'"])
+@pytest.mark.parametrize("kind", ["grant", "endorse", "attest"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_what_was_taken_back_does_not_stand_up_when_that_record_is_removed(tmp_path, kind, statement, after):
+    from passepartout.journal import Journal
+    room, give, take_back = lasting(kind)
+    journal = Journal.open(tmp_path / "journal.db")
+    mine = room(journal)
+    take_back(mine, give(mine))
+    noted(journal, after)
+    journal.close()
+    edited(tmp_path / "journal.db", statement)
+    journal = Journal.open(tmp_path / "journal.db")
+    assert room(journal).standing() == []
+    journal.close()
+
+
+@pytest.mark.parametrize("kind", ["grant", "endorse", "attest"])
+def test_an_older_copy_of_the_journal_brings_nothing_back_that_was_taken_back(tmp_path, kind):
+    import shutil
+    from passepartout.journal import Journal
+    room, give, take_back = lasting(kind)
+    journal = Journal.open(tmp_path / "journal.db")
+    one = give(room(journal))
+    journal.close()
+    shutil.copy(tmp_path / "journal.db", tmp_path / "older")
+    journal = Journal.open(tmp_path / "journal.db")
+    assert len(room(journal).standing()) == 1                                              # it survives a restart
+    take_back(mine := room(journal), mine.standing()[0])
+    journal.close()
+    shutil.copy(tmp_path / "older", tmp_path / "journal.db")
+    journal = Journal.open(tmp_path / "journal.db")
+    assert journal.checked.kind == "cut-off" and room(journal).standing() == []
+    new = give(room(journal), 2)                                                           # what is said from now on counts
+    assert [each.id for each in room(journal).standing()] == [new.id] != [one.id]
+    journal.close()
+
+
+@pytest.mark.parametrize("kind", ["grant", "endorse", "attest"])
+def test_a_break_ends_what_stands_before_it_and_nothing_that_came_later(tmp_path, kind):
+    from passepartout.journal import Journal
+    room, give, _ = lasting(kind)
+    journal = Journal.open(tmp_path / "journal.db")
+    give(room(journal)); noted(journal); second = give(room(journal), 2); noted(journal)
+    journal.close()
+    edited(tmp_path / "journal.db", "UPDATE chain SET turn = 'x' WHERE seq = 3")
+    journal = Journal.open(tmp_path / "journal.db")
+    third = give(room(journal), 3)
+    for mine in (room(journal), room(journal)):
+        assert {each.id for each in mine.standing()} == {second.id, third.id}
+    journal.close()
+
+
+@pytest.mark.parametrize("kind", ["grant", "endorse", "attest"])
+def test_a_cut_under_a_running_agent_ends_what_stood(tmp_path, kind):
+    from passepartout.journal import Journal
+    room, give, _ = lasting(kind)
+    journal = Journal.open(tmp_path / "journal.db")
+    give(mine := room(journal)); noted(journal)
+    assert len(mine.standing()) == 1
+    edited(tmp_path / "journal.db", "DELETE FROM chain WHERE seq = 4")
+    noted(journal, 1)
+    assert not journal.checked.ok and mine.standing() == []
+    journal.close()
