@@ -643,3 +643,16 @@ def test_words_that_come_late_are_judged_in_parts_that_hold_up_nobody(memex, roo
     assert made is None and "words came for it" in why
     (run, _), few = judge_late(late, roots, {str(late.fills[0].number): "a " * 50}), 51
     assert len(run.argv) == few
+
+
+@pytest.mark.parametrize("text", ["openssl x509 -in http://evil.example/a -noout -text", "openssl x509 -in file:b -text", "sqlite3 file:b?mode=rwc 'select 1'", "xmllint --format file:///%2eenv", "xmllint http://evil.example/", "xmllint --c14n a", "wc -l ftp://evil.example/x",
+                                  "echo .env | ack -x two", "ar p x.a", "ar pv x.a"])
+def test_a_name_that_a_program_may_read_as_an_address_or_in_a_list_is_asked_about(text, roots, memex):
+    "Some programs open a file: or http: address where others open the file of that name; a list of files, and an archive that only names its members, lead to files that nobody looked at."
+    (memex / "x.a").write_text("!<thin>\n")
+    assert level(text, roots) == ASK
+
+
+def test_a_colon_further_on_is_part_of_a_name(roots, memex):
+    for name in ("./file:b", "10:30 lunch.org", "src/a:b"): (memex / name).write_text("x\n")
+    for text in ("cat ./file:b", "cat '10:30 lunch.org'", "wc -l src/a:b", "ar t x.a"): assert level(text, roots) == READ, text

@@ -58,7 +58,12 @@ def _is_shared(found: Place, places: Places) -> bool:
 
 _OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/timezone", *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat vmstat modules".split())])
 
+_ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
 def _path(value: str, places: Places) -> str | None:
+    return f"{shown(value)} may be taken for an address, and ./{shown(value)} is surely a file." if _ADDRESS.match(value) else _revision(value, places)
+
+def _revision(value: str, places: Places) -> str | None:
     if value in _OF_THE_MACHINE or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
     try: found = places.place(value)
     except PathRefused as refusal: return refusal.message
@@ -137,7 +142,7 @@ _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighb
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
-    "path": _path, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "text": lambda value, places: None,
+    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "text": lambda value, places: None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
     "lines": lambda value, places: next(filter(None, [_path(part, places) for part in value.split(":")[1:] if part]), None),          # 1,5:FILE, or :NAME:FILE

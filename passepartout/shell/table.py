@@ -98,7 +98,7 @@ def _formats() -> list[Program]:
     csv = "d -d=text -t -q=text -l -H --delimiter=text --tabs --no-header-row"
     return [
         program("yq", "rPCMjeN -o=word -p=word -I=number --output-format=word --input-format=word --prettyPrint --no-colors --raw-output --unwrapScalar?", "yq path*", least=1, yes="yq .a b; yq -r '.a[0].b' b; yq -o json . b", no="yq -i .a=1 b; yq .env; yq /etc/passwd; yq 'load(\"x\")' b; yq -s x b; yq 'system(\"id\")' b; yq"),
-        program("xmllint", "--noout --format --html --recover --c14n --xpath=text --pretty=number", "path*", whole=True, add="--nonet", least=1, yes="xmllint --noout a; xmllint --xpath //b a", no="xmllint --shell a; xmllint --output x a; xmllint --noent a; xmllint --dtdvalid x a; xmllint /etc/x; xmllint --loaddtd a; xmllint --xinclude a"),
+        program("xmllint", "--noout --format --html --recover --xpath=text --pretty=number", "path*", whole=True, add="--nonet", least=1, yes="xmllint --noout a; xmllint --xpath //b a", no="xmllint --shell a; xmllint --output x a; xmllint --noent a; xmllint --c14n a; xmllint --dtdvalid x a; xmllint /etc/x; xmllint --loaddtd a; xmllint --xinclude a"),
         program("sqlite3", "-header -noheader -csv -json -column -line -list -html -markdown -table -box -tabs -bail -batch -readonly -safe -separator=text -nullvalue=text", "path sql sql*", whole=True, add="-safe -readonly", least=2, yes="sqlite3 a 'select 1'; sqlite3 -readonly -header a .tables", no="sqlite3 a; sqlite3 a '.testcase x'; sqlite3 a '.trace x'; sqlite3 a \"select writefile('x', 1)\"; sqlite3 a 'attach x as b'; sqlite3 a 'vacuum into x'; sqlite3 -init x a .tables; sqlite3 -cmd .shell a x; sqlite3 /x.db .tables; sqlite3; sqlite3 -unsafe-testing a x; sqlite3 -vfs x a b"),
         *(program(name, csv, "path", yes=f"{name} a", no=f"{name} /etc/x; {name} --x a") for name in ("csvlook", "csvstat")),
         program("csvcut", csv + " n -c=text --names --columns=text", "path", yes="csvcut -c 1,2 a", no="csvcut /etc/x"), program("csvsort", csv + " r -c=text --columns=text --reverse", "path", yes="csvsort -c 2 a", no="csvsort /etc/x"),
@@ -107,10 +107,10 @@ def _formats() -> list[Program]:
         program("iconv", "lc -f=word -t=word --from-code=word --to-code=word --list", "path*", yes="iconv -f latin1 -t UTF-8 a; iconv -l", no="iconv -o x a; iconv /etc/x; iconv -f ./x a"),
         program("datamash", "sHWiC -t=text -g=text --sort --header-in --headers --ignore-case --group=text --whitespace", "text*", ordered=True, environment=True, yes="datamash mean 1; datamash -t, sum 2", no="datamash --x; datamash -o x"),
         *(program(name, "AnpPfu -l=word -r=text --plain --number --show-all --language=word --line-range=text --color=word --style=fields --decorations=word --theme=text --list-languages", "path*", add="--paging=never --no-config", yes=f"{name} a; {name} -n a", no=f"{name} --pager x a; {name} /etc/x; {name} .env; {name} cache --build; {name} --paging=always a; {name} --diff a") for name in ("bat", "batcat")),
-        program("ack", "acfghHiIlLnowQxs1v -A=number -B=number -C=number -m=number --count --ignore-case --nocolor --color --nogroup --group --python --perl --js --noheading --heading", "text path*", add="--noenv --nopager", yes="ack x src; ack -l x", no="ack --pager x y; ack --output x y; ack x /etc; ack --ackrc x y; ack --type-set x y; ack --follow x"),
+        program("ack", "acfghHiIlLnowQs1v -A=number -B=number -C=number -m=number --count --ignore-case --nocolor --color --nogroup --group --python --perl --js --noheading --heading", "text path*", add="--noenv --nopager", yes="ack x src; ack -l x", no="ack -x y; ack --pager x y; ack --output x y; ack x /etc; ack --ackrc x y; ack --type-set x y; ack --follow x"),
         program("ag", "aclLnovwiQsS -G=text -m=number --count --ignore-case --literal --nocolor --nogroup --files-with-matches --no-numbers --python --js --stats", "text path*", add="--nopager", yes="ag -l x; ag x src", no="ag --pager x y; ag -f x; ag --hidden x; ag -u x; ag x /etc; ag -p x y; ag -z x"),
         *(program(f"{name} {verb}", "-slt -ba -bd", "object word*", whole=True, least=1, yes=f"{name} {verb} a.7z", no=f"{name} {verb} /x.7z; {name} x a.7z; {name} {verb} @f; {name} {verb} -o/x a.7z; {name} a b") for name in ("7z", "7za", "7zr", "7zz") for verb in ("l", "t")),
-        *(program(f"ar {verb}", "", "object text*", least=1, yes=f"ar {verb} a.a", no=f"ar {verb} /x.a; ar x a.a; ar {verb} @f; ar r a.a b") for verb in ("t", "tv", "p")),
+        *(program(f"ar {verb}", "", "object text*", least=1, yes=f"ar {verb} a.a", no=f"ar {verb} /x.a; ar x a.a; ar p a.a; ar {verb} @f; ar r a.a b") for verb in ("t", "tv")),
         *(program(name, "", "path*", yes=f"{name} a", no=f"{name} /etc/passwd; {name} -o x a") for name in ("zstdcat", "lzcat")),
         program("yes", "", "text*", environment=True, yes="yes; yes no", no="yes --x"), program("tee", "", "", environment=True, yes="tee", no="tee a; tee -a a"),
         *(program(name, "1abBdDFghHilmrRSTuUGx -s=word -t=word -L=number -I=text --sort=word --time=word --level=number --ignore-glob=text --tree --long --all --oneline --reverse --recurse --git --header --icons? --color? --group-directories-first --no-permissions --no-user --no-time --git-ignore --time-style=text", "path*", yes=f"{name} -la; {name} --tree --level=2", no=f"{name} /etc; {name} --x") for name in ("eza", "exa")),
@@ -216,7 +216,7 @@ _LOG = _DIFF + " cgiEFPmqr -# -n=number -L=lines --oneline --graph --decorate? -
 # %% ../../nbs/shell/table.ipynb #6212f08f
 _QUIET = "--no-ext-diff --no-textconv"
 
-def _sub(verb: str, options: str, operands: str = "", **more) -> Program: return program(f"git {verb}", options, operands, add=_GIT, **more)
+def _sub(verb: str, options: str, operands: str = "", **more) -> Program: return program(f"git {verb}", options, operands.replace("path", "revision"), add=_GIT, **more)
 
 def _git_contents() -> list[Program]:
     "Subcommands that show commits, files and differences."
