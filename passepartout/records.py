@@ -33,6 +33,7 @@ class Shown:
 class Compared:
     "Equal are two objects of the same class with equal values."
     def __eq__(self, other: object) -> bool:
+        if self is other: return True
         if other.__class__ is not self.__class__: return NotImplemented
         return self.__compared__(self) == self.__compared__(other)
 

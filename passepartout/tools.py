@@ -185,6 +185,11 @@ class Derived(Remembers):
         return tuple(p for p in self.parameters if p.kind == "path")
 
     @cached_property
+    def commands(self) -> tuple[str, ...]:
+        "The names of the parameters that are command lines."
+        return tuple(p.name for p in self.parameters if p.kind == "command")
+
+    @cached_property
     def is_async(self) -> bool:
         "Does calling the body give something to wait for?"
         return inspect.iscoroutinefunction(self.body) or inspect.iscoroutinefunction(getattr(self.body, "__call__", None))

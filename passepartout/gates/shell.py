@@ -42,7 +42,7 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
     seen: list = [None, None, 0.0]                 # an action is judged again right before it runs: keep the last look through folders
     def gate(action: Action, signal: Signal):
         if action.target is not TOOL or (tool := tools.get(str(action.payload.get("tool") or "?"))) is None: return action
-        names = [p.name for p in tool.parameters if p.kind == "command"]
+        names = tool.commands
         args = action.payload.get("args") or NOTHING
         if not names or not isinstance(args, Mapping): return action if not names else Rejected(f"The arguments of {tool.name} are not a property list.", "shell")
         given = {name: args.get(name) for name in names if args.get(name) is not None}
