@@ -8,12 +8,11 @@ Docs: https://example.org/passepartout/journal.html.md"""
 __all__ = ['Batch', 'History', 'Audit', 'Waiting', 'Journal']
 
 # %% ../nbs/06_journal.ipynb #3e57abb7
-import json
 from types import coroutine
 from typing import Callable, Iterable, Iterator
 
 from .chain import JournalError, Verdict
-from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows
+from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
 from .erasure import Erased, erasable, erase_records, flush_out, with_text
 from .store import JournalBusy
 
@@ -112,7 +111,7 @@ def _sort_out(journal: "Journal", batches: list[Batch]) -> None:
 
 # %% ../nbs/06_journal.ipynb #8c4c2a34
 def _record(seq, kind, session, turn, at, body) -> dict:
-    return {"seq": seq, "kind": kind, "session": session, "turn": turn, "at": at, "body": None if body is None else json.loads(body)}
+    return {"seq": seq, "kind": kind, "session": session, "turn": turn, "at": moment_in(at), "body": told_in(body)}
 
 _FIELDS = "SELECT seq, kind, session, turn, at, body FROM chain"
 

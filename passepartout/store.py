@@ -28,7 +28,7 @@ _TROUBLE = {
     "SQLITE_NOTADB": "{path} is not a journal, or its beginning is damaged. Put back a copy, or move the file away to begin a new journal.",
     "SQLITE_CORRUPT": "The journal {path} has a damaged page. Put back a copy (passepartout restore FILE), save what is left with `sqlite3 {path} .recover`, "
                       "or move it away to begin a new one.",
-    "SQLITE_CONSTRAINT": "This record contradicts one that is already there ({error}); it was not written.",
+    "SQLITE_CONSTRAINT": "This record contradicts one that is already there ({error}); it was not written. Whether the record still holds: passepartout trace --verify",
 }
 
 # %% ../nbs/05c_store.ipynb #521c9acc
@@ -106,9 +106,17 @@ def _set_up(db: sqlite3.Connection, path) -> None:
                            "Update passepartout; the file was not touched.")
     if version == 0:
         _create(db, path)
-    if db.execute("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchone():
+    found = db.execute("SELECT type, sql FROM sqlite_master").fetchall()
+    if any(kind in ("trigger", "view") for kind, _ in found):
         raise JournalError(f"The journal {path} contains a trigger or a view, which passepartout never makes. Somebody changed the file; "
                            "put back a copy.")
+    if lacking := [each for each in _statements() if each not in {_plainly(sql) for _, sql in found}]:
+        raise JournalError(f"The journal {path} is laid out in another way than passepartout does it ({lacking[0].split('(')[0].lower()}). Somebody changed the file; "
+                           "put back a copy (passepartout restore FILE), or move it away to begin a new one.")
+
+def _statements() -> list[str]: return [_plainly(each) for each in _TABLES.split(";") if each.strip()]
+
+def _plainly(sql: str | None) -> str: return " ".join((sql or "").split())
 
 # %% ../nbs/05c_store.ipynb #9573bc00
 def _create(db: sqlite3.Connection, path) -> None:

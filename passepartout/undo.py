@@ -12,6 +12,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .edits import FileEdit, difference, digest
+from .ledger import _genuine
 from .messages import Action
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
 
@@ -46,6 +47,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     "The edit that takes `effect_id` back. `ToolError` when there is no such edit, or when the note was changed since."
     effect = journal.effect(effect_id)
     if effect is not None and effect["action"] is None: raise ToolError(f"What edit {effect_id} did was erased from the record, and what the note held before with it, so it cannot be taken back.")
+    if effect is not None and _genuine(journal, effect["seq"]) is None: raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with passepartout trace --verify")
     edit = (effect["detail"] or {}).get("edit") if effect else None
     if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {effect_id} to take back.")
     if edit["path"] != resource.display: raise ToolError(f"Edit {effect_id} was made to {edit['path']}, not to {resource.display}.")

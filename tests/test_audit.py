@@ -364,3 +364,84 @@ def test_foreign_record_is_noticed_while_open(home):
     assert journal.checked.kind == "forged" and journal.checked.seq == 13
     journal.close()
     assert verdict_on(home, whole=False).kind == "forged"
+
+
+# What stands beside the chain ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("statement", ["UPDATE images SET before = x'00' WHERE seq = 2", "UPDATE images SET before = 'before' WHERE seq = 2", "DELETE FROM images WHERE seq = 2", "INSERT INTO images VALUES (3, x'00')", "UPDATE images SET seq = 99 WHERE seq = 2"])
+def test_what_a_note_held_before_cannot_be_changed_unnoticed(home, statement):
+    assert verdict_on(home)
+    edit(home, statement)
+    assert verdict_on(home).kind == "forged"
+
+
+@pytest.mark.parametrize("image", [b"\x00", "text", 5])
+def test_a_new_note_is_given_no_past(home, image):
+    journal = opened(home)
+    batch = journal.batch("main", "t9"); batch.intend("e9", "h", "create"); batch.commit_now()
+    journal.close()
+    edit(home, ("INSERT INTO images VALUES (13, ?)", (image,)))
+    assert verdict_on(home).kind == "forged"
+
+
+def test_an_effect_that_is_set_back_to_begun_is_not_taken_for_the_work_of_a_crash(home):
+    "The recovery would write *unknown* into the chain, and the table and the chain would agree about something that never happened."
+    edit(home, "UPDATE effects SET state = 'started', settled = NULL")
+    journal = opened(home)
+    assert journal.orphans() == []
+    assert "says started of" in journal.verify(whole=True).problem
+    journal.close()
+
+
+@pytest.mark.parametrize("statement", ["DROP TABLE images", "DROP TABLE chain", "ALTER TABLE chain ADD COLUMN more", "DROP INDEX chain_turn", "ALTER TABLE effects RENAME TO others"])
+def test_a_journal_of_another_layout_is_refused_before_a_turn_begins(home, statement):
+    edit(home, statement)
+    with pytest.raises(JournalError, match="laid out in another way"): opened(home)
+
+
+JUNK = ["not json", "[1, 2]", "5", '"text"', b"\xff\x00", "[" * 50_000, "null"]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: repr(junk)[:12])
+def test_whatever_stands_in_the_place_of_a_record_can_be_looked_at(home, junk):
+    edit(home, ("UPDATE chain SET body = ?", (junk,)))
+    journal = opened(home)
+    assert {record["body"] for record in journal.records()} == {None}
+    assert len(journal.effects()) == 3 and journal.effect("e1")["action"] is None and journal.approvals() == []
+    assert journal.verify(whole=True).kind == "forged"
+    journal.close()
+
+
+@pytest.mark.parametrize("at", ["noon", b"x", 9e999, -1.0, 1e300])
+def test_a_time_that_is_none_is_the_beginning_of_time(home, at):
+    edit(home, ("UPDATE chain SET at = ?", (at,)))
+    journal = opened(home)
+    assert {record["at"] for record in journal.records()} == {0.0} == {effect["at"] for effect in journal.effects()}
+    journal.close()
+
+
+@pytest.mark.parametrize("junk", [*JUNK, '{"expires":"never"}', '{"expires":1e999}'], ids=lambda junk: repr(junk)[:12])
+def test_a_question_that_was_changed_is_over(home, junk):
+    journal = opened(home)
+    ask_and_approve(journal)
+    edit(home, ("UPDATE chain SET body = ? WHERE kind = 'ask'", (junk,)))
+    assert journal.approval("a1")["state"] == "expired" and journal.approvals(state="pending") == []
+    journal.close()
+
+
+def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(home):
+    "Who can write the file could otherwise have any text put into any note, at the person's next undo."
+    import hashlib
+    from passepartout.edits import digest
+    from passepartout.tools import ToolError
+    from passepartout.undo import undo_edit
+    class Note:
+        display, kind = "note.org", "file"
+        def read_bytes(self): return b"now"
+    told = {"path": "note.org", "before": digest(b"old"), "after": digest(b"now")}
+    journal = opened(home)
+    batch = journal.batch("main", "t9"); batch.intend("e9", "h", "edit", before=b"old", detail={"edit": told}); batch.settle("e9", "committed"); batch.commit_now()
+    assert undo_edit(journal, "e9", Note()).after == b"old"
+    edit(home, ("UPDATE chain SET body = replace(body, ?, ?) WHERE seq = 13", (digest(b"old"), digest(b"evil"))), ("UPDATE images SET before = ? WHERE seq = 13", (b"evil",)))
+    with pytest.raises(ToolError, match="seal"): undo_edit(journal, "e9", Note())
+    journal.close()
