@@ -656,3 +656,15 @@ def test_a_name_that_a_program_may_read_as_an_address_or_in_a_list_is_asked_abou
 def test_a_colon_further_on_is_part_of_a_name(roots, memex):
     for name in ("./file:b", "10:30 lunch.org", "src/a:b"): (memex / name).write_text("x\n")
     for text in ("cat ./file:b", "cat '10:30 lunch.org'", "wc -l src/a:b", "ar t x.a"): assert level(text, roots) == READ, text
+
+
+@pytest.mark.parametrize("text", ["lsof -i@evil.example", "lsof -i @evil.example", "lsof -iTCP@a1.evil.example:80", "lsof -nPi TCP@evil.example", "ss dst evil.example", "ss -tn src a1b2.evil.example", "ss -tn '( dst evil.example:443 )'", "ss -r", "last -d", "hostname -f", "hostname -A", "hostname -i", "hostname -d", "hostid"])
+def test_who_asks_a_name_server_asks_the_person_first(text, roots):
+    "A name that is looked up is a message to whoever runs the server of that domain."
+    assert level(text, roots) == ASK
+
+
+def test_addresses_are_shown_as_numbers_and_sockets_are_chosen_without_names(roots):
+    for text in ("netstat -r", "arp", "arp -a", "route", "lsof -i", "netstat -tl"): assert "-n" in next(judge_command(text, roots, HOME).script.commands()).argv, text
+    for text in ("ss -tn state established", "ss -tlnp '( sport = :22 or dport = :https )'", "ss -tn dst 10.0.0.1:443", "ss -x src /run/x", "lsof -i :80", "lsof -iTCP -sTCP:LISTEN -nP", "lsof -i TCP -s TCP:ESTABLISHED", "lsof -i4TCP@127.0.0.1:22-80", "lsof a.txt", "hostname", "hostname -I"):
+        assert level(text, roots) == READ, text

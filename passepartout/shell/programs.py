@@ -141,8 +141,20 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
+_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup state exclude all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait close-wait last-ack closing".split())
+_FILTER = Regex(r"[=<>!&|]+|:(?:[\w-]+|\*)|\*(?::[\w*-]+)?|\d[\d.]*(?:/\d+)?(?::[\w*-]+)?|\[[0-9a-fA-F:]*\](?::[\w*-]+)?|/\S*", re.ASCII)
+_SOCKETS = Regex(r"[46]?(?:TCP|UDP)?(?:@(?:\d[\d.]*|\[[0-9a-fA-F:]*\]))?(?::[\w,-]+)?|(?:TCP|UDP):\^?\w+(?:,\^?\w+)*", re.ASCII | re.I)
+
+def _filter(value: str, places: Places) -> str | None:
+    strange = next((word for word in re.split(r"[\s()]+", value) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)), None)
+    return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
+
+def _sockets(value: str, places: Places) -> str | None:
+    if _SOCKETS.fullmatch(value): return None
+    return f"{shown(value)} may name a host, which is looked up." if "@" in value else _path(value, places)
+
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
-    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "text": lambda value, places: None,
+    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
     "lines": lambda value, places: next(filter(None, [_path(part, places) for part in value.split(":")[1:] if part]), None),          # 1,5:FILE, or :NAME:FILE
@@ -187,7 +199,7 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     for word in options.split():
         option, equals, kind = word.partition("=")
         if equals and kind not in _CHECKS: raise TableError(f"{name}: there is no kind {kind}.")
-        if option.startswith("-"): table[option.rstrip("?")] = kind if equals else "?" if option.endswith("?") else None
+        if option.startswith("-"): table[option.rstrip("?")] = "?" * option.endswith("?") + kind if equals else "?" if option.endswith("?") else None
         else: table |= {f"-{letter}": None for letter in option}
     for operand in operands.split():
         if operand.rstrip("*") not in _CHECKS: raise TableError(f"{name}: there is no kind {operand}.")
@@ -200,7 +212,8 @@ def _long(declared: Program, word: str, rest: list[str], found: list, seen: set)
     kind = declared.options.get(option, "none")
     if kind == "none": return f"the option {shown(option)} of {declared.name} is not known to only read."
     seen.add(option)
-    if kind in (None, "?"):
+    if kind is None or kind[0] == "?":
+        if equals and kind and kind[1:]: found.append((option, kind[1:], value))
         return f"the option {option} of {declared.name} takes no value." if equals and kind is None else None
     if not equals and not rest: return f"the option {option} of {declared.name} has no value."
     found.append((option, kind, value if equals else rest.pop(0)))
@@ -217,7 +230,9 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
         at += 1
         seen.add(option)
         if kind is None: continue
-        if kind == "?": return None                                            # the rest of the word is its value
+        if kind[0] == "?":                                                     # the rest of the word is its value
+            if word[at:] and kind[1:]: found.append((option, kind[1:], word[at:]))
+            return None
         if at == len(word) and not rest: return f"the option {option} of {declared.name} has no value."
         found.append((option, kind, word[at:] or rest.pop(0)))
         return None
