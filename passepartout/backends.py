@@ -24,7 +24,7 @@ from .conditions import BudgetError, LLMError, PassepartoutError, restart_case, 
 from .context import confide, confidential
 from .limits import in_thread, within
 from .measure import Composed
-from .messages import LOG, Signal
+from .messages import LOG, Signal, is_mapping
 from .meter import Meter, idle, meter_for
 from .plist import key_name
 from .purse import PurseFailed
@@ -120,7 +120,7 @@ async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter:
 # %% ../nbs/14_backends.ipynb #a6c07d96
 def answer_text(result: Any, most: int) -> str:
     "The text in a backend's result, or `BackendFailure`."
-    if isinstance(result, Mapping):
+    if not isinstance(result, str) and is_mapping(result):
         fields = {key_name(k): v for k, v in result.items() if isinstance(k, str)}
         if str(fields.get("status", "")).lower().lstrip(":") != "success": raise BackendFailure(str(fields.get("message") or fields.get("status") or "an answer without a status"))
         result = fields.get("content")

@@ -18,7 +18,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .messages import ORIGINS, PERSON, FrozenDict, Label, field_name
+from .messages import ORIGINS, PERSON, PLAIN, FrozenDict, Label, field_name
 from .records import record
 
 # %% ../nbs/03b_labels.ipynb #2f98d0db
@@ -82,6 +82,7 @@ def items(value: Value) -> list[Value]:
 # %% ../nbs/03b_labels.ipynb #d3eee5b5
 def label_of(value: Value) -> Label:
     "The label of a value as a whole."
+    if type(value.data) in PLAIN: return value.label
     if isinstance(value.data, (list, tuple)) and (value.shape is not None or any(isinstance(each, Value) for each in value.data)):
         return reduce(Label.join, [label_of(each) for each in items(value)], value.sure if value.shape is not None else PERSON)
     if isinstance(value.data, Mapping):
@@ -98,6 +99,7 @@ def chosen_by(values: Iterable[Value]) -> Label: return reduce(Label.join, [each
 # %% ../nbs/03b_labels.ipynb #5ca4ad8f
 def plain_data(value: Any) -> Any:
     "The data without labels, down to the last part."
+    if type(value) in PLAIN: return value
     if isinstance(value, Value): return plain_data(value.data)
     if isinstance(value, Mapping): return FrozenDict({k: plain_data(v) for k, v in value.items()})
     return tuple([plain_data(v) for v in value]) if isinstance(value, (list, tuple)) else value

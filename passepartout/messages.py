@@ -215,7 +215,11 @@ class Readable:
     @classmethod
     def known_fields(cls, value: Mapping) -> dict:
         "`value` with its top-level keys normalised; unknown ones are named and refused."
-        named = with_names(value)
+        return cls.only_known(with_names(value))
+
+    @classmethod
+    def only_known(cls, named: dict) -> dict:
+        "Fields under normalised names, if all of them are known."
         if not named.keys() <= cls.blank.keys():
             raise ProtocolError(f"{cls.called()} has no field {next(n for n in named if n not in cls.blank)}; it has {', '.join(cls.blank)}.")
         return named
@@ -288,9 +292,11 @@ class Action(Message):
         "The fields of an action. A plan, `(:TYPE :PLAN :STEPS (…))`, is a request to the target `:PLAN` with the rest as its payload."
         named = with_names(value)
         if isinstance(kind := named.get("type"), str) and str(kind).lower().lstrip(":") == PLAN: named = {"type": REQUEST, "target": PLAN, "payload": {**{k: v for k, v in named.items() if k != "type"}, "action": PLAN}}
-        if is_mapping(given := named.get("payload")) and (steps := given.get("steps", given.get("STEPS"))) is not None and type(given) is not FrozenDict:
-            named["payload"] = {**{k: v for k, v in given.items() if field_name(k) != "steps"}, "steps": freeze(steps, words=False)}
-        return super().known_fields(named)
+        if type(given := named.get("payload")) is not FrozenDict and is_mapping(given) and "steps" in map(known_names if type(given) is Plist else field_name, given):
+            given = with_names(given)
+            if (steps := given.pop("steps")) is not None: given["steps"] = freeze(steps, words=False)          # last, whatever came first
+            named["payload"] = given
+        return cls.only_known(named)
 
     @kept
     def canonical(self) -> str:

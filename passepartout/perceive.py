@@ -37,11 +37,12 @@ def receive(message: Any, *, source: str, session: str, label: Label = NETWORK) 
 # %% ../nbs/15_perceive.ipynb #ebbb6c0d
 async def perceive_gate(agent, signal: Any) -> Signal:
     "Normalise `signal` (a `Signal`, a dictionary or plist text): conclusions removed, turn assigned, length checked."
-    if isinstance(signal, str): signal = read_plist(signal)
-    if isinstance(signal, Mapping): signal = Signal.of(without(signal, CONCLUSIONS))
-    elif not isinstance(signal, Signal): raise ProtocolError(f"A signal is one property list, not {type(signal).__name__}.")
+    if not isinstance(signal, Signal):
+        if isinstance(signal, str): signal = read_plist(signal)
+        if not isinstance(signal, Mapping): raise ProtocolError(f"A signal is one property list, not {type(signal).__name__}.")
+        signal = Signal.of(without(signal, CONCLUSIONS))
     check_length(signal, agent.settings.max_input_chars)
-    if "rejection_trace" in signal.payload: signal = signal.evolve(payload=FrozenDict({k: v for k, v in signal.payload.items() if k != "rejection_trace"}))
+    if pick(signal.payload, "rejection_trace") is not None: signal = signal.evolve(payload=FrozenDict({k: v for k, v in signal.payload.items() if k != "rejection_trace"}))
     return agent.in_turn(signal.evolve(status=PERCEIVED, approved_action=None, verdict=None))
 
 # %% ../nbs/15_perceive.ipynb #c54ef87c

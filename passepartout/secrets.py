@@ -245,7 +245,7 @@ class Scanner(Finder):
     def remember(self, texts: Iterable[Any]) -> None:
         "Keep texts in which nothing was found, a few hundred at most."
         if len(self._clean) > 500: self._clean.clear()
-        self._clean.update((text, True) for text in texts if len(text) <= 20_000)
+        self._clean.update([(text, True) for text in texts if len(text) <= 20_000])
 
 # %% ../nbs/04c_secrets.ipynb #2bc57b98
 class Rows(list):
@@ -272,7 +272,8 @@ def redact_all(scanner: Scanner, value: Any) -> Any:
     "`value` with every text in it redacted, keys included; what is unchanged is returned as it is."
     clean = scanner._clean
     new = [text for text in strings_in(value) if text not in clean]
-    try: found = scanner.find("\n".join(new)) if new else []
+    if not new: return value
+    try: found = scanner.find("\n".join(new))
     except TooMuch: found = new
     if found: return redact_each(scanner, value)
     scanner.remember(new)

@@ -41,6 +41,7 @@ class Fields:
         self.settings, self.journal = settings, journal
         self.skills, self.tools, self.actuators, self.backends = SkillRegistry(settings.gate_timeout_s), ToolRegistry(), ActuatorRegistry(), BackendRegistry()
         self.memory, self.log, self.turns = Memory(journal), Log(), Turns(journal)
+        self.turn_of: Callable[[Signal], Turn | None] = self.turns.of
         self.clearances, self.desk = ClearanceTable(), ApprovalDesk(journal, settings.approval_ttl_s)
         self.manifest: Manifest | None = None
         self.permissions: Any = None                     # what the person allows; None: there are no mandatory gates
@@ -66,7 +67,6 @@ class Fields:
 # %% ../nbs/17d_services.ipynb #d1610365
 class Services(Fields):
     "What the stages say about a turn."
-    def turn_of(self, signal: Signal) -> Turn | None: return self.turns.of(signal)
     async def end_turn(self, signal: Signal) -> Reply: return await self.turns.end(signal)
     def note(self, signal: Signal, kind: str, body: dict) -> None: self.turns.note(signal, kind, body)
 

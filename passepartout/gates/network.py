@@ -11,7 +11,7 @@ __all__ = ['what_leaves', 'network_gate', 'network_skill']
 from collections.abc import Callable, Mapping, Sequence
 
 from ..addresses import AddressRefused, WebAddress, is_allowed, read_address
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..skills import Skill
 
 # %% ../../nbs/gates/network.ipynb #39949ef9
@@ -38,8 +38,8 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
     "A gate for the addresses in calls of `tools`: refused ones reject, `hosts` pass, so does a link that a plan `follows`, all others ask. `resolved` holds them as read. A tool that is not there is rejected."
     def network(action: Action, signal: Signal):
         if action.target is not TOOL: return action
-        tool, args = tools.get(str(action.payload.get("tool") or "?")), action.payload.get("args") or NOTHING
-        if tool is None or not isinstance(args, Mapping): return Rejected("Nobody can say which addresses this call would reach.", "network")
+        tool, args = tools.get(str(pick(action.payload, "tool") or "?")), pick(action.payload, "args") or NOTHING
+        if tool is None or not is_mapping(args): return Rejected("Nobody can say which addresses this call would reach.", "network")
         try: found = _addresses(tool, args)
         except AddressRefused as refusal: return Rejected(refusal.message, "network")
         if not found: return action

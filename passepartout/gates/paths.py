@@ -10,7 +10,7 @@ __all__ = ['path_arguments', 'OpenedPaths', 'no_more', 'paths_gate', 'paths_skil
 # %% ../../nbs/gates/paths.ipynb #dc308990
 from collections.abc import Callable, Sequence
 from typing import Any, Mapping
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..resources import OpenedPath, PathRefused, Root, resolve
 from ..skills import Skill
 
@@ -62,7 +62,7 @@ def paths_gate(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, M
         if action.target is not TOOL: return action
         tool, args = tools.get(str(pick(action.payload, "tool") or "?")), pick(action.payload, "args") or NOTHING
         if tool is None: return Rejected(f"There is no tool {action.payload.get('tool')}, so nobody can say which files it would touch.", "paths")
-        if not isinstance(args, Mapping): return Rejected(f"The arguments of {tool.name} are not a property list.", "paths")
+        if not is_mapping(args): return Rejected(f"The arguments of {tool.name} are not a property list.", "paths")
         if not tool.paths: return action
         try: resolved = _open_all(tool, args, roots)
         except PathRefused as refusal: return Rejected(refusal.message, "paths")

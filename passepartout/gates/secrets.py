@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/gates/secrets.html.md"""
 __all__ = ['texts_of', 'secrets_gate', 'secrets_skill']
 
 # %% ../../nbs/gates/secrets.ipynb #af7bbd54
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, pick
+from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..patterns import TooMuch
 from ..secrets import Scanner, reference
 from ..skills import Skill
@@ -22,7 +22,7 @@ def texts_of(value: Any, name: str = "", found: list | None = None) -> list[tupl
     "(name, text) for every text in a payload, the names of fields included."
     found = [] if found is None else found
     if isinstance(value, str): found.append((name, str(value)))
-    elif isinstance(value, Mapping):
+    elif is_mapping(value):
         for key, item in value.items(): texts_of(item, str(key), found)
     elif isinstance(value, (list, tuple)):
         for item in value: texts_of(item, name, found)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..resources import PathRefused, Root
 from ..skills import Skill
 
@@ -41,10 +41,11 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
     """A gate for calls of `tools` whose arguments are commands. `resolved` carries an `OpenedScript` for each. Actions without commands pass."""
     seen: list = [None, None, 0.0]                 # an action is judged again right before it runs: keep the last look through folders
     def gate(action: Action, signal: Signal):
-        if action.target is not TOOL or (tool := tools.get(str(action.payload.get("tool") or "?"))) is None: return action
+        if action.target is not TOOL or (tool := tools.get(str(pick(action.payload, "tool") or "?"))) is None: return action
         names = tool.commands
-        args = action.payload.get("args") or NOTHING
-        if not names or not isinstance(args, Mapping): return action if not names else Rejected(f"The arguments of {tool.name} are not a property list.", "shell")
+        if not names: return action
+        args = pick(action.payload, "args") or NOTHING
+        if not is_mapping(args): return Rejected(f"The arguments of {tool.name} are not a property list.", "shell")
         given = {name: args.get(name) for name in names if args.get(name) is not None}
         if any(not isinstance(text, str) for text in given.values()): return Rejected(f"The command of {tool.name} must be one text.", "shell")
         if tool.foreign: isolated = lambda: f"{tool.name} is somebody else's tool, and nobody can say how it runs this."
