@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/approvals.html.md"""
 
 # %% auto #0
 __all__ = ['ALPHABET', 'TRIES', 'MOST_SHOWN', 'new_code', 'code_hash', 'shown_hash', 'PendingApproval', 'summarise',
-           'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan', 'without_secrets', 'ApprovalDesk',
-           'approved_action', 'approved_row']
+           'preview_text', 'Unconfirmed', 'phrase_of', 'confirms', 'flight_plan', 'without_secrets', 'Waiting',
+           'Filing', 'Guarded', 'ApprovalDesk', 'approved_action', 'approved_row']
 
 # %% ../nbs/17b_approvals.ipynb #cd8f1319
 import hmac
@@ -102,13 +102,25 @@ def without_secrets(scanner, action: Action) -> Action:
     payload = scanner.cleaned(action.payload)
     return action if payload is action.payload and scanner.redact(str(action)) == str(action) else action.model_copy(update={"payload": payload})
 
-# %% ../nbs/17b_approvals.ipynb #2ef318c4
-class ApprovalDesk:
-    "Pending approvals of one agent: the journal's records, and the codes that this process has shown."
+# %% ../nbs/17b_approvals.ipynb #0ca4b686
+class Waiting:
+    "The questions that wait for an answer: rows of the journal, and beside them the codes that this process has shown."
     def __init__(self, journal, ttl_s: float):
         self.journal, self.ttl_s, self.codes, self.failures = journal, ttl_s, {}, {}
         self.kept: dict[str, Action] = {}                # actions that carry a secret, which the journal does not get to see
 
+    def shown(self, ident: str, action: Action, text: str, reason: str, expires: float, preview: str, phrase: str) -> PendingApproval:
+        summary = summarise(action) + (f"\n{preview}" if preview else "")
+        return PendingApproval(ident, self.codes.get(ident, ""), summary, visible(reason), expires, text, preview, phrase)
+
+    def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]:
+        "What waits for an answer, oldest first, as it may be shown on the channel `source`; codes only for what this process has shown."
+        return [self.shown(r["id"], self.kept.get(r["id"]) or Action.of(r["action"]), r["action"], r["reason"], r["expires"], for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "")
+                for r in reversed(self.journal.approvals(state="pending", session=session))]
+
+# %% ../nbs/17b_approvals.ipynb #1641fc66
+class Filing(Waiting):
+    "How a question is put."
     def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (), ttl_s: float | None = None, told: str = "") -> PendingApproval:
         "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. It counts once the batch is committed, for `ttl_s` seconds."
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
@@ -120,15 +132,27 @@ class ApprovalDesk:
         self.codes[ident] = code
         return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires, for_channel(preview, private, channel), phrase)
 
-    def shown(self, ident: str, action: Action, text: str, reason: str, expires: float, preview: str, phrase: str) -> PendingApproval:
-        summary = summarise(action) + (f"\n{preview}" if preview else "")
-        return PendingApproval(ident, self.codes.get(ident, ""), summary, visible(reason), expires, text, preview, phrase)
+# %% ../nbs/17b_approvals.ipynb #7b2999a6
+class Guarded(Filing):
+    "Questions that are over after too many wrong codes, in whatever process they were heard."
+    def wrong(self, rows: Sequence[dict]) -> None:
+        "Count a wrong try for each of these asks; after the fifth an ask is refused for good, and `PassepartoutError` says so."
+        for row in rows: self.failures[row["id"]] = self.failures.get(row["id"], 0) + 1
+        over = [row for row in rows if self.tried(row) >= TRIES]
+        for row in over: self.journal.deny(row["id"], by="too many wrong codes", session=row["session"])
+        if over: raise PassepartoutError("Too many wrong codes: the request was refused. Ask again for what you wanted.")
 
-    def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]:
-        "What waits for an answer, oldest first, as it may be shown on the channel `source`; codes only for what this process has shown."
-        return [self.shown(r["id"], self.kept.get(r["id"]) or Action.of(r["action"]), r["action"], r["reason"], r["expires"], for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "")
-                for r in reversed(self.journal.approvals(state="pending", session=session))]
+    def tried(self, row: dict) -> int:
+        "Put a wrong try on the record, durably, and say how many there were, in whatever process. One whose text was erased counts."
+        batch = self.journal.batch(row["session"], row["turn"])
+        batch.record("wrong-code", {"approval": row["id"]})
+        batch.commit_now()
+        told = self.journal.records(turn=row["turn"], kinds=["wrong-code"], after=row["seq"])
+        return max(self.failures[row["id"]], len([r for r in told if r["body"] is None or r["body"].get("approval") == row["id"]]))
 
+# %% ../nbs/17b_approvals.ipynb #2ef318c4
+class ApprovalDesk(Guarded):
+    "Pending approvals of one agent: the journal's records, and the codes that this process has shown."
     def find(self, ident: str | None, code: str | None, session: str, refusing: bool = False) -> dict:
         "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code."
         rows = [r for r in self.journal.approvals(state="pending") if ident is None or r["id"] == ident]
@@ -145,21 +169,6 @@ class ApprovalDesk:
         if not confirms(typed, row["phrase"]): raise Unconfirmed(row["phrase"])
         if not row["phrase"] and str(typed).strip(): raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one time; for longer, write for 1 hour, or until 18:00, behind it.")
         return " ".join(str(typed).split())[:200] if row["phrase"] else ""
-
-    def wrong(self, rows: Sequence[dict]) -> None:
-        "Count a wrong try for each of these asks; after the fifth an ask is refused for good, and `PassepartoutError` says so."
-        for row in rows: self.failures[row["id"]] = self.failures.get(row["id"], 0) + 1
-        over = [row for row in rows if self.tried(row) >= TRIES]
-        for row in over: self.journal.deny(row["id"], by="too many wrong codes", session=row["session"])
-        if over: raise PassepartoutError("Too many wrong codes: the request was refused. Ask again for what you wanted.")
-
-    def tried(self, row: dict) -> int:
-        "Put a wrong try on the record, durably, and say how many there were, in whatever process. One whose text was erased counts."
-        batch = self.journal.batch(row["session"], row["turn"])
-        batch.record("wrong-code", {"approval": row["id"]})
-        batch.commit_now()
-        told = self.journal.records(turn=row["turn"], kinds=["wrong-code"], after=row["seq"])
-        return max(self.failures[row["id"]], len([r for r in told if r["body"] is None or r["body"].get("approval") == row["id"]]))
 
 # %% ../nbs/17b_approvals.ipynb #c21513c3
 def approved_action(journal, signal: Signal, kept: Mapping[str, Action] = NOTHING) -> Action | None:

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/grants.html.md"""
 
 # %% auto #0
 __all__ = ['LONGEST', 'INDEX', 'GrantRefused', 'Grant', 'canonical', 'covers', 'usual_scope', 'said_scope', 'offer', 'in_words',
-           'read_until', 'Grants']
+           'read_until', 'StandingGrants', 'Grants']
 
 # %% ../nbs/17ba_grants.ipynb #74bc3874
 import json
@@ -159,33 +159,37 @@ def _write(journal, session: str, body: dict) -> None:
     journal.flush()
     journal.write([draft])
 
-# %% ../nbs/17ba_grants.ipynb #092f6baf
-class Grants:
-    "The grants of one journal."
+# %% ../nbs/17ba_grants.ipynb #2c32a150
+def _of_record(at: float, body: dict) -> Grant:
+    where, exact = (tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact"))
+    return Grant(body["tool"], body["session"], body["expires"], where, tuple(body["free"]), exact, body["id"], at, body.get("rule", ""))
+
+# %% ../nbs/17ba_grants.ipynb #21e85036
+class StandingGrants:
+    "The grants of one journal that count, read from its records."
     def __init__(self, journal): self.journal, self._seen, self._standing, self._sure = journal, 0, {}, set()
 
     def read(self) -> None:
         "Take in what was recorded since the last look, here or by another process."
         with self.journal.lock:
             if not self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone(): return self._standing.clear()
-            new = [seq for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall()]
-            for seq in new:
-                self._seen = seq
-                found = _genuine(self.journal, seq)
-                if found is None: self._standing.clear()         # it may have taken something back
-                else: self._take(seq, *found)
-            now = self.journal.clock()
-            live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
-            if not live.keys() <= self._sure:                             # so may what is missing
-                whole = _whole_since(self.journal, live.values())
-                for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
-                self._sure = live.keys() & self._standing.keys()
+            for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall(): self._take(seq)
+            self._make_sure()
 
-    def _take(self, seq: int, at: float, body: dict) -> None:
-        if body.get("state") == "given":
-            told = {name: tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in body[name]) for name in ("where", "exact")}
-            self._standing[body["id"]] = seq, Grant(body["tool"], body["session"], body["expires"], told["where"], tuple(body["free"]), told["exact"], body["id"], at, body.get("rule", ""))
+    def _take(self, seq: int) -> None:
+        self._seen = seq
+        if (found := _genuine(self.journal, seq)) is None: return self._standing.clear()         # it may have taken something back
+        at, body = found
+        if body.get("state") == "given": self._standing[body["id"]] = seq, _of_record(at, body)
         else: self._standing.pop(body.get("id"), None)
+
+    def _make_sure(self) -> None:
+        now = self.journal.clock()
+        live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
+        if live.keys() <= self._sure: return
+        whole = _whole_since(self.journal, live.values())                                        # what is missing may have taken something back, too
+        for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
+        self._sure = live.keys() & self._standing.keys()
 
     def standing(self, session: str | None = None) -> list[Grant]:
         "The grants that count now, oldest first."
@@ -193,6 +197,9 @@ class Grants:
         now = self.journal.clock()
         return [g for seq, g in self._standing.values() if _holds(self.journal, seq) and session in (None, g.session) and not expired(g.given, g.expires, now)]
 
+# %% ../nbs/17ba_grants.ipynb #092f6baf
+class Grants(StandingGrants):
+    "The grants of one journal."
     def covering(self, tool: Any, args: Mapping[str, Any], places: Places, session: str, rule: str = "") -> Grant | None:
         "A grant that covers this call, which `rule` asks about, if there is one."
         return next((g for g in self.standing(session) if g.rule == rule and covers(g, tool, args, places, session)), None)
