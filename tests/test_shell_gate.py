@@ -668,3 +668,10 @@ def test_addresses_are_shown_as_numbers_and_sockets_are_chosen_without_names(roo
     for text in ("netstat -r", "arp", "arp -a", "route", "lsof -i", "netstat -tl"): assert "-n" in next(judge_command(text, roots, HOME).script.commands()).argv, text
     for text in ("ss -tn state established", "ss -tlnp '( sport = :22 or dport = :https )'", "ss -tn dst 10.0.0.1:443", "ss -x src /run/x", "lsof -i :80", "lsof -iTCP -sTCP:LISTEN -nP", "lsof -i TCP -s TCP:ESTABLISHED", "lsof -i4TCP@127.0.0.1:22-80", "lsof a.txt", "hostname", "hostname -I"):
         assert level(text, roots) == READ, text
+
+
+@pytest.mark.parametrize("text", ["unzip -l -- --l x.zip", "unzip -t -- ---t x.zip", "zipinfo -- -x x.zip", "yq -- --in-place . a.txt"])
+def test_two_hyphens_end_the_options_of_those_that_say_so(text, roots):
+    "For unzip they take back the option that follows: `unzip -l -- --l x.zip` extracts."
+    assert level(text, roots) >= ASK
+    assert level("sort -- -a", roots) == level("grep -- --l a.txt", roots) == READ

@@ -177,6 +177,7 @@ class Program:
     add: tuple[str, ...] = ()                         # words put behind the name, which switch off what could run something
     whole: bool = False                               # options are words as in `find -name`, and letters are not clustered
     ordered: bool = False                             # options end at the first operand; what follows are operands, whatever it looks like
+    own: bool = False                                 # reads its options in its own way, in which `--` does not end them
     given: frozenset[str] = frozenset()               # options whose value takes the place of the first operand (`grep -e`)
     environment: bool = False                         # reads no variables that could matter but those of the system's libraries
     least: int = 0                                    # so many operands at least
@@ -244,7 +245,7 @@ def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None
     rest, found, operands, seen = list(words), [], [], set() if seen is None else seen
     while rest:
         word = rest.pop(0)
-        if word == "--" and not declared.whole:
+        if word == "--" and not declared.whole and not declared.own:
             operands += rest
             break
         if declared.whole and word in ("(", ")", "!", ","): continue

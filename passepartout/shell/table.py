@@ -43,8 +43,8 @@ def _files() -> list[Program]:
         program("isosize", "x -d=number", "path*", yes="isosize -x a", no="isosize /dev/sr0"), program("pathchk", "pP --portability", "text*", environment=True, yes="pathchk -p a", no="pathchk --x a"),
         program("strings", "af -n=number -t=text -e=text --all --bytes=number --radix=text", "object*", yes="strings -n 8 a", no="strings /etc/shadow; strings @f"),
         program("tar", "tvzjJ -f=path --list --verbose --gzip --bzip2 --xz --file=path --wildcards", "text*", must="-t --list", add="--force-local", yes="tar -tf a.tar; tar -tvzf a.tgz", no="tar -xf a.tar; tar -tf a --to-command=x; tar -tf a --checkpoint-action=exec=x; tar -tf /x.tar; tar tf a"),
-        program("unzip", "ltvZzq", "path text*", ordered=True, must="-l -Z -t -v -z", yes="unzip -l a.zip; unzip -tq a.zip", no="unzip a.zip; unzip -p a.zip; unzip -l -d x a.zip"),
-        program("zipinfo", "1slmvhtTz", "path text*", ordered=True, yes="zipinfo -1 a.zip", no="zipinfo /x.zip; zipinfo -O x a"),
+        program("unzip", "ltvZzq", "path text*", ordered=True, own=True, must="-l -Z -t -v -z", yes="unzip -l a.zip; unzip -tq a.zip", no="unzip a.zip; unzip -l -- --l a.zip; unzip -p a.zip; unzip -l -d x a.zip"),
+        program("zipinfo", "1slmvhtTz", "path text*", ordered=True, own=True, yes="zipinfo -1 a.zip", no="zipinfo /x.zip; zipinfo -O x a"),
         *(program(name, "cdlkqtv --stdout --decompress --list --test --verbose --quiet", "path*", must="-c --stdout -l --list -t --test", yes=f"{name} -l a.gz; {name} -dc a.gz", no=f"{name} a; {name} -d a.gz; {name} -c /etc/passwd; {name} -dcf a.gz") for name in ("gzip", "gunzip")),
         *(program(name, "cdkqv --stdout --decompress", "path*", must="-c --stdout", yes=f"{name} -dc a.bz2", no=f"{name} a; {name} -d a.bz2; {name} -t -d a.bz2") for name in ("bzip2", "bunzip2", "xz", "unxz")),
         *(program(name, "", "path*", yes=f"{name} a", no=f"{name} /etc/passwd; {name} -x a") for name in ("zcat", "bzcat", "xzcat")),
@@ -97,7 +97,7 @@ def _text() -> list[Program]:
 def _formats() -> list[Program]:
     csv = "d -d=text -t -q=text -l -H --delimiter=text --tabs --no-header-row"
     return [
-        program("yq", "rPCMjeN -o=word -p=word -I=number --output-format=word --input-format=word --prettyPrint --no-colors --raw-output --unwrapScalar?", "yq path*", least=1, yes="yq .a b; yq -r '.a[0].b' b; yq -o json . b", no="yq -i .a=1 b; yq .env; yq /etc/passwd; yq 'load(\"x\")' b; yq -s x b; yq 'system(\"id\")' b; yq"),
+        program("yq", "rPCMjeN -o=word -p=word -I=number --output-format=word --input-format=word --prettyPrint --no-colors --raw-output --unwrapScalar?", "yq path*", least=1, own=True, yes="yq .a b; yq -r '.a[0].b' b; yq -o json . b", no="yq -i .a=1 b; yq .env; yq /etc/passwd; yq 'load(\"x\")' b; yq -s x b; yq 'system(\"id\")' b; yq"),
         program("xmllint", "--noout --format --html --recover --xpath=text --pretty=number", "path*", whole=True, add="--nonet", least=1, yes="xmllint --noout a; xmllint --xpath //b a", no="xmllint --shell a; xmllint --output x a; xmllint --noent a; xmllint --c14n a; xmllint --dtdvalid x a; xmllint /etc/x; xmllint --loaddtd a; xmllint --xinclude a"),
         program("sqlite3", "-header -noheader -csv -json -column -line -list -html -markdown -table -box -tabs -bail -batch -readonly -safe -separator=text -nullvalue=text", "path sql sql*", whole=True, add="-safe -readonly", least=2, yes="sqlite3 a 'select 1'; sqlite3 -readonly -header a .tables", no="sqlite3 a; sqlite3 a '.testcase x'; sqlite3 a '.trace x'; sqlite3 a \"select writefile('x', 1)\"; sqlite3 a 'attach x as b'; sqlite3 a 'vacuum into x'; sqlite3 -init x a .tables; sqlite3 -cmd .shell a x; sqlite3 /x.db .tables; sqlite3; sqlite3 -unsafe-testing a x; sqlite3 -vfs x a b"),
         *(program(name, csv, "path", yes=f"{name} a", no=f"{name} /etc/x; {name} --x a") for name in ("csvlook", "csvstat")),
