@@ -195,14 +195,18 @@ def test_hard_links_of_ones_own(tree, root):
 
 
 @need_root
-def test_no_permission(tree, kernel):
-    (tree / "closed").mkdir(); (tree / "locked").touch(); os.chmod(tree / "locked", 0); os.chmod(tree / "closed", 0)
-    for folder in (tree, tree.parent, tree.parent.parent, tree.parent.parent.parent): os.chmod(folder, 0o755)
-    code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
-            "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
-            "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
-    run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)
-    if "Permission" in run.stderr: pytest.skip("the temporary folder is closed to other users")
+def test_no_permission(kernel):
+    # In a folder of its own: how deep `tmp_path` lies depends on how many processes test, and each session of pytest closes what is above it to other users again.
+    with tempfile.TemporaryDirectory() as place:
+        tree = Path(place) / "memex"
+        (tree / "a" / "b").mkdir(parents=True); (tree / "a" / "b" / "deep.org").touch(); (tree / "inbox.org").touch()
+        (tree / "closed").mkdir(); (tree / "locked").touch(); os.chmod(tree / "locked", 0); os.chmod(tree / "closed", 0)
+        for folder in (tree, Path(place)): os.chmod(folder, 0o755)
+        if not all(folder.stat().st_mode & stat.S_IXOTH for folder in Path(place).resolve().parents): pytest.skip("the temporary folder is closed to other users")
+        code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
+                "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
+                "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
+        run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)
     assert run.stdout.splitlines() == ["denied", "denied", "['a/b/deep.org', 'inbox.org'] [('closed', 'permission denied'), ('locked', 'permission denied')]"], run.stderr
 
 
