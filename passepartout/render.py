@@ -7,14 +7,16 @@ Docs: https://example.org/passepartout/render.html.md"""
 # %% auto #0
 __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'PLAIN', 'clean', 'wrapped', 'wrap_line', 'layout',
            'deeper', 'laid_out', 'read_action', 'Line', 'record_line', 'plain_body', 'marks', 'proposal_text',
-           'result_line', 'step_made', 'trace_lines', 'message_text', 'ask_lines', 'is_plan', 'plan_asked', 'spelled',
-           'screen', 'room', 'print_lines', 'line_rows', 'text_columns', 'say', 'coloured', 'for_stream', 'plainer']
+           'result_line', 'step_made', 'trace_lines', 'message_text', 'ask_lines', 'payload_of', 'plan_asked',
+           'spelled', 'screen', 'room', 'print_lines', 'line_rows', 'text_columns', 'say', 'coloured', 'for_stream',
+           'plainer']
 
 # %% ../nbs/20_render.ipynb #c4621675
 import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Iterable, NamedTuple
 
@@ -205,17 +207,18 @@ def message_text(body: dict | None) -> str:
 def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     "A `PendingApproval` as lines: the gate's reason, the model's, exactly what would run and what it comes down to, and what has to be typed."
     yield Line("◆", "asks you", clean(pending.reason), "magenta")
-    try: why = read_plist(pending.action)["payload"].get("explanation")
-    except (PassepartoutError, TypeError, KeyError, AttributeError): why = None
-    if why: yield Line(" ", "because", spelled(why), "")
-    if is_plan(pending.action): return (yield from plan_asked(pending, width))
+    payload = payload_of(pending.action)
+    if why := payload.get("explanation"): yield Line(" ", "because", spelled(why), "")
+    if payload.get("action") == "plan": return (yield from plan_asked(pending, width))
     yield Line(" ", "would run", spelled(laid_out(pending.action, width, without=("explanation",))), "bold magenta")
     for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()): yield Line(" ", "" if number else "exactly", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold") if number else "bold")
     if pending.phrase: yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}", "bold red")
 
-def is_plan(text: str) -> bool:
-    "Is this, as a property list, a plan?"
-    return ":ACTION :PLAN" in text[:200]
+def payload_of(text: str) -> Mapping:
+    "The payload of an action in print; empty when it cannot be read."
+    try: payload = read_plist(text)["payload"]
+    except (PassepartoutError, TypeError, KeyError): payload = None
+    return payload if isinstance(payload, Mapping) else {}
 
 def plan_asked(pending: Any, width: int = 88) -> Iterable[Line]:
     "A plan that is asked about: its sentences first, for they are what a person reads, then its exact form."
