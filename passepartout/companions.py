@@ -42,21 +42,24 @@ def each(pattern: str, most: int = _MOST) -> Callable:
     return over
 
 # %% ../nbs/04bb_companions.ipynb #c8a6a496
-_STRING = r"(?i)(?:^|[;\"'&?\s])(?:password|passwd|pwd)[ ]?=[ ]?[^;&\"'\s]{4,100}"
+_STRING = r"(?i)(?:^|[;,\"'&?\s])[a-z_]{0,8}(?:password|passwd|pwd|pass)[ ]?=[ ]?[^;,&\"'\s]{3,100}"
 _SERVER = r"(?i)(?:;|jdbc:[a-z:]{2,30}//).{0,200}$|(?:server|data source|uid|user(?: ?id|name)?|database|dbname|initial catalog|driver|host)[ ]?="
 
 @each(_STRING)
 def _connections(raw: bytes, hit: Any) -> Finding | None:
-    "Passwords in `Server=db;User Id=ada;Password=goodspec` and in addresses such as `jdbc:mysql://db/x?user=ada&password=goodspec`."
+    "Passwords in `Server=db;User Id=ada;Password=goodspec`, the same with commas, and in addresses such as `jdbc:mysql://db/x?user=ada&password=goodspec`."
     start, end = hit.span()
-    begin, stop = raw.rfind(b"\n", max(0, start - 300), start + 1) + 1, raw.find(b"\n", end, end + 300)
-    line = raw[max(begin, start - 300):stop if stop > 0 else end + 300]
-    if not (b";" in line and len(_PAIR.findall(line)) >= 3 or b"jdbc:" in line) or linear(_SERVER).search(line) is None: return None
     begins = start + hit[0].index(b"=") + 1
     begins += raw[begins:begins + 1] == b" "
-    return Finding(begins, end, "password") if _word(raw[begins:end].decode("latin-1")) else None
+    if not _word(raw[begins:end].decode("latin-1")): return None
+    begin, stop = raw.rfind(b"\n", max(0, start - 300), start + 1) + 1, raw.find(b"\n", end, end + 300)
+    line = raw[max(begin, start - 300):stop if stop > 0 else end + 300]
+    commas = raw[start:start + 1] == b"," or raw[end:end + 1] == b","
+    many = b";" in line and linear(_PAIRS).search(line) or commas and linear(_COMMA_PAIRS).search(line) or b"jdbc:" in line
+    return Finding(begins, end, "password") if many and linear(_SERVER).search(line) is not None else None
 
-_PAIR = Regex(rb"[A-Za-z][\w ]{0,30}=[^;&=]{1,100}(?=[;&]|\"|'|$)")
+_PAIRS = r"(?s)(?:[A-Za-z][\w ]*=[^;&=]+[;&\"'].*?){2}[A-Za-z][\w ]*=[^;&=]"
+_COMMA_PAIRS = r"(?:[A-Za-z]\w*=[^;&=,\s()\"']+,){2}[A-Za-z]\w*=[^;&=,\s()\"']"
 
 # %% ../nbs/04bb_companions.ipynb #7339b3fc
 _SETTING = r"(?m)^(?:[\w./-]{1,80}:(?:[0-9]{1,6}:)?)?[-+# \t]{0,8}(?:export )?[A-Z][A-Z0-9_]*(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=[a-zA-Z][\w!.-]{3,60}[ \t]*(?:#[^\n]*)?\r?$"
@@ -123,9 +126,9 @@ def _phrases(raw: bytes, hit: Any) -> Finding | None:
     return _said(raw, hit)
 
 # %% ../nbs/04bb_companions.ipynb #6d2be1ce
-_ELEMENT = r"(?i)<(?:[a-z]{0,16}secret|pass|password|passphrase|[a-z]{1,16}password|private-?key|api-?token|access-?token)(?:[ ][a-z]{1,20}=[^<>]{1,40})?[ ]?>[^<>]{8,200}</"
+_ELEMENT = r"(?i)<(?:[a-z.-]{0,16}secret|pass|password|passphrase|[a-z.-]{1,16}password|[a-z.-]{0,16}(?:private|secret|master|api|access)[-_]?key|[a-z.-]{0,16}(?:api|access|auth|system|bearer|refresh)[-_]?token)(?:[ ][a-z]{1,20}=[^<>]{1,40})?[ ]?>[^<>]{8,200}</"
 _ENTRY = r"""(?i)<(?:add|entry|property|param|setting|env)[ ](?:[a-z]{1,12}=["'][^"'<>]{0,40}["'][ ])?(?:key|name)[ ]?=[ ]?["'][\w.:-]{0,40}(?:password|passwd|pwd|secret)["'][ ]{1,4}value[ ]?=[ ]?["'][^"'\s<>]{5,60}["']"""
-_OWN = Regex(rb"(?i)<[a-z]{0,16}pass(?:word|phrase)?(?: [a-z]{1,20}=[^<>]{1,40})?[ ]?>\s{0,60}([A-Za-z0-9!?@#%^&*+=-]{8,60})\s{0,60}</$")
+_OWN = Regex(rb"(?i)<[a-z.-]{0,16}pass(?:word|phrase)?(?: [a-z]{1,20}=[^<>]{1,40})?[ ]?>\s{0,60}([A-Za-z0-9!?@#%^&*+=-]{8,60})\s{0,60}</$")
 _KIND_OF_VALUE = Regex(r"(?i)^(?:string|optional|required|type|value|field|your|hidden|encrypted|plaintext|masked)|password$|passphrase$")
 
 @each(_ELEMENT)
@@ -242,7 +245,7 @@ def _abroad(raw: bytes, hit: Any) -> Finding | None:
     return Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word and looks_secret(word.decode("latin-1"), "password") else None
 
 # %% ../nbs/04bb_companions.ipynb #1ea5d8d2
-_WORTH = r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ \t]*[!=:]| is | was | for )|pwd[ \t]*=|secret ?[!=]=|kind:[ \t]*[\"']?secret|<[a-z]{0,16}(?:secret|pass|private|api|access)|(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"' \]]*[:=]|(?:password|passwd|pwd|secret)[\"'] {1,4}value|credentials ?\{"
+_WORTH = r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ \t]*[!=:]| is | was | for )|pwd[ \t]*=|secret ?[!=]=|kind:[ \t]*[\"']?secret|<[a-z.-]{0,16}(?:secret|pass|private|api|access|master|auth|system|bearer|refresh)|(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"' \]]*[:=]|(?:password|passwd|pwd|secret)[\"'] {1,4}value|credentials ?\{"
 _WORTH_MORE = either(_FALLBACK, _NUMBERS, _BELOW, _BESIDE, _ABROAD, _SHOUTED, _SEED)
 
 _FIRST = (_fallbacks, _numbers, _lines_below, _beside_addresses, _abroad, _shouted, _seeds)

@@ -165,6 +165,7 @@ azure-secret         [\w~.]{3}[0-9]Q~                         [\w~.-]{31}
 # %% ../nbs/04a_patterns.ipynb #1025cffd
 _NAMES_AS_BEGINNINGS = _lines(r"""
 asana-token          [0-9]/[0-9]{16}:                         [0-9a-f]{32}
+facebook-token       EAACEdEose0cBA                           [0-9A-Za-z]{8}
 facebook-token       EAA[MC]                                  [A-Za-z0-9]{60}
 facebook-token       [0-9]{15,16}(?:\||%)[0-9A-Za-z_-]        [\w-]{26}
 cloudflare-key       v1\.0-[0-9a-f]{24}-                      [0-9a-f]{100}
@@ -320,6 +321,7 @@ resend-key           re_[A-Za-z0-9]{8}_                       [A-Za-z0-9]{24}
 _WRAPPED = _lines(r"""
 stripe-key           pk_(?:live|test)_                        [A-Za-z0-9]{20}
 salesforce-key       3MVG[A-Za-z0-9]                          [\w.]{60}
+openpgp-key          lQ(?:OsB|OYB|PGB|cYB|dGB|IGB|VYB)[A-Z]     [A-Za-z0-9+/]{50}
 ntlm                 TlRMTVNTUAAD                             [A-Za-z0-9+/=]{20}
 twitter-bearer       A{18}[A-Za-z0-9]                         [A-Za-z0-9]{4,40}(?:%2B|%3D|%2F)[\w%]{30}
 openai-key           sk-                                      [0-9a-f]{32}

@@ -16,6 +16,7 @@ from typing import Any
 from .assignments import COMPARISON_HEADS, candidate_heads, find_assignments
 from .companions import companion_heads, find_companions
 from .lazy import Regex
+from .logins import find_logins, login_heads
 from .nearby import find_nearby, nearby_heads
 from .patterns import Finding, TooMuch, either, find_forms, form_heads, linear
 
@@ -23,7 +24,7 @@ from .patterns import Finding, TooMuch, either, find_forms, form_heads, linear
 @cache
 def heads() -> Any:
     "The expression that fits somewhere in a text if any room could find anything in it."
-    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), _LONG), 256 << 20)
+    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), _LONG), 256 << 20)
 
 _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
 
@@ -45,7 +46,7 @@ def to_the_end(raw: bytes, found: list[Finding]) -> list[Finding]:
 
 def find_plain(raw: bytes) -> list[Finding]:
     "What in `raw` looks like a secret as it stands. `TooMuch` when it cannot be judged in time."
-    return to_the_end(raw, find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw))
+    return to_the_end(raw, find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) + find_logins(raw))
 
 # %% ../nbs/04bc_shaped.ipynb #5ddc2e99
 _DIGITS, _CONTROLS = Regex(rb"[0-9a-fA-F]+"), bytes(c for c in range(32) if c not in (9, 10, 13))

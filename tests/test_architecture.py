@@ -14,9 +14,9 @@ ROOMS = """
     lazy records collector conditions limits sensitive resources edits filechanges addresses httpclient webclient pagetext
     symbols plist
     messages labels
-    inifile settings inichange patterns assignments nearby companions shaped secrets keyrings
+    inifile settings inichange patterns assignments nearby companions logins shaped secrets keyrings
     protocol seal
-    chain store ledger erasure journal
+    chain breaks store ledger erasure journal
     objects changes memory recall
     org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
@@ -39,7 +39,7 @@ ROOMS = """
     agent replay learning
     heartbeat
     desk
-    sockets backup
+    sockets backup acceptance
     doctor
     spans gauges guests gateway telegram requests service configure daemon running
     render thoughts costs progress draftview planwords sessionwords chat demo commandline client shelf listing completion notecommands changecommands auditcommands costcommand doctorcommand wizard configurecommand daemoncommand backupcommands sessioncommands tanglecommand skillcommands gatewaycommand jobscommand planscommand rulescommand

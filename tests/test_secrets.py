@@ -12,6 +12,7 @@ from passepartout.assignments import COMPARISON_HEADS, candidate_heads, find_ass
 from passepartout.companions import companion_heads, find_companions
 from passepartout.messages import Action, Signal
 from passepartout.nearby import find_nearby, nearby_heads
+from passepartout.logins import find_logins, login_heads
 from passepartout.patterns import FORMS, TooMuch, find_forms, form_heads, linear
 from passepartout.secrets import TELLING, Rows, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton, strings_in
 from passepartout.shaped import find_coded, find_plain, find_shaped, tells
@@ -208,7 +209,7 @@ def test_names_and_options_are_no_keys(text):
     assert not SCANNER.find(text), text
 
 
-@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by "])
+@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by ", "-u a -u a ", "user='a';password=", "x=1,pwd=abcde,", "connect('a','b',", "name: x_password\n ", "a:12:b:c", "A_PASSWORD: ", "login: a / ", "machine h login "])
 def test_hostile_text_is_judged_or_refused_quickly(text):
     huge = text * (250_000 // len(text))
     SCANNER.redact(text)
@@ -371,6 +372,43 @@ def test_ordinary_company_raises_no_alarm(text):
     assert not Scanner().find(text), text
 
 
+LOGINS = [
+    ("mc -u ada -p goodspec put x", "goodspec"), ("acmectl login --user ada --password goodspec", "goodspec"), ("rdp /u:ada /p:Goodspec1", "Goodspec1"), ("acme -U ada -pHunter2x", "Hunter2x"), ("docker run -e MYSQL_ROOT_PASSWORD=my-secret-pw \\", "my-secret-pw"), ("PGPASSWORD=goodspec psql -h h", "goodspec"),
+    ("echo hunter2 | sudo -S ls", "hunter2"), ("echo 'ada:goodspec' | sudo chpasswd", "goodspec"), ("echo goodspec | docker login -u ada --password-stdin", "goodspec"), ("net user ada Hunter2x /add", "Hunter2x"), ("useradd -m -p goodspec1 ada", "goodspec1"), ("htpasswd -bc f ada goodspec", "goodspec"), ("requirepass foobared", "foobared"),
+    ("- name: DB_PASSWORD\n  value: goodspec", "goodspec"), ('{"name": "MQ_PASSWORD", "value": "pass@word"}', "pass@word"), ("key = \"db_password\"\nvalue = \"goodspec\"", "goodspec"), ("- name: API_TOKEN\n  value: q8ZtB2LxWp0RmK4y", "q8ZtB2LxWp0RmK4y"),
+    ("spring.datasource.password = root", "root"), ("spring.datasource.password=SpringPassword", "SpringPassword"), ("payment.api.key=the_payment_key_jkl012", "the_payment_key_jkl012"), ("  MYSQL_PASSWORD: MySQLPassword\n", "MySQLPassword"), ("username: ada\npassword: goodspec\n", "goodspec"), ("password=letmein\n", "letmein"), ("password: goodspec\n", "goodspec"),
+    ("db.host:5432:*:ada:goodspec\n", "goodspec"), (f"ada:500:{HEX}:{HEX[::-1]}:::", HEX), ("machine h login ada password goodspec", "goodspec"), ("login: ada / hunter2", "hunter2"), ("user/pass: ada/hunter2", "hunter2"), ("Password for ada: hunter2", "hunter2"),
+    ("pymysql.connect('localhost', 'root', 'Azerty123')", "Azerty123"), ('DriverManager.getConnection(url, "ada@db", "PASSword_5")', "PASSword_5"), ('new PDO("sqlsrv:server = tcp:h", "ada", "goodspec3");', "goodspec3"), ('.withPassword("goodspec")', "goodspec"), ("CREATE USER ada IDENTIFIED BY 'goodspec'", "goodspec"), ("ALTER ROLE x WITH PASSWORD 'goodspec'", "goodspec"),
+    (f"git+https://{HEX}aa@git.example.org/x", HEX), ("https://q7Rt2mZx9Lw4Vb1NcE8s@git.example.org/x", "q7Rt2mZx9Lw4Vb1NcE8s"), ("user: ada\npass: goodspec\n", "goodspec"), ("database=x,hostname=h.example.org,port=1,pwd=goodspec,uid=ada", "goodspec")]
+
+
+@pytest.mark.parametrize("text, secret", LOGINS)
+def test_passwords_that_are_told_by_their_place(text, secret):
+    assert secret not in Scanner().redact(text), text
+
+
+@pytest.mark.parametrize("text", [
+    "docker run -u root -p 8080:80 web", "psql -U ada -p 5432 orders", "mysql -u root -p orders", "find . -user ada -prune", "docker login -u ada --password-stdin", "useradd -m -p $HASH ada", "echo $PASS | sudo -S ls", "echo done | tee log", "name: DB_PASSWORD\nvalue: ${DB_PASSWORD}", "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:",
+    "name: user\nvalue: goodspec", "username: string\npassword: string\n", "password=password\n", "password: required\n", "spring.datasource.password=${DB_PASSWORD}", "self.db.password = word", "cache.key=some_name_of_a_thing", "setPassword('password')", "splitpasswd('user:ab')", "x.connect('clicked', 'handler2')", "login('user', 'password')",
+    "https://some-very-long-user-name@example.org", "user: src / main", "main.c:10:5:warning:foo", "a password for everybody: short", "tick masterauth with a master", "connect(host,port,user=a,password=b)", "the answering machine said nothing"])
+def test_ordinary_places_of_other_words_raise_no_alarm(text):
+    assert not Scanner().find(text), text
+
+
+@pytest.mark.parametrize("text, secret", [
+    ("password = u'azerty123'", "azerty123"), ('password = f"azerty123"', "azerty123"), ("app.config['SECRET_KEY'] = 'Azerty123'", "Azerty123"), ('hash_map["db_password"] = "azerty123"', "azerty123"), ('SECRET_KEY="woopie"', "woopie"), ('{"JWT_SECRET_KEY": "woopie"}', "woopie"), (f"sonar.github.oauth={HEX}", HEX),
+    ('password = "blerg"', "blerg"), ('creds = "ilikelemons"', "ilikelemons"), ('var password="itisaSEKRIT";', "itisaSEKRIT"), ("email_pwd = 'green_secret_whale'", "green_secret_whale"), ("user.password = \"42password\"", "42password"), ("db_password: supersecret123", "supersecret123"), ("password 'maven_builds'", "maven_builds"), ('secret = "my-token-2026"', "my-token-2026"),
+    ("<client-secret>the_oauth_secret_789</client-secret>", "the_oauth_secret_789"), ("<smtp.password>whiteduke</smtp.password>", "whiteduke"), (f"geckoboard:\n\n  {HEX}", HEX), ("Screenshotlayer -> fk3jd0a-8sn2bx7q1-mzp4w6", "fk3jd0a-8sn2bx7q1-mzp4w6"), (f"npm: '{UUID}'", UUID), ("EAACEdEose0cBAabcjunkjunk", "EAACEdEose0cBAabcjunkjunk"), ("lQOsBGA3" + "tY0B" * 14, "tY0BtY0B")])
+def test_values_in_more_writings(text, secret):
+    assert secret not in Scanner().redact(text), text
+
+
+@pytest.mark.parametrize("text", [
+    "the scope oauth2: see above", "pass 'ignore' to ignore errors", "password = 'old_password'", 'password: "db_password"', "secret = secret_v1", "token = token_2", "api_key = api_key_11", "credentials: 'same'", f"at github.com, commit {HEX}", "new_password = 'new_password'", "password_key = 'password_field'"])
+def test_more_writings_that_are_ordinary(text):
+    assert not Scanner().find(text), text
+
+
 AWS = "wKalrYUtnGEMJ/L7MDFNG/cPxSfiDYZqTr4uWe8X"          # forty characters, as Amazon gives them out
 
 
@@ -463,7 +501,7 @@ def looked(find, raw):
 
 shapes = st.one_of(st.sampled_from(FORMS).flatmap(lambda form: st.from_regex(re.compile(form[1] + form[2], re.A), fullmatch=True)), st.sampled_from([*held_out(7, 60), *keys_of_providers_to_come(7, 60), *identifiers(7, 60), *ORDINARY, SETTINGS,
     base64.b64encode(SETTINGS.encode()).decode(), '"hunter2x" == password', "kind: Secret\ndata:\n  word: YWRtaW46cGFzc3dvcmQ=", "Server=a;Uid=b;Password=goodspec;", "the password is \"centipede\"", "key[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "TOKEN 12ab-34cd-ef56", "Пароль: blau-Wal-77", "seed: " + "abandon " * 12,
-    'getenv("A_KEY", "at5G6zi!m")', "token:\n\n3f9c2b7a1d8e4f60a5b7", "x: ab1cdefghijklm / a@b.org", "client_id = 1h6433fsvygnyre5a40", "curl -u ada:s3cret-9x", "mysql -pS3cretPw9"]))
+    'getenv("A_KEY", "at5G6zi!m")', "token:\n\n3f9c2b7a1d8e4f60a5b7", "x: ab1cdefghijklm / a@b.org", "client_id = 1h6433fsvygnyre5a40", "curl -u ada:s3cret-9x", "mysql -pS3cretPw9", *(text for text, _ in LOGINS)]))
 
 
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
@@ -475,7 +513,7 @@ def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
         assert looked(find_shaped, part) == looked(lambda text: find_plain(text) + find_coded(text), part)
 
 
-ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was for him": companion_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
+ONLY_ONE = {"AKIA4ZC2QK7MWLJ": form_heads(), "wifi pin: 47-11-2": candidate_heads(), "'hunter2x' == password": COMPARISON_HEADS, "3f9c2b7a1d8e4f60": nearby_heads(), "the password was him": companion_heads(), "machine h login x": login_heads(), "Pz4/" * 10: "[A-Za-z0-9+/]{40}"}
 
 
 @pytest.mark.parametrize("text", ONLY_ONE)
@@ -494,7 +532,7 @@ STARTS = ["AKIA", "AKC", "AP6", "ASIA", "ghp", "sk", "xoxb", "AIza", "eyJ", "SG"
 @given(st.sampled_from(["", *STARTS]), st.text(string.ascii_letters + string.digits, min_size=1, max_size=TELLING - 1))
 def test_a_few_letters_and_digits_alone_are_no_form(start, rest):
     raw = (start + rest)[:TELLING - 1].encode()
-    assert find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) == []
+    assert find_forms(raw) + find_assignments(raw) + find_nearby(raw) + find_companions(raw) + find_logins(raw) == []
 
 
 def test_words_of_notes_and_messages_do_not_look_like_the_beginning_of_a_key():
