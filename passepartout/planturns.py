@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/planturns.html.md"""
 
 # %% auto #0
 __all__ = ['STEP', 'HOLE_RECORD', 'ROUND', 'KINDS', 'PlanState', 'index_plans', 'label_record', 'read_label', 'given_reply',
-           'StepAsks', 'choice_of', 'AgentWorld', 'step_signal', 'Steps', 'data_of', 'Ledgered', 'execute_plan',
-           'begin', 'carry_on', 'finish', 'stand_still', 'wait', 'Judging', 'Plans', 'resume_action']
+           'StepAsks', 'choice_of', 'AgentWorld', 'Choosing', 'step_signal', 'Calling', 'Proposed', 'Steps', 'data_of',
+           'Ledgered', 'Reading', 'execute_plan', 'begin', 'carry_on', 'finish', 'stand_still', 'wait', 'UnderWay',
+           'Judging', 'Agreeing', 'Resuming', 'Plans', 'resume_action']
 
 # %% ../nbs/17dd_planturns.ipynb #564b2fbf
 import os
@@ -54,6 +55,7 @@ class PlanState:
 
     def record(self) -> dict: return {"plan": self.id, **self.written, "said": list(self.said), "planned": self.planned, "approved": self.approved, "declared": self.declared, "owner": self.owner, "agreed": self.agreed}
 
+# %% ../nbs/17dd_planturns.ipynb #f74e630f
 STEP, HOLE_RECORD, ROUND = Keyword("plan-step"), {"hole": True}, Regex(r"\[\d+\]")
 KINDS = "kind BETWEEN 'plan' AND 'plan~'"          # plan, plan-edit, plan-step, plan-wait, plan-stop, plan-on, plan-end
 
@@ -61,6 +63,7 @@ def index_plans(store, seq: int, draft: Any) -> None:
     "Make the index that finds the records of plans; part of the transaction that writes one."
     store._run(f"CREATE INDEX IF NOT EXISTS chain_plans ON chain(seq) WHERE {KINDS}")
 
+# %% ../nbs/17dd_planturns.ipynb #2c14aba0
 def label_record(label: Label) -> list: return [label.origin, label.private, list(label.sources)]
 def read_label(record: list) -> Label: return Label(record[0], bool(record[1]), tuple(record[2]))
 
@@ -96,26 +99,15 @@ class AgentWorld:
         if key not in self.labels: self.labels[key] = literal_label(data, self.words, self.known, self.agent.settings.allowed_hosts)
         return self.labels[key]
 
-    async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
-        "The value of a call: the recorded one, or that of an action that went through the gates."
-        if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.as_it_was(tool))
-        for last in (False, False, True):
-            try: return await self.attempt(number, step, tool, args, under)
-            except self.stop as error: choice = self.chosen(number, step, error, last, tool)
-            if choice[0] == "retry_with": self.state.given[number] = choice[1]
-            else: return self.recorded(self.settle(number, step, choice), None)
-
     def as_it_was(self, name: str) -> Any:
         "The tool, when it is declared as it was when the plan was made; otherwise `None`, and nobody answers for what it gave."
         tool = self.agent.tools.get(name)
         return tool if tool is not None and self.declaration(tool) == self.state.declared.get(name) else None
 
-    async def attempt(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
-        if number in self.state.given: args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
-        action, signal = self.action(step, tool, args), step_signal(self.signal, step, joined(args.values()).private)
-        if self.state.restored and (found := self.settled_before(number, action, step)) is not None: return found
-        return await self.run(number, action, signal, step, args, under)
 
+# %% ../nbs/17dd_planturns.ipynb #3e1ee92f
+class Choosing(AgentWorld):
+    "What becomes of a step that failed."
     def chosen(self, number: int, step: str, error: PassepartoutError, last: bool = False, tool: str = "") -> tuple[str, Any]:
         "The restart that was chosen for a step that failed; the error, on record with its step, when there is none."
         choice = None if last or self.state.stopped else choice_of(error)
@@ -131,13 +123,31 @@ class AgentWorld:
         self.agent.note(self.signal, "plan-step", {"plan": self.state.id, "number": number, "step": step, **reply})
         return reply
 
-# %% ../nbs/17dd_planturns.ipynb #49207623
+# %% ../nbs/17dd_planturns.ipynb #ef93c36f
 def step_signal(signal: Signal, step: str, private: bool) -> Signal:
     "The signal of one step: it answers no ask, and is private when a value that it uses is."
     return Signal.build(type=EVENT, payload=FrozenDict(sensor=STEP, step=step), meta=signal.meta, depth=signal.depth + 1, label=Label("person", True) if private else PERSON)
 
-class Steps(AgentWorld):
-    "How one call becomes an action, is judged, and runs."
+class Calling(Choosing):
+    "How a call gets its value."
+    async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
+        "The value of a call: the recorded one, or that of an action that went through the gates."
+        if (known := self.state.replies.get(number)) is not None: return self.recorded(known, self.as_it_was(tool))
+        for last in (False, False, True):
+            try: return await self.attempt(number, step, tool, args, under)
+            except self.stop as error: choice = self.chosen(number, step, error, last, tool)
+            if choice[0] == "retry_with": self.state.given[number] = choice[1]
+            else: return self.recorded(self.settle(number, step, choice), None)
+
+    async def attempt(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
+        if number in self.state.given: args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
+        action, signal = self.action(step, tool, args), step_signal(self.signal, step, joined(args.values()).private)
+        if self.state.restored and (found := self.settled_before(number, action, step)) is not None: return found
+        return await self.run(number, action, signal, step, args, under)
+
+# %% ../nbs/17dd_planturns.ipynb #49207623
+class Proposed(Calling):
+    "How one call becomes an action, and what the gates are told about it."
     def action(self, step: str, name: str, args: dict) -> Action:
         "The ordinary action of a call. `PlanStopped` when its tool is not what it was, or a value does not fit."
         if self.agent.tools.theirs: self.agent.tools.look_again()
@@ -154,6 +164,10 @@ class Steps(AgentWorld):
         if rule is None or flow_reasons(tool, case, self.words): return case
         return replace(case, agreed=(f"plan {self.state.id}", rule))
 
+
+# %% ../nbs/17dd_planturns.ipynb #dec40108
+class Steps(Proposed):
+    "How the action of a call is judged, and runs."
     async def run(self, number: int, action: Action, signal: Signal, step: str, args: dict, under: Label) -> Any:
         agent, tool = self.agent, self.agent.tools.get(action.payload["tool"])
         permit, judgement = agent.judge_step(signal, self.agreed(number, Case(action, args, self.state.planned, under, step), tool))
@@ -164,11 +178,15 @@ class Steps(AgentWorld):
         try: outcome = redacted(agent, await dispatch_action(agent, permit, signal))
         except NotAsShown as error: raise StepAsks(number, error.asked(judgement.verdict), step) from None
         except (GateError, Overtaken) as error: raise self.stop(error.message) from None
-        if outcome is not None and "told" in outcome.payload and (turn := agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
-        if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
-        value = result_value(data_of(outcome), outcome.label, tool.returns, joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))     # what is said decides nothing about the result, and the planner's own words were written before anything was read
+        value = self.value_of(outcome, tool, args, signal)
         await self.keep(number, value, signal, *((None, judged) if tool.effects.read_only else (action, {"under": under.origin})))
         return value
+
+    def value_of(self, outcome: Signal | None, tool: Any, args: dict, signal: Signal) -> Value:
+        "The value of what a tool gave back; `PlanStopped` when it failed."
+        if outcome is not None and "told" in outcome.payload and (turn := self.agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
+        if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
+        return result_value(data_of(outcome), outcome.label, tool.returns, joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))
 
 # %% ../nbs/17dd_planturns.ipynb #c601a4f5
 def data_of(outcome: Signal) -> Any:
@@ -176,7 +194,7 @@ def data_of(outcome: Signal) -> Any:
     return pick(outcome.payload, "content") if (data := pick(outcome.payload, "result")) is None else data
 
 class Ledgered(Steps):
-    "How replies are kept, found again, and read out of text."
+    "How replies are kept, and found again."
     async def keep(self, number: int, value: Any, signal: Signal, did: Action | None = None, judged: Mapping[str, Any] = {}) -> None:
         "Put a reply on the record, with what the gates said of a call that only reads; at once when something was done. What was read from now on counts for the whole turn."
         reply = {"data": value.data, "label": label_record(value.label), "sure": label_record(value.sure), **({"hash": did.hash} if did is not None else {})}
@@ -201,6 +219,10 @@ class Ledgered(Steps):
         self.state.replies[number] = {"data": "It was done before the program was stopped.", "label": label_record(Label("tool")), "sure": label_record(Label("tool")), "hash": action.hash}
         return Value(self.state.replies[number]["data"], Label("tool"))
 
+
+# %% ../nbs/17dd_planturns.ipynb #e7c46562
+class Reading(Ledgered):
+    "How values are read out of text."
     async def extract(self, number: int, step: str, kind: str, source: Any, ask: str, choices: tuple) -> Any:
         "A typed value out of free text; see `typed`."
         from passepartout.planrun import HOLE, PlanStopped, as_word
@@ -217,7 +239,7 @@ class Ledgered(Steps):
         await self.keep(number, Value(data, label.join(Label("model"))), signal)
         return data
 
-# %% ../nbs/17dd_planturns.ipynb #3d7d9fa6
+# %% ../nbs/17dd_planturns.ipynb #1577db4a
 async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
     "Run a plan that the gates let pass, or go on with one that waits. Refuses anything that is not in dispatch."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A plan runs only with a clearance from the gate chain.", gate_name="verify")
@@ -228,6 +250,7 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
     state = await begin(agent, cleared, signal)
     return await carry_on(agent, state, signal)
 
+# %% ../nbs/17dd_planturns.ipynb #3d7d9fa6
 async def begin(agent, cleared, signal: Signal) -> PlanState:
     "Put a plan on the record. An approval is used up here."
     from passepartout.plan import read_plan
@@ -256,7 +279,7 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     state.at = ""
     try:
         plan = state.plan or read_plan(state.written, agent.tools)
-        run = Run(plan, Ledgered(agent, state, plan, signal))
+        run = Run(plan, Reading(agent, state, plan, signal))
         answer = await run.start()
     except StepAsks as asks: return await wait(agent, state, signal, asks)
     except PassepartoutError as error:
@@ -267,11 +290,15 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     if answer is None: return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan", ToolResult(f"The plan was carried out in {done} step{'s' * (done != 1)}.{left}", label=agent.influence(signal)))
     return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
 
+
+# %% ../nbs/17dd_planturns.ipynb #1a7a1762
 def finish(agent, state: PlanState, signal: Signal, how: str, why: str) -> None:
+    "Put the end of a plan on record, and forget it."
     agent.plans.pop(state.id, None)
     agent.resumed = {turn: plan for turn, plan in agent.resumed.items() if plan != state.id}
     agent.note(signal, "plan-end", {"plan": state.id, "how": how, "why": why})
 
+# %% ../nbs/17dd_planturns.ipynb #6a8e5b8f
 def stand_still(agent, state: PlanState, signal: Signal, why: str) -> Signal:
     "Put on record where a plan failed: it can be taken up there, today or tomorrow. One that the person stopped ends. The model is told."
     state.failed = (state.failed or (0, ""))[0], why
@@ -281,6 +308,7 @@ def stand_still(agent, state: PlanState, signal: Signal, why: str) -> Signal:
     ours = without_quotes(told, turn.quoted) if turn is not None else told
     return tool_error(signal.evolve(label=agent.influence(signal)), "plan", told, told=ours if ours != told else None)
 
+# %% ../nbs/17dd_planturns.ipynb #e30d9078
 async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:
     "File what a step asks; the plan waits for the answer, in this process or the next."
     await agent.file_flight_plan(signal, asks.verdict)
@@ -290,8 +318,8 @@ async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:
     await agent.turns.write(turn, durable=True)
 
 # %% ../nbs/17dd_planturns.ipynb #bfa7103c
-class Judging(Attests):
-    "Plans under way, and what the gates may know of the step that they judge."
+class UnderWay(Attests):
+    "Plans under way, and the model that could not write one."
     def __init__(self, settings, journal):
         super().__init__(settings, journal)
         self.plans: dict[str, PlanState] = {}
@@ -310,6 +338,9 @@ class Judging(Attests):
         elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
             self.deliver(signal, f"The model tried a plan that cannot be read ({why}), so it goes step by step: what changes or sends something after anything was read is asked about.")
 
+# %% ../nbs/17dd_planturns.ipynb #c857e646
+class Judging(UnderWay):
+    "What the gates may know of the step that they judge."
     def judge_step(self, signal: Signal, case: Any) -> tuple:
         "Judge the action of a step; the gates may look up what is known about it, meanwhile and only then."
         key = str(pick(signal.meta, "turn"))
@@ -322,6 +353,13 @@ class Judging(Attests):
         case = self.cases.get(str(pick(signal.meta, "turn")))
         return case if case is not None and signal.sensor is STEP and case.action is action else None
 
+    def follows(self, action: Action, signal: Signal, name: str) -> bool:
+        "Is this a step that fetches, with nothing added, a link which somebody known sent?"
+        return (case := self.case_of(action, signal)) is not None and follows_link(self.tools.get(action.payload["tool"]), case, name)
+
+# %% ../nbs/17dd_planturns.ipynb #6ffb9691
+class Agreeing(Judging):
+    "What is asked about a plan as a whole, and what the answer holds for."
     def steps_agreed_to(self, action: Action, signal: Signal) -> dict[str, str]:
         "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers."
         return {f"{each.step} {each.tool}": each.rule for each in self.permissions.asks_in(action.payload["steps"], signal.session)} if self.permissions is not None else {}
@@ -330,10 +368,6 @@ class Judging(Attests):
         "The plan whose approval answers for this step, when `rule` is what it was told about."
         case = self.case_of(action, signal)
         return case.agreed[0] if case is not None and case.agreed is not None and case.agreed[1] == rule else None
-
-    def follows(self, action: Action, signal: Signal, name: str) -> bool:
-        "Is this a step that fetches, with nothing added, a link which somebody known sent?"
-        return (case := self.case_of(action, signal)) is not None and follows_link(self.tools.get(action.payload["tool"]), case, name)
 
     def told_of(self, action: Action) -> str:
         "As in `Asks`; a plan is asked about in its sentences."
@@ -347,8 +381,8 @@ class Judging(Attests):
         if told := self.told_of(verdict.action): await tell(self, signal, told)
 
 # %% ../nbs/17dd_planturns.ipynb #91ad6d73
-class Plans(Judging):
-    "Going on with plans: after an approval, after a skipped step, after a crash."
+class Resuming(Agreeing):
+    "How a plan goes on after an approval."
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
@@ -374,6 +408,10 @@ class Plans(Judging):
             self.note(signal, "plan-step", {"plan": plan.id, "number": number, "step": plan.at, **plan.replies[number]})
         return resume_action(plan)
 
+
+# %% ../nbs/17dd_planturns.ipynb #2585d1b5
+class Plans(Resuming):
+    "Plans of an agent: begun, judged, asked about, taken up again."
     def going_on(self, signal: Signal, which: Any) -> PlanState | None:
         "The plan that may go on in the turn of `signal`. Nothing that a model says makes one go on."
         turn = self.turns.of(signal)
