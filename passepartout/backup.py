@@ -132,19 +132,19 @@ def look_into(source: Path, folder: Path) -> Backup:
 
 _BY = "the restore of a backup"
 
-def end_powers(journal: Journal) -> int:
+def end_powers(journal: Journal, by: str = _BY) -> int:
     "Deny what is asked or approved in a journal, take lasting permissions back, and stop plans; how many there were."
     standing = [row for row in journal.approvals() if row["state"] in ("pending", "approved")]
-    for row in standing: journal.deny(row["id"], by=_BY, session=row["session"])
+    for row in standing: journal.deny(row["id"], by=by, session=row["session"])
     given, endorsed, attested, plans = grants.Grants(journal), Endorsements(journal), Attestations(journal), [*PlanBook(journal).read().values()]
     ended = len(standing) + len(plans)
-    for book, end in ((given, lambda each: given.revoke(each.id, _BY)), (endorsed, lambda each: endorsed.revoke(each.id, _BY)), (attested, lambda each: attested.end(each, _BY, "restored"))):
+    for book, end in ((given, lambda each: given.revoke(each.id, by)), (endorsed, lambda each: endorsed.revoke(each.id, by)), (attested, lambda each: attested.end(each, by, "restored" if by == _BY else "ended"))):
         for each in book.standing():
             end(each)
             ended += 1
     for plan in plans:
         batch = journal.batch(plan.session, plan.turns[-1] if plan.turns else "")
-        batch.record("plan-end", {"plan": plan.id, "how": "stopped", "why": f"it stood in {_BY}."})
+        batch.record("plan-end", {"plan": plan.id, "how": "stopped", "why": f"it stood in {by}." if by == _BY else f"it stood before {by}."})
         batch.commit_now()
     return ended
 

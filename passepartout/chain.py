@@ -92,10 +92,17 @@ class Verdict(NamedTuple):
 def without_text(row: tuple) -> tuple:
     "The same record after its text was erased."
     text, proof = row[5:7]
-    return (*row[:5], None, proof[:32] + _digest(text, proof))
+    return (*row[:5], None, _parts(proof)[0] + _digest(text, proof))
 
 def _digest(text: str | None, proof: bytes) -> bytes:
-    return proof[32:] if text is None else hashlib.sha256(proof[32:] + text.encode()).digest()
+    if type(text) is str and type(proof) is bytes: return hashlib.sha256(proof[32:] + text.encode()).digest()
+    salt = _parts(proof)[1]
+    return salt if text is None else hashlib.sha256(salt + (text if isinstance(text, str) else repr(text)).encode()).digest()
+
+def _parts(proof: bytes) -> tuple[bytes, bytes]:
+    "Seal and salt, or seal and digest; of what is no proof, something that fits nothing."
+    proof = bytes(proof) if isinstance(proof, (bytes, bytearray)) else b""
+    return proof[:32].ljust(32, b"\0"), proof[32:]
 
 # %% ../nbs/05b_chain.ipynb #da5b4e09
 def _fault(mac, row: tuple, seq: int, head: bytes) -> str | None:

@@ -209,8 +209,8 @@ def gates_app() -> typer.Typer:
 
 def journal_app() -> typer.Typer:
     "The record itself."
-    from passepartout.auditcommands import journal_forget
+    from passepartout.auditcommands import journal_accept, journal_forget
     app = typer.Typer(help="The record of what was done.", rich_markup_mode=None)
     app.command("forget")(journal_forget)
-    app.callback()(lambda: None)             # a group, although it has one command only
+    app.command("accept")(journal_accept)
     return app

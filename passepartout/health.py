@@ -48,7 +48,7 @@ def examine(checks: Sequence[Callable[[Any], Iterable]], subject: Any) -> Iterat
 def chain_findings(verdict: Any) -> Iterator[Finding]:
     "About the result of checking the audit chain; `None`: it was not checked."
     if verdict is not None and not verdict.ok:
-        yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.", "Look at it: passepartout trace --verify", "unhealthy")
+        yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.", "Look at it: passepartout trace --verify. To go on with what is there: passepartout journal accept", "unhealthy")
 
 def clock_findings(behind: float) -> Iterator[Finding]:
     "About a clock that stands so many seconds before the last entry of the journal."

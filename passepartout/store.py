@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
+from .breaks import Break, survey
 from .conditions import PassepartoutError
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, make_key,
                                 read_anchor, read_key, seal, write_anchor)
@@ -332,9 +333,13 @@ def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
         return check(store.mac, _after(store, anchor.seq), anchor.seq, anchor.head, key=store.key)
     if whole and store.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         return Verdict(False, 0, _TROUBLE["SQLITE_CORRUPT"].format(path=store.path), "damaged", 0)
-    first_key = store.db.execute("SELECT value FROM meta WHERE name = 'first_key'").fetchone()
-    foreign = first_key is not None and first_key[0] != store.key
-    return judge(check(store.mac, _after(store, 0), key=store.key, foreign=foreign), anchor, at_anchor)
+    verdict = check(store.mac, _after(store, 0), **_keys(store))
+    return judge(verdict if verdict.ok else survey(store.mac, _after(store, 0), **_keys(store))[0], anchor, at_anchor)
+
+def _keys(store: Writer) -> dict:
+    "By which name our key goes, and whether the first records were sealed with another."
+    first = store.db.execute("SELECT value FROM meta WHERE name = 'first_key'").fetchone()
+    return {"key": store.key, "foreign": first is not None and first[0] != store.key}
 
 def _after(store: Writer, seq: int) -> sqlite3.Cursor:
     "The records after number `seq`, in order."
@@ -430,6 +435,14 @@ class Store(Looked):
         "Check the records since the anchor, or the `whole` chain; says what is wrong rather than raising."
         with self.lock:
             return _verify(self, whole)
+
+    def seal_of(self, seq: int) -> bytes | None:
+        "The seal of record `seq`: the head of the chain as it was then. `None` when there is no such record."
+        with self.lock, explained(self.path): return _seal_at(self, seq)
+
+    def broken(self) -> Break | None:
+        "What of the chain itself does not hold and was not accepted; `None` when its records fit, whatever the anchor says."
+        with self.lock, explained(self.path): return survey(self.mac, _after(self, 0), **_keys(self))[1]
 
     def anchor(self) -> int:
         "Note the present head, whatever the last check said: this accepts the journal as it stands. Returns the record's number."
