@@ -154,6 +154,7 @@ def still_read(roots, memex):
                 if level(example + suffix, roots) == READ: yield example + suffix
 
 
+@pytest.mark.slow
 def test_what_is_allowed_consists_of_entries_of_the_table(roots, memex):
     for text in still_read(roots, memex):
         for command in judge_command(text, roots, HOME).script.commands():
@@ -675,3 +676,10 @@ def test_two_hyphens_end_the_options_of_those_that_say_so(text, roots):
     "For unzip they take back the option that follows: `unzip -l -- --l x.zip` extracts."
     assert level(text, roots) >= ASK
     assert level("sort -- -a", roots) == level("grep -- --l a.txt", roots) == READ
+
+
+@pytest.mark.parametrize("text", ["pip hash --local inbox.org a", "pip3 cache list --local inbox.org", "pip debug --local x", "pip3 cache dir --user x"])
+def test_an_option_is_declared_for_the_commands_that_have_it(text, roots):
+    "Elsewhere it is the beginning of another one: `pip hash --local x` is `--local-log x`, which writes."
+    assert level(text, roots) >= ASK
+    assert level("pip list --local", roots) == level("pip inspect --local", roots) == level("pip hash a", roots) == READ
