@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/diary.html.md"""
 
 # %% auto #0
 __all__ = ['KEPT_SLOTS', 'KEPT_NEWS', 'MOST_TEXT', 'DiaryFailed', 'explained', 'open_diary', 'Standing', 'News', 'Pages',
-           'Claims', 'Diary', 'diary_of']
+           'Stands', 'Claims', 'Diary', 'diary_of']
 
 # %% ../nbs/18b_diary.ipynb #dcbe47a9
 import json
@@ -31,7 +31,7 @@ CREATE TABLE news(id INTEGER PRIMARY KEY, key TEXT UNIQUE, at REAL NOT NULL, job
 """
 KEPT_SLOTS, KEPT_NEWS, MOST_TEXT = 2000, 1000, 20_000
 
-# %% ../nbs/18b_diary.ipynb #1434ea7c
+# %% ../nbs/18b_diary.ipynb #01767335
 class DiaryFailed(PassepartoutError):
     "What jobs do cannot be written down, so none is run."
 
@@ -42,6 +42,7 @@ def explained(path: Path | None) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         raise DiaryFailed(f"What background jobs do cannot be written down ({error}), so none is run. Check {path} and the free space there. If the file is damaged, move it away; the jobs then begin anew.") from error
 
+# %% ../nbs/18b_diary.ipynb #1434ea7c
 def open_diary(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or one in memory. `DiaryFailed` when it cannot be used."
     with explained(path):
@@ -51,16 +52,19 @@ def open_diary(path: Path | None) -> sqlite3.Connection:
         db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
-            db.execute("BEGIN IMMEDIATE")
-            if (version := db.execute("PRAGMA user_version").fetchone()[0]) == 0:
-                for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
-                db.execute("PRAGMA user_version = 1")
-            elif version != 1: raise DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout.")
-            db.execute("COMMIT")
+            _make_tables(db, path)
         except BaseException:
             db.close()
             raise
         return db
+
+def _make_tables(db: sqlite3.Connection, path: Path | None) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if (version := db.execute("PRAGMA user_version").fetchone()[0]) == 0:
+        for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
+        db.execute("PRAGMA user_version = 1")
+    elif version != 1: raise DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout.")
+    db.execute("COMMIT")
 
 # %% ../nbs/18b_diary.ipynb #aa355569
 class Standing(NamedTuple):
@@ -122,9 +126,9 @@ class Pages:
             if self._db is not None: self._db.close()
             self._db = None
 
-# %% ../nbs/18b_diary.ipynb #941e8b06
-class Claims(Pages):
-    "Who runs what, and how it went."
+# %% ../nbs/18b_diary.ipynb #eb65b45f
+class Stands(Pages):
+    "How jobs stand."
     def standing(self, name: str) -> Standing:
         "How a job stands. One that was cut off by the end of its process is `interrupted` from then on."
         found = self.rows("SELECT * FROM job WHERE name = ?", name)
@@ -143,6 +147,15 @@ class Claims(Pages):
         with self.writing() as db: db.execute("UPDATE job SET seen = ?, begun = ? WHERE name = ? AND seen = ?", (right.seen, right.begun, known.name, known.seen))
         return known._replace(seen=right.seen, begun=right.begun)
 
+    def kept(self, name: str) -> dict:
+        "What a job kept for itself."
+        try: found = json.loads(self.standing(name).kept)
+        except ValueError: found = {}
+        return found if isinstance(found, dict) else {}
+
+# %% ../nbs/18b_diary.ipynb #941e8b06
+class Claims(Stands):
+    "Who runs what, and how it went."
     def claim(self, name: str, slot: float | None = None, by_hand: bool = False) -> bool:
         "May this process run the job now? If so, that is on disk, the slot is used and its alarm taken. `by_hand`: somebody asked for it, and the calendar stays as it is."
         known, now = self.standing(name), self.clock()
@@ -163,12 +176,6 @@ class Claims(Pages):
             db.execute("UPDATE job SET state = ?, why = ?, ended = ?, wake = ?, failures = ?, rests = ?, kept = COALESCE(?, kept) WHERE name = ?",
                        (state, why[:500], self.clock(), wake, failures, rests, None if kept is None else json.dumps(kept), name))
             db.execute("DELETE FROM slot WHERE job = ? AND id <= (SELECT id FROM slot WHERE job = ? ORDER BY id DESC LIMIT 1 OFFSET ?)", (name, name, KEPT_SLOTS))
-
-    def kept(self, name: str) -> dict:
-        "What a job kept for itself."
-        try: found = json.loads(self.standing(name).kept)
-        except ValueError: found = {}
-        return found if isinstance(found, dict) else {}
 
 # %% ../nbs/18b_diary.ipynb #594aa691
 class Diary(Claims):
