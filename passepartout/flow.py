@@ -64,7 +64,7 @@ def is_target_trusted(tool: Tool, parameter: Parameter, value: Value, words: Wor
     "Does somebody answer for this target?"
     label, data = label_of(value), plain_data(value)
     if is_trusted(label) or words.hold(data): return True
-    if not tool.foreign and (data == parameter.default or label == MODEL and (parameter.choices or isinstance(data, bool) or parameter.kind == "command")): return True
+    if not tool.foreign and (data == parameter.default or label == MODEL and (parameter.choices or isinstance(data, bool) or parameter.kind in ("command", "limit"))): return True
     return asks_only(tool, parameter) and is_sent_link(value)
 
 def strange_targets(tool: Tool, args: Mapping[str, Value], words: Words, endorsed: Endorsed = nobody_endorses) -> Iterator[tuple[str, Value]]:
@@ -91,7 +91,8 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     commands = {p.name for p in tool.parameters if p.kind == "command" and not tool.foreign}
-    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands}
+    limits = {p.name for p in tool.parameters if p.kind == "limit" and not tool.foreign}
+    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands | limits}
     return Case(action, FrozenDict(given), bool(commands) or only_looks(tool, given) or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
 
 def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:

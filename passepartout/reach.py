@@ -84,7 +84,7 @@ def sources_of(opened: OpenedScript, roots: Sequence[Root]) -> tuple[str, ...]:
 
 def _named(path: str, roots: Sequence[Root]) -> str:
     home = roots[0].path.rstrip("/")
-    name = "." if path == home else path.removeprefix(f"{home}/")
+    name = "the whole folder" if path == home else path.removeprefix(f"{home}/")
     return name if name.isprintable() else shown(name, 4096)
 
 def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str]) -> Label:

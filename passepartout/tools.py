@@ -57,7 +57,7 @@ ALIASES = {
     "str": "string", "int": "integer", "float": "number", "bool": "boolean", "array": "list", "dict": "object",
     "text": "string", "path": "string"}
 ABSENT = object()              # an argument that was not given, where None is a value
-KINDS, ACCESS = ("text", "path", "command", "address"), ("read", "write", "tree")
+KINDS, ACCESS = ("text", "path", "command", "address", "limit"), ("read", "write", "tree")
 
 # %% ../nbs/12_tools.ipynb #8076c41a
 @record
@@ -68,7 +68,7 @@ class Parameter:
     description: str = ""
     required: bool = True
     default: Any = None            # used when the argument is absent
-    kind: str = "text"             # text, path, command or address: how the gates treat it
+    kind: str = "text"             # text, path, command, address or limit: how the gates treat it
     access: str = "read"           # for paths: read, write or tree (a folder and what is below)
     choices: tuple[str, ...] = ()  # the only values of a string; empty: any
     target: bool = True            # decides whom, what, where or how much; a plan may fill what is no target with text that anybody wrote
@@ -80,6 +80,7 @@ class Parameter:
             raise ToolError(f"Parameter {self.name}: there is no type {self.type!r}; there are {', '.join(TYPES)}.")
         if self.kind not in KINDS or self.access not in ACCESS:
             raise ToolError(f"Parameter {self.name}: kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}.")
+        if self.kind == "limit" and self.type not in ("integer", "number"): raise ToolError(f"Parameter {self.name}: a limit is an integer or a number.")
         object.__setattr__(self, "choices", tuple(map(str, self.choices)))
         if self.default is not None:
             object.__setattr__(self, "required", False)

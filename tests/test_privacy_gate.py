@@ -69,3 +69,15 @@ async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when
     await agent.handle("see what is new")
     assert seen and not any("Okafor" in text for text in seen)
     await agent.close()
+
+
+@pytest.mark.parametrize("local", [True, False])
+async def test_how_long_a_command_may_take_carries_nothing_out(tmp_path, local):
+    "A local model has private notes before it, another one the output of the first command: neither is asked about seconds, or refused."
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works: pytest.skip("without bubblewrap every command asks")
+    agent = await booted(tmp_path, [call("shell", command="ls me.org", timeout=60), call("shell", command="wc -l me.org", timeout=45), "Four lines."], local=local)
+    if not local: (tmp_path / "memex" / "me.org").write_text("* Shopping\nMilk.\n")
+    reply = await agent.handle("see what is new")
+    assert reply.status == "answered" and str(reply) == "Four lines." and not any((r["body"] or {}).get("verdict") == "rejected" for r in agent.journal.records(kinds=["proposal"]))
+    await agent.close()

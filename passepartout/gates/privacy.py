@@ -25,7 +25,7 @@ def goes_out(tools: ToolRegistry, action: Action, signal: Signal) -> bool:
     tool, args = tools.get(action.payload["tool"]), pick(action.payload, "args") or {}
     if tool is None or not tool.effects.open_world: return tool is None
     commands = [p for p in tool.parameters if p.kind == "command"]
-    return tool.foreign or not commands or any(args.get(p.name) != p.default for p in tool.parameters if p not in commands)
+    return tool.foreign or not commands or any(args.get(p.name) != p.default for p in tool.parameters if p.kind not in ("command", "limit"))
 
 def values_of(action: Action) -> Iterator[Any]:
     "Everything that would go out with `action`: the arguments of a call, or all of the payload but its explanation."
