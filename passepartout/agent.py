@@ -548,7 +548,7 @@ def install_providers(agent: Agent) -> None:
     from passepartout.providers.reflex import make_reflex
     def around(signal: Signal) -> Any:
         from passepartout.providers.edits import Surroundings
-        return Surroundings(agent.outlines, tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session)), agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline)
+        return Surroundings(agent.outlines, tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session)), agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now)
     register_backend(agent, "reflex", make_reflex(agent.today, around), inline=True, local=True, blind=True)
     def exact(signal: Signal) -> Any:
         from passepartout.providers.grammar import exact_form

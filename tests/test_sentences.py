@@ -1,6 +1,7 @@
 """Sentences as people type them to other programs: what they must mean, what they must never mean, and that nothing of them is lost."""
 import asyncio
-from datetime import date
+from dataclasses import replace
+from datetime import date, datetime
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -62,7 +63,7 @@ def test_what_is_written_down(text, title, dates):
     ("wann ist der Dentist?", "Thursday 26 November 2026 08:15"), ("ist der Dentist am Donnerstag?", "No, not on Thursday 19"), ("how long until christmas?", "in 36 days"), ("what's the date in 3 weeks", "Thursday 10 December 2026"),
     ("set a timer for 10 minutes", "can't ring"), ("delete the task bins", "“archive bins”"), ("journal: slept badly", "“note in journal/2026-11-19.org: slept badly”"), ("dentist moved to thursday 3 dec 8:15", "“postpone dentist to thursday 3 dec 8:15”"),
     ("done the starter and the plants", "“done the starter, done the plants”"), ("remind me on weekdays at 7 to rest", "not on working days"), ('rename "Roof" to "Roofs" in house', "can't place"), ("add a todo under garden: buy mulch", "garden.org: buy mulch"),
-    ("how do I undo?", "/undo"), ("add call the plumber to projects/roof.org", "“todo call the plumber in projects/roof.org”"), ("put cat food on my list", "“todo cat food”"), ("jeden Montag um 9", "didn't understand"), ("wie viele Tage noch bis Weihnachten", "in 36 days"), ("erinnere mich in 2 Stunden an den Kuchen", "not the hour"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")])
+    ("how do I undo?", "/undo"), ("add call the plumber to projects/roof.org", "“todo call the plumber in projects/roof.org”"), ("put cat food on my list", "“todo cat food”"), ("jeden Montag um 9", "didn't understand"), ("wie viele Tage noch bis Weihnachten", "in 36 days"), ("erinnere mich in 2 Stunden an den Kuchen", "When is that"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")])
 def test_what_is_answered(text, expected):
     assert expected in said(text) and exact_form(text, TODAY, AROUND) is None
 
@@ -141,3 +142,29 @@ def test_german_words_in_any_order_have_an_answer(text):
 def test_a_reason_that_advises_gets_no_second_advice():
     assert explain_failure({"tool": "org-capture", "message": "inbox.org does not fit on the disk. Free some space, then ask again."}).endswith("then ask again.")
     assert "find …" in explain_failure({"tool": "read-file", "message": "There is no file roof.org"}) and "type help" in explain_failure({})
+
+
+NOON = replace(AROUND, now=lambda: datetime(2026, 11, 19, 12, 0, 10))
+
+@pytest.mark.parametrize("text, title, at", [
+    ("remind me in 2 hours to call Ana", "call Ana", "2026-11-19 14:00"), ("call Ana in half an hour", "call Ana", "2026-11-19 12:30"), ("in an hour and a half: check the oven!", "check the oven", "2026-11-19 13:30"),
+    ("erinnere mich in zwei Stunden an den Anruf", "Anruf", "2026-11-19 14:00"), ("in 20 min Brot raus", "Brot raus", "2026-11-19 12:20"), ("todo stretch, an hour from now", "stretch", "2026-11-19 13:00"), ("can you remind me in 13 hours to sleep please", "sleep", "2026-11-20 01:00")])
+def test_what_counts_from_now_gets_the_time_of_the_clock(text, title, at):
+    found = payload(text, NOON)
+    assert found["action"] == "CALL" and (found["args"]["title"], found["args"]["scheduled"]) == (title, at) and found["explanation"].startswith("Read as “")
+    without = payload(text)                    # nobody has a clock there
+    assert without["action"] == "MESSAGE" or "scheduled" not in without["args"]
+
+
+@pytest.mark.parametrize("text", ["note: the ferry leaves in 2 hours", "I'll be back in 2 hours", "wake me in 2 hours", "what is due in 2 hours?", "remind me in 2 hours", "call Ana in 2 hours or in 3 hours", "postpone dentist in 2 hours", "find bread in 2 hours", "in 2 hours"])
+def test_what_is_no_task_from_now_is_none(text):
+    assert payload(text, NOON) == payload(text)
+
+
+@pytest.mark.parametrize("text", ["remind me tomorrow at 9", "remind me friday", "set a reminder for tomorrow 9:30", "remind me on 2026-11-25 at 09:00"])
+def test_a_reminder_of_nothing_asks_of_what(text):
+    assert said(text).startswith("Remind you of what?")
+
+
+def test_the_clock_is_told_where_there_is_one():
+    assert payload("what time is it?", NOON)["text"] == "It is 12:00 on Thursday 19 November 2026." and "not the time" in said("what time is it?")

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'Request', 'plain_words', 'without_courtesy',
            'capture_head', 'take_file', 'task_parts', 'repeated_parts', 'doubt', 'title_and_body', 'capture',
-           'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'remind',
-           'appointment']
+           'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call', 'capture_words',
+           'is_only_a_time', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -223,7 +223,13 @@ def capture_words(kind: str, title: str, file: str, when: When | None, repeat: s
     return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
 
 # %% ../../nbs/providers/captures.ipynb #63a57347
+_PLEASE = Regex(r"[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
 _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
+
+# %% ../../nbs/providers/captures.ipynb #e7ef6f6e
+def is_only_a_time(said: tuple[str, ...], today: date) -> bool:
+    "Do these words say when, and nothing else?"
+    return bool(said) and any(read_when((*head, *said), today) for head in ((), ("on",), ("today",)))
 
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
@@ -232,9 +238,10 @@ def remind(request: Request) -> dict | None:
     heads = (("remind", "me"), ("set", "a", "reminder"), ("add", "a", "reminder"), ("reminder",), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
     size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
-    parts = request.after(size).lstrip(":, ").split(" ")
+    parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
     joint = next((i for i in joints if parts[i].lower() != "of" and read_repeat(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
+    if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today): return say(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
@@ -250,7 +257,7 @@ def remind(request: Request) -> dict | None:
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
-        return say(f"I know the day and not the hour, so I can't count from now. Name the time, for example: remind me at 16:30 to {what[:60] or 'call Ana'}")
+        return say(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")
     if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)): return say("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one reminder for each day: remind me every monday at 7 to call Ana")
     if not when: return say("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)

@@ -51,6 +51,7 @@ class Surroundings:
     private: tuple[str, ...] = ("@personal", "@private")
     index: Callable[[], Index | None] = lambda: None
     read: Callable[[str], Outline | None] = lambda file: None        # one file, where there is an index
+    now: Callable[[], datetime] | None = None          # what the clock says, where there is one
 
     def notes(self) -> Index | Sequence[Outline]:
         "Where headings are looked up."

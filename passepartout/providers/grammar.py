@@ -8,12 +8,13 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'understand', 'not_understood']
+           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'clock', 'understand',
+           'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
-from datetime import date
+from datetime import date, datetime
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable
@@ -24,6 +25,7 @@ from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, r
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
+from .hours import clocked
 from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
 from .sequences import found_and_added, offered_together, several
@@ -108,6 +110,8 @@ def help_about(topic: str) -> str | None:
     return "\n".join(["Say it like this:", *lines]) if lines else None
 
 # %% ../../nbs/providers/grammar.ipynb #b0cb71f4
+_CLOCK = ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time", "wie spät ist es")
+
 def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
     first = request.words[:1]
@@ -115,7 +119,7 @@ def cannot(request: Request) -> dict | None:
     if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is", "find", "search", "go", "visit", "look", "check", "get", "load"): return say(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
     if address or {"internet", "online", "website", "weather"} & set(request.words[:12]): return say(_WEB)
     if " ".join(request.words) in _LAST_DONE: return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
-    if _RINGING.fullmatch(line): return say("I can't ring, and know the day and not the hour. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
+    if _RINGING.fullmatch(line): return say("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
     if found := _FOR_JOURNAL.fullmatch(line): return say(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
     if found := _SET_FIELD.fullmatch(line): return say(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say “yes”, and I'll do it.")
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write": return say(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: {found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
@@ -131,7 +135,7 @@ def cannot(request: Request) -> dict | None:
     if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
     if request.text[:1] == "/": return say("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
     if request.text[:1] in ("$", "!"): return say(_COMMANDS)
-    if " ".join(request.words) in ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time"): return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
+    if " ".join(request.words) in _CLOCK: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
     if first and first[0] in ("add", "put", "buy", "get", "pick"):
         what = kept(request)[:80]
         if first[0] == "add" and len(request.words) < 2: return say("Shall it be a task or a note? Say “todo …” or “note: …”.")
@@ -346,6 +350,19 @@ def spelled_out(around: Surroundings, today: date) -> Surroundings:
         if open_question(told, today) is not None: return told
     return around
 
+# %% ../../nbs/providers/grammar.ipynb #1ebd0794
+def from_now(request: Request, around: Surroundings) -> dict | None:
+    "The task for a request that counts from this minute: “remind me in 2 hours to call Ana”."
+    if around.now is None or (timed := clocked(request.text, around.now())) is None: return None
+    again = Request.of(timed, request.today)
+    proposal = understood(again, around) or translated(again, around)
+    if proposal is None or proposal["payload"].get("tool") != "org-capture": return None
+    return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{timed}”. {proposal['payload']['explanation']}"}}
+
+def clock(request: Request, around: Surroundings) -> dict | None:
+    "what time is it"
+    return say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK else None
+
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
@@ -354,7 +371,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     try:
         around = spelled_out(around, today)
         if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or say(not_understood(request))
-        return understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
+        return clock(request, around) or from_now(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
     except NoSuchDate as problem: return say(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
