@@ -168,3 +168,8 @@ def test_a_reminder_of_nothing_asks_of_what(text):
 
 def test_the_clock_is_told_where_there_is_one():
     assert payload("what time is it?", NOON)["text"] == "It is 12:00 on Thursday 19 November 2026." and "not the time" in said("what time is it?")
+
+
+@pytest.mark.parametrize("text, offered", [("dinner with Bob at 19:00", "todo dinner with Bob at 19:00 today"), ("lunch at noon", "todo lunch at noon today"), ("meet Ana at the station at 9:15", "todo meet Ana at the station at 9:15 today")])
+def test_a_time_without_a_day_is_offered_for_today(text, offered):
+    assert f"Did you mean “{offered}”?" in said(text)

@@ -22,7 +22,7 @@ from typing import Callable
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, how_long, is_it_then, kept, taken_up, when_is
 from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
-from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, words_of
+from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
@@ -239,7 +239,7 @@ def stated(request: Request) -> str | None:
 
 # %% ../../nbs/providers/grammar.ipynb #02c69377
 def dated_first(request: Request) -> str | None:
-    "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”."
+    "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower() in _QUESTIONS: return None
     for size in range(min(5, len(words) - 2), 0, -1):
@@ -247,7 +247,9 @@ def dated_first(request: Request) -> str | None:
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)): return f"todo {' '.join(words[size:])} {head}"
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
-    return f"todo {' '.join(words)}" if title and (when or repeat) and not doubt("" if repeat else title, when, request.today) else None
+    if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
+    title, when = split_when(f"{' '.join(words)} today", request.today)
+    return f"todo {' '.join(words)} today" if title and when and when.clock and not doubt(title, when, request.today) else None
 
 # %% ../../nbs/providers/grammar.ipynb #9228a35a
 _VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
