@@ -151,7 +151,7 @@ def candidate_heads() -> str:
     plain = r"""(?i:passw(?:or)?d|pwd|passphrase)["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
     return rf"""{plain}|{WORDS}(?:[^\n=:|>,"'`(]*?(?:\r?\n[ \t][ \t]*=|[=:|>,"'`({{]|[ \t](?:is|was|ist|lautet|est|es)[ \t]){value})"""
 
-COMPARISON_HEADS = r"""["'`][ \t]{0,3}[!=]={1,2}[ \t]{0,3}[\w.]{0,40}(?i:passw|secret|private_?key|api_?key|access_?key|token|pwd|pass)"""
+COMPARISON_HEADS = r"""["'`][ \t]{0,3}[!=]={1,2}[ \t]{0,3}[\w.$]{0,40}(?i:passw|secret|private_?key|api_?key|access_?key|token|pwd|pass|auth)"""
 
 # %% ../nbs/04b_assignments.ipynb #43741647
 _TAIL = Regex(r"""([A-Za-z]+(?:[ -]de[ -]passe)?)([\w.-]{0,32})["'`*~\])\\|&;/_]{0,8}(?:\ (?:string|str|char|const|text))?(?:\[[0-9]{0,4}\])?[ \t]{0,24}(?:\r?\n[ \t]{1,16}(?==[ ]["']))?

@@ -171,7 +171,7 @@ def _for(raw: bytes, hit: Any) -> Finding | None:
     return last(hit, lambda word: mingled(word.strip("\"'`.,")))
 
 # %% ../nbs/04bb_logins.ipynb #9cd4de91
-_CALLS = r"""(?i)\b(?:\w{0,20}connect(?:ion)?|pdo|db|log_?in|sign_?in|authenticate|auth|\w{0,12}basic_?auth|\w{0,30}credentials?|passwordauthentication|mysqli|redis|auth[ ]?=)[ ]?\((?:[^()\n]{0,200},[ ]?)?["'][\w.@+-]{1,60}["'],[ ]?["'][^"'\s]{4,100}["'][ ]?[,)]"""
+_CALLS = r"""(?i)\b(?:\w{0,20}connect(?:ion)?|\w{1,12}_(?:bind|open|change_user|passwd)|pdo|db|maxdb|log_?in|sign_?in|authenticate|auth|\w{0,12}basic_?auth|\w{0,30}credentials?|passwordauthentication|mysqli|redis|auth[ ]?=)[ ]?\((?:[^()\n]{0,200},[ ]?)?["'][\w.@+-]{1,60}["'],[ ]?["'][^"'\s]{4,100}["'][ ]?[,)]"""
 _SETTERS = r"""(?i)(?:\b(?:set|with|using|add|change|update)_?[a-z]{0,12}|\.)(?:password|passwd|passphrase|pwd)\([ ]?["'][^"'\s]{4,100}["'][ ]?\)"""
 _SQL = r"""(?i)\b(?:identified (?:with \w{1,40} )?(?:by|as)|(?:with|encrypted|set) password(?:[ ]?=)?|password[ ]?=[ ]?n)[ ]?["'][^"'\s]{4,100}["']"""
 
@@ -182,7 +182,8 @@ _PLACE = Regex(r"^\w+://|^[\w-]+(?:\.[\w-]+)+$|^[\w-]+[/:]")
 def _calls(raw: bytes, hit: Any) -> Finding | None:
     "The word behind a name in a call that logs in."
     given, connects = _STRINGS.findall(hit[0]), re.match(rb"(?i)\w*connect", hit[0])
-    return last(hit, lambda word: mingled(word) and any(map(str.isdigit, word)) and not _PLACE.search(word)) if len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",") else None
+    sure = len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",")
+    return last(hit, lambda word: mingled(word) and re.search(r"\d" if sure else r"\d\D", word) is not None and not _PLACE.search(word))
 
 @each(_SETTERS)
 def _setters(raw: bytes, hit: Any) -> Finding | None:
@@ -208,7 +209,7 @@ _WORTH = (r"(?i)(?:^|[\s\"'`(])(?:-u|-l|/u:|/user:|--user|--username|--login)[ =
           r"|\becho [^|\n]*\|[ ]?(?:sudo|docker|podman|helm|buildah|skopeo|oras|passwd|chpasswd|cryptsetup|kinit|su)|net user |(?:user(?:add|mod)|htpasswd) |requirepass|masterauth|\bmachine\s+[\w.-]+\s+login\s|(?:login|user|username|account|credentials?|creds)[ ]?[:=][ ]?[\w.@+-]+[ ]/[ ]|/pass(?:word)?[ :=]"
           r"|identified (?:with \w+ )?(?:by|as)[ ]?[\"']|password [\"']|\.secret[ \t]*[=:]|\.[\w-]*(?:key|token|secret|salt)=[\w+/=-]{12}|\bpassword[ ]?=[ ]?n[\"']")
 _FIELDS_BEGIN = r"(?m)^[\w.*-]+:(?:[0-9]+|\*):[A-Za-z*][\w*-]*:[A-Za-z*]"
-_CALLS_BEGIN = r"(?i)(?:connect(?:ion)?|\bpdo|\bdb|log_?in|sign_?in|authenticate|auth|credentials?|passwordauthentication|\bmysqli|\bredis|auth[ ]?=)[ ]?\([^()\n]*[\"'],[ ]?[\"'][^\"'\s]{4}"
+_CALLS_BEGIN = r"(?i)(?:connect(?:ion)?|_bind|_open|_change_user|_passwd|maxdb|\bpdo|\bdb|log_?in|sign_?in|authenticate|auth|credentials?|passwordauthentication|\bmysqli|\bredis|auth[ ]?=)[ ]?\([^()\n]*[\"'],[ ]?[\"'][^\"'\s]{4}"
 
 _ALL = (_options, _variables, _pipes, _accounts_made, _named, _dotted, _capitals, _below_user, _properties, _whole_line, _fields, _hashes, _machines, _strokes, _for, _calls, _setters, _sql, _addressed)
 

@@ -251,13 +251,14 @@ def blended(run: str) -> bool:
 
 # %% ../nbs/04ba_nearby.ipynb #8ec0edd6
 _WORD_BEFORE = Regex(rb"(?:^|[\n{])[ \t\"']*[a-z]{3,20}[\"']?[ \t]*[:=]?[ \t]+$")
+_HANDED = Regex(rb"[=(\[,:][ \t]{0,3}$")
 _GIVEN = Regex(rb"(?:^|\n)[ \t]*[A-Za-z_]{3,40}[ \t]{0,3}[:=][ \t]{0,3}[\"']?$")
 
 def _by_itself(raw: bytes, start: int, end: int, run: str) -> bool:
     "Is `run` a secret without any word that says so?"
     before, last, after = raw[max(0, start - 60):start], raw[start - 1:start], raw[end:end + 1]
     if _HEXADECIMAL.fullmatch(run.replace("-", "")): return last in (b"_", b"-", b".") and after not in (b".", b"/") and issued(raw, start, run) or named(before) and random_looking(run) or below_service(before, run) and alone(raw, start, end)
-    if len(run) < 20: return last in (b"'", b'"') and after == last and _WORD_BEFORE.search(before[-30:-1]) is not None and chance(run)
+    if len(run) < 20: return last in (b"'", b'"') and after == last and (_WORD_BEFORE.search(before[-30:-1]) is not None or len(run) > 17 and _HANDED.search(before[:-1]) is not None and alone(raw, start, end)) and chance(run)
     if mixed(run) and (alone(raw, start, end) or issued(raw, start, run)) or named(before) and (random_looking(run) or long_word(run)): return True
     if below_service(before, run) and alone(raw, start, end): return True
     return len(run) >= 40 and _GIVEN.search(before) is not None and alone(raw, start, end) and blended(run)
