@@ -33,6 +33,14 @@ def examples(n):
     return n if os.environ.get("CI") else max(20, n // 5)
 
 
+def thinned(values, every):
+    """The parameters of a family of tests: each `every`-th is for every run, the others are slow ones, which CI runs with the rest of these.
+
+    Two members of such a family seldom fail apart. In a table of all pairs take a number that has no divisor in common with the length of its rows, so that every row and every column has one in every run."""
+    mark = lambda value, number: pytest.param(*value if isinstance(value, tuple) else (value,), marks=[pytest.mark.slow] if number % every else [])
+    return [mark(value, number) for number, value in enumerate(values)]
+
+
 # Without the phase that explains a failure by the lines that were run. It traces each line as soon as a test has failed, and CPython 3.11.7 was seen to spin for ever
 # at the beginning of a traced function (gdb: in the tracing case of _PyEval_EvalFrameDefault). Then a test that fails does not fail: it never ends.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]

@@ -227,6 +227,7 @@ def test_a_read_only_memex_is_read_and_not_written(home):
 
 # Two at once ----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_many_processes_on_one_memex(home):
     "Two that edit the same note at the same moment cannot both: the later one is told, and no capture is lost or made twice."
     children = [home.start("ask", "--memex", home.memex, f"todo: item {n}") for n in range(3)]

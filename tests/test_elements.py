@@ -1,10 +1,11 @@
 """Laws of what stands inside a section: spans lie in their node, say what they are, and cost time in proportion."""
+import itertools
 import time
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.elements import blocks, footnotes, hidden_subtrees, inline_tags, section_end
 from passepartout.lists import checkboxes, cookies, list_items, progress, tables
 from passepartout.markdown import parse_markdown
@@ -107,8 +108,7 @@ HOSTILE = {
     "quotes": "> [!a" * 30_000, "blank": "\n" * 30_000, "examples": "#+begin_src\n#+end_src\n" * 8_000, "line": "- [ ] " + "x" * 5_000_000, "nul": "\x00" * 1_000_000}
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("parse", [parse_org, parse_markdown])
+@pytest.mark.parametrize("name, parse", thinned(itertools.product(HOSTILE, (parse_org, parse_markdown)), 5))
 def test_time_stays_in_proportion_to_the_text(name, parse):
     outline = parse(HOSTILE[name], "x.org")
     began = time.perf_counter()

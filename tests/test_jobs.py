@@ -67,6 +67,7 @@ STEPS = st.one_of(
     st.tuples(st.just("wrong clock"), st.floats(-3650 * DAY, 3650 * DAY)), st.tuples(st.just("restart"), st.just(0.0)), st.tuples(st.just("kill"), st.just(0.0)))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(STEPS, max_size=10), st.sampled_from(ZONES))
 def test_no_moment_is_used_twice_and_no_history_stops_what_comes_after(steps, zone):

@@ -273,6 +273,7 @@ def one_turn(journal, n):
     return turn
 
 
+@pytest.mark.slow
 def test_turn_ten_thousand_costs_what_turn_ten_does():
     "Counted in instructions of SQLite's machine, so that a busy computer cannot change the answer."
     journal = Journal.open(":memory:")
@@ -455,6 +456,7 @@ def test_two_processes_write_at_once(tmp_path):
     journal.close()
 
 
+@pytest.mark.slow
 def test_first_start_of_many(tmp_path):
     "Six processes create the same journal at the same moment: one key, one schema, one chain."
     code = "import sys; from passepartout.journal import Journal; j = Journal.open(sys.argv[1]); b = j.batch('m', 't'); b.record('turn', {}); b.commit_now(); j.close()"

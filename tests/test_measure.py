@@ -149,6 +149,7 @@ async def test_nothing_is_sent_to_be_counted_when_nothing_may_be_spent(tmp_path,
         assert server.asked == []
 
 
+@pytest.mark.slow
 async def test_openai_is_counted_here(tmp_path, monkeypatch):
     pytest.importorskip("bpe_openai")
     from passepartout.measure import openai_tokens

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conftest import thinned
 from passepartout import verify
 from passepartout.act import act_gate, dispatch_action, execute_cli_action, execute_system_action, execute_tool_action
 from passepartout.agent import Agent
@@ -151,7 +152,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(verify.ask_gate, "__defaults__", (0.02,))
 
 
-@pytest.mark.parametrize("failure", NONSENSE)
+@pytest.mark.parametrize("failure", thinned(NONSENSE, 2))
 async def test_a_gate_that_fails_rejects(tmp_path, impatient, failure):
     agent = await booted(tmp_path, ALLOW)
     agent.skills.register(Skill("failing", priority=500, deterministic=NONSENSE[failure]))
@@ -192,8 +193,7 @@ LOST = {"unregistered": lambda agent, name: agent.skills.unregister(name), "clea
         "dependency": with_dependency, "copied": same_but_copied, "gutted": gutted, "registry": foreign_registry, "registry of the same age": registry_of_the_same_age}
 
 
-@pytest.mark.parametrize("gate", verify.MANDATORY)
-@pytest.mark.parametrize("loss", LOST)
+@pytest.mark.parametrize("loss, gate", thinned(itertools.product(LOST, verify.MANDATORY), 5))
 async def test_without_a_mandatory_gate_no_effect_runs_and_talk_goes_on(tmp_path, loss, gate):
     agent = await booted(tmp_path, ALLOW, [write_plist(EFFECTS["canary"]), "hello"])
     verify.manifest_problem(agent)                                   # as in an agent that has worked before
@@ -288,8 +288,7 @@ async def by_daemon(agent, signal):
     assert await asyncio.wait_for(read_framed_message(agent.line[0]), 20) is not None
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
-@pytest.mark.parametrize("way", [by_loop, by_process, by_reason, by_act, by_wire, by_injection, by_typing, by_daemon])
+@pytest.mark.parametrize("way, effect", thinned(itertools.product([by_loop, by_process, by_reason, by_act, by_wire, by_injection, by_typing, by_daemon], EFFECTS), 4))
 async def test_no_signal_of_any_form_runs_what_it_carries(tmp_path, way, effect):
     agent = await booted(tmp_path)
     full = effect == "canary"
@@ -309,7 +308,7 @@ async def test_a_proposal_that_claims_authority_has_none(tmp_path, claim):
     assert (agent.ran, intents(agent)) == ([], [])
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("effect", thinned(EFFECTS, 3))
 async def test_act_believes_no_verdict(tmp_path, effect):
     agent, action = await booted(tmp_path), Action.of(EFFECTS[effect])
     for status, label in itertools.product(("reasoned", "requires-approval", "perceived", "approved", None), (PERSON, Label("network"))):
@@ -510,7 +509,7 @@ async def looking(tmp_path, permissions=ASK):
 PEEK = call("peek", path="inbox.org")
 
 
-@pytest.mark.parametrize("failure", [name for name in NONSENSE if name not in ("ask", "ask for another")])
+@pytest.mark.parametrize("failure", thinned([name for name in NONSENSE if name not in ("ask", "ask for another")], 3))
 async def test_no_body_computes_for_an_ask_when_a_gate_fails(tmp_path, impatient, failure):
     agent = await looking(tmp_path)
     agent.skills.register(Skill("failing", priority=500, deterministic=NONSENSE[failure]))
@@ -520,8 +519,7 @@ async def test_no_body_computes_for_an_ask_when_a_gate_fails(tmp_path, impatient
     assert (agent.looked, agent.ran, intents(agent)) == ([], [], [])
 
 
-@pytest.mark.parametrize("gate", verify.MANDATORY)
-@pytest.mark.parametrize("loss", LOST)
+@pytest.mark.parametrize("loss, gate", thinned(itertools.product(LOST, verify.MANDATORY), 5))
 async def test_no_body_computes_without_a_mandatory_gate(tmp_path, loss, gate):
     agent = await looking(tmp_path)
     LOST[loss](agent, gate)

@@ -537,6 +537,7 @@ def flat(small, large):
         assert cost(lambda: call(two)) < 10 * cost(lambda: call(one)) + 1e-3      # a copy of all objects takes milliseconds
 
 
+@pytest.mark.slow
 def test_snapshot_rollback_and_lookup_cost_the_same_at_any_size():
     flat(1_000, 20_000)
 

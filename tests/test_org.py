@@ -1,10 +1,11 @@
 """Laws of the outline that hold for any text, sensible or not."""
+import itertools
 import time
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org, print_outline
 from passepartout.timestamps import broken_stamps, occurrences, stamps
@@ -104,8 +105,7 @@ HOSTILE = {
     "deep tasks": "".join(" " * i + "- [ ] a\n" for i in range(700)), "front": "---\n" + "a: b\n" * 50_000, "links": "* " + "[[" * 100_000, "line": "x" * 5_000_000}
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("parse", [parse_org, parse_markdown])
+@pytest.mark.parametrize("name, parse", thinned(itertools.product(HOSTILE, (parse_org, parse_markdown)), 5))
 def test_time_stays_in_proportion_to_the_text(name, parse):
     began = time.perf_counter()
     outline = parse(HOSTILE[name], "x.org")

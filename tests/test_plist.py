@@ -244,6 +244,7 @@ def test_refusals_say_where_and_why(text, position, word):
     assert error.line == text.count("\n", 0, position) + 1 and error.column == position - (text.rfind("\n", 0, position)) and f"column {error.column}:" in error.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["parens", "mixed", "strings", "bars", "quotes", "closers", "long", "backslashes", "deep keywords", "binary", "one string", "duplicates"])
 def test_hostile_size_costs_little(name):
     text = {"parens": "(" * 100_000, "mixed": "(a " * 100_000, "strings": "(" + '"a" ' * 200_000, "bars": "|" * 999_999, "quotes": '"' * 999_999, "closers": ")" * 1_000_000,
@@ -262,6 +263,7 @@ def timed(function):
     return time.process_time() - start
 
 
+@pytest.mark.slow
 def test_time_grows_with_length_and_not_with_shape():
     entry = '(:type :event :payload (:text "some \\"quoted\\" text" :n 12 :tags ("a" "b")))'
     small, large = (f"({' '.join([entry] * n)})" for n in (500, 5000))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
@@ -131,7 +131,7 @@ def answering(path, text, context): return ToolResult("I did it all")
 def nonsense(path, text, context): return {"status": "success", "content": "I did it all"}
 
 
-@pytest.mark.parametrize("body", [raising, hanging, leaving, writing, answering, nonsense])
+@pytest.mark.parametrize("body", thinned([raising, hanging, leaving, writing, answering, nonsense], 2))
 async def test_a_body_that_does_not_compute_changes_nothing_and_the_ask_stands(tmp_path, body):
     agent = await booted(tmp_path, call("edit", path="roof.org"), files={"roof.org": "* Roof\n"})
     edit_tool(agent, body)

@@ -186,6 +186,7 @@ def test_this_week_on_any_day(today):
     assert args["start"] <= today.isoformat() <= args["end"] and date.fromisoformat(args["start"]).weekday() == 0
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_length_only():
     def seconds(text):
         began = time.perf_counter(); understand(text, TODAY); exact_form(text, TODAY); reflex(text, ""); return time.perf_counter() - began

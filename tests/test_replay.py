@@ -55,6 +55,7 @@ def differences(before, after): return [key for key in before.keys() | after.key
 MIXED = [("read-file", {"path": "inbox.org"}), ("shell", {"command": "touch list.txt"}), ("shell", {"command": "ls"}), ("read-file", {"path": "/etc/passwd"}), ("org-find", {"query": "roof"}), ("write-file", {"path": "new.org", "content": "x"}), ("no-such-tool", {})]
 
 
+@pytest.mark.slow
 def test_the_same_rules_say_the_same(memex):
     agent = boot(memex)
     for tool, args in MIXED: play(agent, call(tool, **args))

@@ -225,6 +225,7 @@ def test_reading(tree, root):
     assert pytest.raises(PathRefused, file.read_bytes).value.reason == "closed"
 
 
+@pytest.mark.slow
 def test_ten_thousand_files(fast, kernel):
     for i in range(10_000): os.mknod(fast / f"{i:05}.org")
     root, before, most, names = Root(fast, kernel=kernel), open_fds(), 0, []

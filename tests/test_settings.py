@@ -56,11 +56,12 @@ def test_layers_from_lowest_to_highest(place):
 
 @pytest.mark.parametrize("variable", ["HEARTBEAT_INTERVAL", "MEMORY_AUTO_SAVE_INTERVAL", "DAEMON_SLEEP_INTERVAL", "CONTEXT_LOG_LIMIT",
                                       "CONTEXT_SEMANTIC_THRESHOLD", "PASSEPARTOUT_MAX_DEPTH", "PASSEPARTOUT_GATE_TIMEOUT_S"])
-@pytest.mark.parametrize("garbage", ["0", "-1", "soon", "nan", "inf", "1e999", "9" * 5000, "0x10", "1 2", "None"])
-def test_garbage_gives_the_default_and_one_warning(place, variable, garbage):
-    odd = load(place, environ={variable: garbage})
-    assert {n: getattr(odd, n) for n in KINDS} == {n: getattr(load(place), n) for n in KINDS}
-    assert len(odd.warnings) == 1 and variable in odd.warnings[0]
+def test_garbage_gives_the_default_and_one_warning(place, variable):
+    usual = load(place)
+    for garbage in ("0", "-1", "soon", "nan", "inf", "1e999", "9" * 5000, "0x10", "1 2", "None"):
+        odd = load(place, environ={variable: garbage})
+        assert {n: getattr(odd, n) for n in KINDS} == {n: getattr(usual, n) for n in KINDS}, garbage
+        assert len(odd.warnings) == 1 and variable in odd.warnings[0], garbage
 
 
 def test_saving_at_shutdown_can_be_switched_off(place):

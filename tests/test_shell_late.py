@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import examples
 from passepartout.resources import Root
 from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
@@ -67,7 +68,7 @@ def test_what_is_printed_is_what_bash_prints(text, roots, memex):
 def test_names_are_taken_apart_as_xargs_does(tmp_path):
     made = random.Random(5)
     plain = {"end": "", "put": "", "most": 1, "lines": 0, "always": False}
-    for _ in range(150):
+    for _ in range(examples(150)):
         text = "".join(made.choice(["a", "b", "é", " ", "  ", "\t", "\n", "'x y'", '"q r"', "\\ ", "\\n", "\\\\", "''", "-", "*"]) for _ in range(made.randint(0, 12))) + "\n"
         for words, each in ((["-n1"], plain), (["-0", "-n1"], {**plain, "end": "\0"}), (["-d", "\\n", "-n1"], {**plain, "end": "\n"}), (["-I{}"], {**plain, "put": "{}"})):
             real = subprocess.run(["xargs", "-r", *words, "printf", r"%s\0", *(["{}"] if each["put"] else [])], input=text.encode(), capture_output=True, timeout=60)

@@ -98,6 +98,7 @@ def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
     assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
 
 
+@pytest.mark.slow
 def test_an_author_hears_of_it_before_the_site_is_made(site, tmp_path, capsys, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "passepartout"\n[tool.nbdev]\nexec_profile = false\n')
     monkeypatch.setattr("sys.path", [""] + __import__("sys").path)

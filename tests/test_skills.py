@@ -71,7 +71,7 @@ def test_an_alarm_while_the_block_is_entered_or_left_does_not_get_out(thread):
     got = []
     def work():
         try:
-            for n in range(600):
+            for n in range(examples(600)):
                 try:
                     with time_limit(1e-6 * (1 + n % 60), "it"):
                         if n % 2: pass

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 SEEN = """
 import os
@@ -16,6 +18,7 @@ def test_seen():
 """
 
 
+@pytest.mark.slow
 def test_settings_skills_and_keys_of_a_person_do_not_count(tmp_path):
     for folder in (tmp_path / "config" / "passepartout", tmp_path / ".config" / "passepartout"):
         folder.mkdir(parents=True)

@@ -220,6 +220,7 @@ def test_a_moved_cell_keeps_its_id(pair):
     assert pair.ids()["double(21)"] == before["double(21)"]
 
 
+@pytest.mark.slow
 def test_ids_stay_when_jupytext_itself_does_the_update(pair):
     before = pair.ids()
     pair.edit_twin("So it does:", "Indeed:\n\n```python\ndouble(2)\n```\n\nAnd:")
@@ -271,6 +272,7 @@ def test_subfolders_export_as_subpackages(project):
     assert not any("gates" in line for line in project.tool.check())
 
 
+@pytest.mark.slow
 def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     pair.run("one", "demo")
     one = (pair.root / "passepartout" / "demo.py").read_bytes()
@@ -281,6 +283,7 @@ def test_one_build_and_plain_nbdev_export_agree_to_the_byte(pair):
     assert git(pair.root, "status", "--porcelain") == "" and (pair.root / "passepartout" / "demo.py").read_bytes() == one
 
 
+@pytest.mark.slow
 def test_one_page_brings_the_file_that_is_made_of_it(project):
     (project.twin.parent / "index.md").write_text("# Home\n\n> What it is\n\nSee [demo](01_demo.ipynb).\n")
     project.run("one", "demo")
@@ -289,12 +292,14 @@ def test_one_page_brings_the_file_that_is_made_of_it(project):
     assert "See [demo](nbs/01_demo.ipynb)." in (project.root / "README.md").read_text() and not (project.root / "CONTRIBUTING.md").exists()
 
 
+@pytest.mark.slow
 def test_a_module_that_no_notebook_makes_is_reported(pair):
     pair.run("one", "demo")
     (pair.root / "passepartout" / "gone.py").write_text("x = 1\n")
     assert [line for line in pair.tool.check() if "gone.py" in line] and not [line for line in pair.tool.check() if "demo.py" in line]
 
 
+@pytest.mark.slow
 def test_stored_outputs_are_what_comes_out_again(pair):
     extra = "\n```python\nprint(sorted({'a', 'b'}), {'x', 'y', 'z'})\nobject()\n```\n\n```python\n#| hide\nimport time; print(time.time())\n```\n"
     pair.twin.write_text(pair.twin.read_text() + extra)
@@ -306,6 +311,7 @@ def test_stored_outputs_are_what_comes_out_again(pair):
     assert "01_demo.ipynb prints something else" in "".join(pair.tool.stale())
 
 
+@pytest.mark.slow
 def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     pair.run("one", "demo")
     pair.edit_twin("double(21)", "double()")
@@ -316,6 +322,7 @@ def test_a_failing_cell_is_reported_and_keeps_the_old_outputs(pair):
     assert not list(pair.root.rglob("*.ipynb.*")), "no half-written file is left"
 
 
+@pytest.mark.slow
 def test_a_notebook_that_kills_its_process_stops_no_other(pair):
     (pair.twin.parent / "02_room.md").write_text(DEMO.replace("default_exp demo", "default_exp room"))
     pair.edit_twin("double(21)", "import os\nos._exit(7)")
@@ -324,6 +331,7 @@ def test_a_notebook_that_kills_its_process_stops_no_other(pair):
     assert "status 7" in str(died) and ran["cells"][-1]["outputs"]
 
 
+@pytest.mark.slow
 def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair):
     [ran] = pair.tool.run_all([pair.nb])
     pair.edit_twin("double(21)", "double(4)")
@@ -352,6 +360,7 @@ def test_several_at_once_end_in_a_whole_tree(project):
     assert [line for line in project.tool.check() if "README" not in line] == []
 
 
+@pytest.mark.slow
 def test_the_readme_stands_at_the_top_of_the_repository(project):
     index = "# Passepartout\n\n> An agent\n\n\n[rooms](01_demo.ipynb) [web](https://example.org/x) [part](#use) ![picture](images/a.svg)\n\n" \
             "```{mermaid}\nflowchart LR\n  a --> b\n```\n\n```console\ncat nbs](x)\n```\n\n## Use\n\n```python\n6 * 7\n```\n\n" \
@@ -369,6 +378,7 @@ def test_the_readme_stands_at_the_top_of_the_repository(project):
     assert list(project.tool.check()) == ["README.md is not what nbs/index.ipynb says", "CONTRIBUTING.md is not what nbs/91_change.ipynb says"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old, new, said", [
     ("double(21)", "import os\ndouble(21)", "import shares a cell"),
     ("double(21)", "def f():\n    import os\nf()", "import shares a cell"),

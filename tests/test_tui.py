@@ -97,6 +97,7 @@ async def test_notes_are_shown_as_they_are(tmp_path):
         assert not {"\x1b", "\u202e"} & set("".join(seen(app)))
 
 
+@pytest.mark.slow
 async def test_a_thread_that_hangs_does_not_stop_the_screen(tmp_path):
     given, entered, over = settings(tmp_path, "Yes."), threading.Event(), threading.Event()
     async with opened(given) as (app, pilot):
@@ -298,6 +299,7 @@ async def test_of_an_answer_that_is_cut_off_stays_what_was_shown(tmp_path):
         assert len(app.talk.drafted.text) < 10_000 and app.talk.drafted.text.startswith("… ")
 
 
+@pytest.mark.slow
 async def test_of_many_pieces_few_are_drawn_and_the_newest_is_never_lost(tmp_path, monkeypatch):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         drawn, draft = [], app.talk.draft
@@ -330,6 +332,7 @@ async def test_who_is_new_reads_what_to_type_and_which_keys_lead_on_and_out(tmp_
         assert [each.key for each in app.screen.query_one(Rows).entries][1:]              # those that only speak of it come after
 
 
+@pytest.mark.slow
 async def test_a_window_in_which_nothing_happens_draws_nothing(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         await until(pilot, lambda: has(app, "Type what you want"))
@@ -343,6 +346,7 @@ async def test_a_window_in_which_nothing_happens_draws_nothing(tmp_path):
         assert drawn == []
 
 
+@pytest.mark.slow
 async def test_a_text_that_grows_has_the_window_laid_out_only_for_the_scroll_bar(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         app.watching.end()
@@ -362,6 +366,7 @@ async def test_a_text_that_grows_has_the_window_laid_out_only_for_the_scroll_bar
         await until(pilot, lambda: not app.talk.show_vertical_scrollbar and made)
 
 
+@pytest.mark.slow
 async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         marks = lambda: {name for name in ("-wide", "-small") if app.screen_stack[0].has_class(name)}

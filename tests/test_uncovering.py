@@ -90,6 +90,7 @@ def test_a_step_of_a_plan_asks_as_well(agent):
     assert ":@private:" not in diary.read_text() and agent.pending() == []
 
 
+@pytest.mark.slow
 def test_a_long_diary_is_looked_at_as_well(agent):
     diary = agent.settings.memex_dir / "diary.org"
     diary.write_text(DIARY + "".join(f"* Bees {n}\nHives {n}\n" for n in range(3_000)))

@@ -183,6 +183,7 @@ def test_more_than_the_kernel_can_keep_is_a_reason_to_look_at_everything():
     assert worth_a_look("/notes", [Notice("/notes/a.org", written=True)]) == ["a.org"]
 
 
+@pytest.mark.slow
 def test_an_overflow_is_told(notes):
     watching = Watching()
     watching.watch(str(notes))
