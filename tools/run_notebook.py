@@ -4,9 +4,9 @@
 
 The first notebook is written to FOLDER/0.ipynb, or what its failing cell said to FOLDER/0.err, and so on; a line
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
-imported once and forked, the program itself never: no notebook sees modules that another one has changed.
+imported once and forked, the program too: no notebook sees modules that another one has changed, since none runs in the process that is forked.
 """
-import gc, os, sys, traceback
+import contextlib, gc, os, sys, traceback
 from pathlib import Path
 
 
@@ -54,6 +54,7 @@ def warm_up():
     from pydantic import BaseModel
     class Model(BaseModel): number: int = 0
     InteractiveShell(warn_venv=False).transform_cell("a, b = 'text', {1: [2]}")
+    with contextlib.suppress(Exception): import passepartout.agent          # noqa: F401    most pages need its rooms; one that cannot be imported is for the page to tell
 
 
 def main(folder, workers, *paths):
