@@ -341,3 +341,20 @@ def test_no_process_slips_through_while_its_parents_go(opened_memex):
     for _ in range(25): assert run(opened_memex[1], script(sh(chain)), BARE).chunks == [(1, b"left\n")]
     left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in (p.read_bytes() if p.exists() else b"")]
     assert left == []
+
+
+@pytest.mark.parametrize("text", ["cd src; cat ../a", "cd src || cat ../a", "cd src && ls || cat ../a", "cat a | wc -c; cd src; cat ../a"])
+def test_what_was_judged_for_a_folder_does_not_run_in_another_one(tmp_path, text):
+    "A folder may be gone, or closed, when it is entered: `../a` was looked at as seen from it, and would lead outside from here."
+    from passepartout.shell.judge import judge_command
+    (tmp_path / "top" / "memex" / "src").mkdir(parents=True)
+    (tmp_path / "top" / "memex" / "a").write_text("inside\n")
+    (tmp_path / "top" / "a").write_text("OUTSIDE\n")
+    root = Root(tmp_path / "top" / "memex")
+    judged = judge_command(text, [root], "/home/ada")
+    assert judged.level == 0
+    assert b"OUTSIDE" not in run(root, judged.script, BARE).stdout
+    (tmp_path / "top" / "memex" / "src").rmdir()
+    done = run(root, judged.script, BARE)
+    assert b"OUTSIDE" not in done.stdout and b"cd: " in done.stderr and done.status == 1
+    root.close()

@@ -10,7 +10,7 @@ __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'M
            'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others', 'memory_of', 'adopt_orphans',
            'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready', 'begin', 'output_file',
            'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline', 'close', 'wait',
-           'reaped', 'census', 'sweep', 'childless', 'perform', 'main']
+           'reaped', 'census', 'sweep', 'childless', 'perform', 'is_judged_cd', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
 import json
@@ -458,7 +458,12 @@ def perform(stage: Stage, items: list) -> int:
         status = pipeline(stage, commands)
         if negated: status = int(not status)
         stage.status = status
+        if status and is_judged_cd(commands): break
     return status
+
+def is_judged_cd(commands: list) -> bool:
+    "Is it the `cd` of a judged script, whose folder is absolute? What follows was judged as seen from there, and is left when it cannot be entered."
+    return len(commands) == 1 and commands[0][1][:1] == ["cd"] and commands[0][1][-1].startswith("/")
 
 def main(control: int) -> None:
     "Read the job, run it, report, and leave nothing running."
