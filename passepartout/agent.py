@@ -186,7 +186,7 @@ class Answers(Lasting):
         if not replies: return Reply(nothing_left(self.journal, session), "answered")
         return Reply("\n".join(replies), replies[-1].status, replies[-1].turn, (), tuple(e for r in replies for e in r.effects))
 
-# %% ../nbs/19_agent.ipynb #9d139418
+# %% ../nbs/19_agent.ipynb #f351f32d
 class GateOutcome(NamedTuple):
     "What one gate said, and how long it took."
     gate: str
@@ -194,6 +194,7 @@ class GateOutcome(NamedTuple):
     text: str
     micros: float
 
+# %% ../nbs/19_agent.ipynb #9d139418
 class Inspection(Answers):
     "Looking at what happened, at what would happen, and live."
     def watch(self, fn: Callable[[str, dict, str], None]) -> Callable[[], None]:

@@ -148,13 +148,14 @@ def end_powers(journal: Journal, by: str = _BY) -> int:
         batch.commit_now()
     return ended
 
-# %% ../nbs/19l_backup.ipynb #9142952c
+# %% ../nbs/19l_backup.ipynb #bcebce77
 def nobody_writes(state: Path) -> None:
     "`JournalError` while a process has the journal in `state` open."
     folder = state / "journal.owners"
     alive = [each.name for each in (folder.iterdir() if folder.is_dir() else ()) if is_alive(folder, each.name)]
     if alive: raise JournalError(f"{len(alive)} process{'es have' if len(alive) > 1 else ' has'} the record open. Leave every chat and stop every command on these notes, then try again.")
 
+# %% ../nbs/19l_backup.ipynb #fb9d6886
 def restore(settings: Any, source: Path, agree: Any) -> Path | None:
     "Put the state back as it is in the backup `source`, if `agree(backup, notes)` says yes; where what was there is kept, or None. `PassepartoutError` changes nothing."
     state = settings.journal_dir
@@ -170,6 +171,7 @@ def restore(settings: Any, source: Path, agree: Any) -> Path | None:
             return exchange(state, folder)
         finally: os.close(lock)
 
+# %% ../nbs/19l_backup.ipynb #fa5b85bc
 CARRIED = ("daemon.key", "jobs.sqlite", "jobs.sqlite-wal")        # what is of this machine and of today: the key of the port, and which jobs ran
 
 def carry_over(state: Path, folder: Path) -> None:
@@ -179,6 +181,7 @@ def carry_over(state: Path, folder: Path) -> None:
             shutil.copyfile(state / name, folder / name)
             os.chmod(folder / name, 0o600)
 
+# %% ../nbs/19l_backup.ipynb #9142952c
 def remarks(found: Backup, settings: Any) -> Iterator[str]:
     "What one should know before one agrees."
     if found.memex != str(settings.memex_dir): yield f"It was made for {found.memex}, and would count for {settings.memex_dir}."

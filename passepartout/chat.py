@@ -60,7 +60,7 @@ def count_of(text: str, default: int = 1) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000: raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999.")
     return int(text[:6])
 
-# %% ../nbs/20a_chat.ipynb #9ad91626
+# %% ../nbs/20a_chat.ipynb #9bbfb4bb
 def approve(chat: Any, text: str) -> None:
     code, _, said = text.partition(" ")
     if re.match(r"\s*(for|until)\b", said, re.I): return lasting(chat, code, said.strip())
@@ -74,10 +74,13 @@ def deny(chat: Any, text: str) -> None:
     code = only_code(chat, text)
     named = next((each.id for each in chat.agent.pending(chat.session, "cli") if each.id == code.lower()), None)
     chat.show(chat.agent.deny(named, None if named else code, chat.session))
+
+# %% ../nbs/20a_chat.ipynb #813314dd
 def undo(chat: Any, count: str) -> None: chat.show(chat.agent.run(chat.agent.undo(count_of(count), chat.session)))
 def show_help(chat: Any, rest: str) -> None: chat.say(help_text(chat.commands))
 def leave(chat: Any, rest: str) -> bool: return False
 
+# %% ../nbs/20a_chat.ipynb #5a9307b4
 def lasting(chat: Any, code: str, said: str) -> None:
     "Say what would be allowed for longer than once; the same line once more allows it."
     if chat.offered[0] != (code, said):
@@ -93,6 +96,7 @@ def grants(chat: Any, rest: str) -> None:
     for each in endorsed: chat.say(f"{each['id']}  {each['words']}")
     chat.say("/revoke ID takes one back." if found or endorsed else "Nothing runs without asking that the rules and settings do not allow.", "dim")
 
+# %% ../nbs/20a_chat.ipynb #9ad91626
 def endorse(chat: Any, text: str) -> None:
     code, _, rest = text.partition(" ")
     only_code(chat, code)
@@ -119,6 +123,7 @@ def _agreed(chat: Any, line: str) -> str:
     (shown, yes), chat.worded = chat.worded, ("", "")
     return yes if shown == line else ""
 
+# %% ../nbs/20a_chat.ipynb #5fa93dde
 def revoke(chat: Any, ident: str) -> None: chat.say(chat.agent.revoke(only_code(chat, ident)))
 
 def trace(chat: Any, count: str) -> None:
@@ -139,6 +144,7 @@ def cost(chat: Any, rest: str) -> None:
     "Say what was spent today. The purse is one for all folders of notes, and asking it asks nobody else."
     for line in spent_today(chat.agent.settings, chat.session): chat.say(line)
 
+# %% ../nbs/20a_chat.ipynb #e15378ce
 def only_code(chat: Any, text: str) -> str:
     if not text: raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits.")
     return text.split()[-1].strip("<>\"'.,")

@@ -51,7 +51,7 @@ class Present:
         from passepartout.keyrings import from_keyring
         return "in the keyring" if from_keyring([name])[0] else ""
 
-# %% ../nbs/19j_configure.ipynb #71232ca0
+# %% ../nbs/19j_configure.ipynb #2a68d214
 PROVIDERS = ("reflex", "local", "ollama", "gguf", *(name for name in SERVICES if name != "ollama"), "auto", "scripted")
 
 def read_providers(text: str, own: Mapping[str, str] = {}) -> tuple[str, ...]:
@@ -64,6 +64,7 @@ def read_providers(text: str, own: Mapping[str, str] = {}) -> tuple[str, ...]:
     if not found: raise PassepartoutError("Name one of them.")
     return found if {"auto", "reflex"} & set(found) else (*found, "reflex")
 
+# %% ../nbs/19j_configure.ipynb #354d2e74
 def read_memex(text: str, present: Present) -> Path:
     "The folder that an answer names; it need not exist yet. `PassepartoutError` for one that cannot be the notes."
     try: path = read_path(text, home_dir(present.environ), Path.cwd())
@@ -76,6 +77,7 @@ def read_memex(text: str, present: Present) -> Path:
     if path in (Path("/"), home_dir(present.environ)): raise PassepartoutError(f"{path} holds much besides notes, and the agent would read all of it. Name a folder below it.")
     return path
 
+# %% ../nbs/19j_configure.ipynb #71232ca0
 def read_tags(text: str) -> tuple[str, ...]:
     "The tags that an answer names; `none` names none. `PassepartoutError` for what cannot be a tag."
     if text.strip().lower() == "none": return ()

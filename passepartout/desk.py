@@ -37,13 +37,14 @@ def name_of(row: Any) -> str:
     "A row in words."
     return f"{plain_text(row.title)} ({row.path}:{row.line})" if row.place else row.path
 
-# %% ../nbs/19m_desk.ipynb #2a83da1a
+# %% ../nbs/19m_desk.ipynb #bf2a3111
 def put(agent: Any, session: str, **records: dict) -> None:
     "Write records of these kinds for a session."
     batch = agent.journal.batch(session, "")
     for kind, body in records.items(): batch.record(kind, body)
     batch.commit_now()
 
+# %% ../nbs/19m_desk.ipynb #c163e43e
 async def focus(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Look at `note`, at nothing with `none`, or say what is looked at."
     wanted = str(given.get("note") or "").strip()
@@ -62,6 +63,7 @@ def shown(agent: Any, ident: str) -> str:
     try: return name_of(find_place(agent, ident))
     except PassepartoutError: return ident
 
+# %% ../nbs/19m_desk.ipynb #2a83da1a
 async def push(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Go into the project `place`, a folder, a file or a heading."
     wanted, stack = str(given.get("place") or "").strip().rstrip("/"), agent.foci.stack(session)

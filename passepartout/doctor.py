@@ -189,7 +189,7 @@ def check_journal(patient: Patient) -> Iterator[Any]:
         if newest and not list(clock_findings(newest[0]["at"] - time.time())): yield f"The clock says {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, and no entry of the journal is later."
     finally: journal.close()
 
-# %% ../nbs/19c_doctor.ipynb #07e68f0d
+# %% ../nbs/19c_doctor.ipynb #7de97bb1
 def left_behind(path: Path) -> bool:
     "Is this the lock file of a process that is no more?"
     try: handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -209,6 +209,7 @@ def check_locks(patient: Patient) -> Iterator[Any]:
     dead = [path for path in islice(patient.journal.with_suffix(".owners").glob("*"), 10_000) if left_behind(path)]
     if dead: yield Finding(f"{len(dead)} processes ended without cleaning up.", "It does no harm. Were they killed?", "passepartout doctor --fix", "note", partial(remove_locks, dead))
 
+# %% ../nbs/19c_doctor.ipynb #632e2bfc
 PORT = 9105                         # of the daemon, when it is told to listen on one
 
 def port_fact(port: int) -> str:
@@ -217,6 +218,7 @@ def port_fact(port: int) -> str:
         made.settimeout(1.0)
         return f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)." if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp."
 
+# %% ../nbs/19c_doctor.ipynb #07e68f0d
 def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
     "What the daemon of these notes says is wrong with it, in its words; nothing when none answers."
     with contextlib.suppress(OSError, PassepartoutError):

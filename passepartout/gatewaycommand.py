@@ -18,7 +18,7 @@ import typer
 from .commandline import AsJson, Memex, as_json, fail, tell
 from .conditions import PassepartoutError
 
-# %% ../nbs/20dh_gatewaycommand.ipynb #72c4322c
+# %% ../nbs/20dh_gatewaycommand.ipynb #e30e51c8
 _Service = Annotated[str, typer.Argument(help="Which gateway: telegram.")]
 
 def open_links(memex: Path | None, service: str, json_: bool = False) -> tuple[Any, Any]:
@@ -30,6 +30,7 @@ def open_links(memex: Path | None, service: str, json_: bool = False) -> tuple[A
     except PassepartoutError as error: fail(error.message, 5, json_)
     return settings, Links(settings.journal_dir / "gateways.sqlite", time.time)
 
+# %% ../nbs/20dh_gatewaycommand.ipynb #1ea42d44
 def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
     "Show a code; whoever sends it to the bot within ten minutes is linked."
     from passepartout.telegram import token_of
@@ -42,6 +43,7 @@ def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
     try: token_of(settings, os.environ)
     except PassepartoutError as error: tell(error.message, "yellow")
 
+# %% ../nbs/20dh_gatewaycommand.ipynb #7f26b910
 def gateway_unlink(service: _Service = "telegram", memex: Memex = None) -> None:
     "Take the link away. What comes from that account is a stranger's from then on."
     _, links = open_links(memex, service)
@@ -50,6 +52,7 @@ def gateway_unlink(service: _Service = "telegram", memex: Memex = None) -> None:
     finally: links.close()
     tell("The link is gone." if gone else "Nobody was linked.")
 
+# %% ../nbs/20dh_gatewaycommand.ipynb #c54b6564
 def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway: telegram.")], allowed: Annotated[str, typer.Argument(help="on or off.")], memex: Memex = None) -> None:
     "Let the linked account answer what is asked, or no longer."
     _, links = open_links(memex, service)
@@ -60,6 +63,7 @@ def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway
     if not there: fail(f"Nobody is linked: passepartout gateway link {service}", 1)
     tell("From now on what is asked there is shown with its code, and a yes from there counts. Whoever has that phone unlocked can say it." if allowed == "on" else "From now on what is asked can be answered at the terminal only.")
 
+# %% ../nbs/20dh_gatewaycommand.ipynb #49d55487
 def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
     "Who is linked."
     settings, links = open_links(memex, "telegram", json_)
@@ -69,6 +73,7 @@ def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
     if json_: return as_json({"gateway": "telegram", "on": "telegram" in settings.gateway, "linked": link is not None, "name": link and link.name, "account": link and link.account, "approvals": bool(link and link.approvals)})
     tell(f"telegram: {'on' if 'telegram' in settings.gateway else 'off (gateway in settings.ini)'}, " + (f"linked to {link.name} (account {link.account}), which may {'' if link.approvals else 'not '}answer what is asked." if link else "linked to nobody."))
 
+# %% ../nbs/20dh_gatewaycommand.ipynb #686d61d8
 def gateway_app() -> typer.Typer:
     "The commands behind `gateway`."
     app = typer.Typer(help="Talk with the agent from elsewhere.", rich_markup_mode=None, invoke_without_command=True)

@@ -47,7 +47,7 @@ def row_line(row: dict) -> str:
     ahead = f"rests until {row['rests'][:16].replace('T', ' ')}" if row["rests"] else f"next {row['next'][:16].replace('T', ' ')}" if row["next"] else "when notes change"
     return f"{row['job']:<12}  {last:<28}  {ahead:<24}  {row['about']}" + (f"\n{'':<14}{row['why']}" if row["why"] else "")
 
-# %% ../nbs/20dg_jobscommand.ipynb #0f5f3fcb
+# %% ../nbs/20dg_jobscommand.ipynb #c96da0f5
 def open_diary(memex: Path | None, json_: bool) -> tuple:
     "Settings and diary of these notes; what is wrong ends the command."
     from passepartout.diary import Diary
@@ -56,6 +56,7 @@ def open_diary(memex: Path | None, json_: bool) -> tuple:
     except PassepartoutError as error: fail(error.message, 5, json_)
     return settings, Diary(settings.journal_dir / "jobs.sqlite", time.time)
 
+# %% ../nbs/20dg_jobscommand.ipynb #d7df8e2a
 def jobs_list(memex: Memex = None, json_: AsJson = False) -> None:
     "What runs by itself, how it went, and when it is due."
     from passepartout.schedule import local_zone
@@ -69,6 +70,7 @@ def jobs_list(memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.sockets import socket_path
     if not socket_path(settings).exists(): tell("No daemon runs for these notes, so nothing runs by itself: passepartout daemon", "yellow", sys.stderr)
 
+# %% ../nbs/20dg_jobscommand.ipynb #42c17968
 def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what was read already.")] = False, memex: Memex = None, json_: AsJson = False) -> None:
     "What jobs have to tell."
     settings, diary = open_diary(memex, json_)
@@ -81,6 +83,7 @@ def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what 
     for each in found: tell(f"{datetime.fromtimestamp(each.at):%Y-%m-%d %H:%M}  {each.job}: {each.text}")
     if not found: tell("There is nothing new." if not everything else "Nothing was told yet.")
 
+# %% ../nbs/20dg_jobscommand.ipynb #0f5f3fcb
 def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "", due: Annotated[bool, typer.Option("--due", help="Everything that is due, and nothing else.")] = False, memex: Memex = None, json_: AsJson = False) -> None:
     "Run one job now, or all that are due."
     from passepartout.agent import run_anywhere
@@ -106,6 +109,7 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "", due: 
             if not told and not asks: tell(f"{', '.join(states) or 'Nothing was due'}: nothing to tell.".replace("due: nothing to tell.", "due."))
         finish(Reply("\n".join(told) if json_ else "", "requires-approval" if asks else "answered", "", tuple(asks)), json_, memex)
 
+# %% ../nbs/20dg_jobscommand.ipynb #74c84088
 def jobs_app() -> typer.Typer:
     "The commands behind `jobs`."
     app = typer.Typer(help="What runs by itself.", rich_markup_mode=None, invoke_without_command=True)

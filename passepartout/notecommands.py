@@ -113,6 +113,7 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
         except PassepartoutError as error: fail(error.message, 2, json_)
         print_agenda(opened, items, first, last, json_)
 
+# %% ../nbs/20db_notecommands.ipynb #55b0b7e3
 def projects(opened: Shelf) -> Any:
     "The function that finds the project of a task."
     from passepartout.finding import open_indexed
@@ -173,7 +174,7 @@ def checked_query(words: list[str], today: date, json_: bool) -> str:
     if question is None: fail(no_terms(query), 2, json_, items=[])
     return query
 
-# %% ../nbs/20db_notecommands.ipynb #63cd4ae6
+# %% ../nbs/20db_notecommands.ipynb #87d567ec
 def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", OR, -not, tag:x, todo:open, due:<fri, file:x …")],
          limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
          memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
@@ -188,6 +189,7 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
         print_hits(opened, found.hits)
         if (left := found.total - len(found.hits)) > 0: tell(f"{left} more: add a word, or --limit {min(found.total, 1000)}.", stream=sys.stderr)
 
+# %% ../nbs/20db_notecommands.ipynb #63cd4ae6
 def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     "Say why, show on a terminal what fits nearly, and leave with 1."
     from passepartout.notetools import fewer_words
@@ -208,6 +210,7 @@ def by_meaning(opened: Shelf, asked: str) -> tuple[str, Any]:
     with contextlib.closing(vectors): found = find_by_meaning(opened.index, vectors, asked, now=opened.now, today=opened.today)
     return ("By meaning:", found) if found.hits else (state, None)
 
+# %% ../nbs/20db_notecommands.ipynb #9546b1ee
 def print_hits(opened: Shelf, hits: Sequence[Any]) -> None:
     "Hits as rows: where the line stands that says why, and this line."
     rows = [Row(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden, "dim" if hit.hidden else "") for hit in hits]

@@ -128,7 +128,7 @@ def drafts_to(guest: Guest, request: Any, every: float = 0.05) -> Callable[[str]
         guest.send({"type": "LOG", "payload": {"action": "draft", "request": request, "text": text}})
     return hear
 
-# %% ../nbs/19f_requests.ipynb #cd03a3cc
+# %% ../nbs/19f_requests.ipynb #4efc5b3e
 def on_the_socket(guest: Guest) -> None:
     "`Refused` on the port."
     if guest.via != "unix": raise Refused("That is answered on the machine itself: passepartout approvals list")
@@ -145,11 +145,13 @@ def approve(house: Any, guest: Guest, payload: Mapping) -> Any:
     async def answered() -> dict: return reply_payload(house, guest, await house.in_turn(session, work), session)
     return answered()
 
+# %% ../nbs/19f_requests.ipynb #3d4c540c
 def deny(house: Any, guest: Guest, payload: Mapping) -> dict:
     approval, session = text_in(payload, "approval"), session_of(house, guest, payload)
     if guest.via == "unix" and approval and (row := house.agent.journal.approval(approval)): session = row["session"]
     return reply_payload(house, guest, house.agent.deny(approval, text_in(payload, "code"), session), session)
 
+# %% ../nbs/19f_requests.ipynb #4a443bc4
 def offer(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The grant that a yes with these words would give, to be read first."
     on_the_socket(guest)
@@ -159,6 +161,7 @@ def offer(house: Any, guest: Guest, payload: Mapping) -> dict:
     guest.offered[key := os.urandom(6).hex()] = grant
     return {"action": "offer", "offer": key, "json": json.dumps(asdict(grant))}
 
+# %% ../nbs/19f_requests.ipynb #cd03a3cc
 def endorse(house: Any, guest: Guest, payload: Mapping) -> dict:
     on_the_socket(guest)
     row = house.agent.journal.approval(text_in(payload, "approval") or "")
@@ -176,7 +179,7 @@ def revoke(house: Any, guest: Guest, payload: Mapping) -> dict:
     on_the_socket(guest)
     return reply_payload(house, guest, house.agent.revoke(text_in(payload, "grant") or ""), "")
 
-# %% ../nbs/19f_requests.ipynb #3f63df25
+# %% ../nbs/19f_requests.ipynb #8517fe4e
 def seen_session(house: Any, guest: Guest, payload: Mapping) -> str | None:
     "The session to look at; None for all."
     return None if guest.via == "unix" and payload.get("session") is None else session_of(house, guest, payload)
@@ -190,6 +193,7 @@ def grants(house: Any, guest: Guest, payload: Mapping) -> dict:
 def plans(house: Any, guest: Guest, payload: Mapping) -> dict:
     return {"action": "plans", "json": json.dumps(house.agent.plan_rows(seen_session(house, guest, payload)), default=str)}
 
+# %% ../nbs/19f_requests.ipynb #ed92e4f1
 async def plan(house: Any, guest: Guest, payload: Mapping) -> dict:
     "One word to a plan; see `PlanWindow.plan_do`."
     on_the_socket(guest)
@@ -199,6 +203,7 @@ async def plan(house: Any, guest: Guest, payload: Mapping) -> dict:
         with followed(agent, guest, payload, session): return await agent.plan_do(which, text_in(payload, "do") or "", text_in(payload, "value", 10_000) or "", session, source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session, work), session)
 
+# %% ../nbs/19f_requests.ipynb #3f63df25
 def trace(house: Any, guest: Guest, payload: Mapping) -> dict:
     session = seen_session(house, guest, payload)
     found = house.agent.trace(text_in(payload, "turn"), session, number_in(payload, "limit", 100) or 1)
@@ -215,12 +220,13 @@ def asked(house: Any, guest: Guest, payload: Mapping) -> dict:
     row = house.agent.journal.approval(text_in(payload, "approval") or "")
     return {"action": "asked"} | ({"id": row["id"], "session": row["session"], "state": row["state"]} if row else {})
 
+# %% ../nbs/19f_requests.ipynb #2f12b991
 async def undo(house: Any, guest: Guest, payload: Mapping) -> dict:
     count, session = number_in(payload, "count") or 1, seen_session(house, guest, payload)
     async def work(agent: Any) -> Any: return await agent.undo(count, session, source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session or "main", work), session or "main")
 
-# %% ../nbs/19f_requests.ipynb #2645255a
+# %% ../nbs/19f_requests.ipynb #d46d7277
 def hello(nonce: str | None = None) -> dict:
     "The event with which a daemon greets whoever connects."
     capabilities = [Keyword(each) for each in ("sessions", "watch", "metrics", "health-check")] + ([Keyword("auth")] if nonce else [])
@@ -235,6 +241,7 @@ def handshake(house: Any, guest: Guest, payload: Mapping) -> dict:
     guest.session = join(house, guest, text_in(payload, "session", 100), text_in(payload, "token"))
     return {"action": "handshake", "session": guest.session} | ({"token": guest.sessions[guest.session]} if guest.via == "tcp" else {})
 
+# %% ../nbs/19f_requests.ipynb #2645255a
 def health(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The original's answer to its health check."
     return {"type": "HEALTH-RESPONSE", "status": house.agent.health, "checked-p": house.agent.health != "unknown"}
@@ -253,6 +260,7 @@ def plain_settings(settings: Any) -> str:
     "The settings as JSON, each value as text; secrets are not among them."
     return json.dumps({each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in ("secrets", "origin", "warnings")})
 
+# %% ../nbs/19f_requests.ipynb #fd5d4018
 def log(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The last lines of the agent's log."
     on_the_socket(guest)

@@ -68,7 +68,7 @@ def transcript(journal: Any, session: str, private: bool = False, tag: str = "")
         if said.get("answer"): yield from ("", "Answer:", *quoted(said["answer"]))
     if left_out: yield from ("", f"# {left_out} private turn{'s were' if left_out > 1 else ' was'} left out; --private puts them in.")
 
-# %% ../nbs/20dk_sessioncommands.ipynb #c469333a
+# %% ../nbs/20dk_sessioncommands.ipynb #0e1920d8
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The conversation.")]
 
 def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: bool, **given: Any) -> dict:
@@ -80,6 +80,7 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
     if not json_: tell(done["text"].replace("/pop ", f"passepartout sessions pop {session} ").replace("/rewind edits ", "/rewind edits in its chat "))
     return {key: list(value) if isinstance(value, (list, tuple)) else value for key, value in done.items() if key not in ("action", "request")}
 
+# %% ../nbs/20dk_sessioncommands.ipynb #5c8c6543
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
     "Go on in a conversation."
     from passepartout.chat import run_chat
@@ -92,6 +93,7 @@ def export(name: Name, private: Annotated[bool, typer.Option("--private", help="
         if not journal.records(session=as_typed(name), kinds=["turn"], limit=1): fail(f"There is no conversation {as_typed(name)[:60]!r}. passepartout sessions lists them.", 1)
         for line in transcript(journal, as_typed(name), private, next(iter(settings.privacy_filter_tags), "")): print(line)
 
+# %% ../nbs/20dk_sessioncommands.ipynb #c469333a
 def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help="How many requests.")] = 1,
            turn: Annotated[Optional[str], typer.Option("--turn", metavar="ID", help="All after this turn, by its id or its beginning.")] = None,
            edits: Annotated[Optional[bool], typer.Option("--edits/--no-edits", help="Take back what they edited in notes as well, or don't; without it you are asked.")] = None,
@@ -110,6 +112,7 @@ def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help
     if json_: as_json(done)
     raise typer.Exit(1 if edits and done["undone"]["left"] else 0)
 
+# %% ../nbs/20dk_sessioncommands.ipynb #d38adbab
 def focus(name: Name, note: Annotated[Optional[str], typer.Argument(help="A heading, a file or file:line; none lets go. Without it: what is looked at.")] = None, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Look at a note in a conversation."
     done = at_desk_of("focus", name, memex, json_, no_daemon, note=note)

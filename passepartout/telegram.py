@@ -32,7 +32,7 @@ def incoming(update: Any) -> Incoming | None:
     text = message.get("text") if isinstance(message.get("text"), str) else ""
     return Incoming(number, str(sender["id"]), str(chat["id"]), name[:200], text, own=not any(key in message for key in FOREIGN), direct=chat.get("type") == "private" and chat["id"] == sender["id"])
 
-# %% ../nbs/19n_telegram.ipynb #52bc1690
+# %% ../nbs/19n_telegram.ipynb #057eba4f
 TOKEN = "TELEGRAM_BOT_TOKEN"
 
 def refusal(error: HttpFailed, token: str) -> GatewayFailed:
@@ -48,6 +48,7 @@ def refusal(error: HttpFailed, token: str) -> GatewayFailed:
     if error.status in (400, 403): return GatewayFailed(f"Telegram does not take it{words}.", final=True)
     return GatewayFailed(f"Telegram cannot be reached: {error.message}{words}".replace(token, "…"), wait)
 
+# %% ../nbs/19n_telegram.ipynb #52bc1690
 class Telegram:
     "The Bot API at `url`, with the token of one bot."
     name, limit = "telegram", 4096
@@ -87,6 +88,7 @@ class Telegram:
         for each in ("httpx", "httpcore.http11", "httpcore.connection"): logging.getLogger(each).removeFilter(self.filter)
         await self.http.close()
 
+# %% ../nbs/19n_telegram.ipynb #eb7d4872
 class Silence(logging.Filter):
     "Keeps records that hold the token out of the logs of the HTTP library."
     def __init__(self, token: str):
