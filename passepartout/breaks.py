@@ -52,7 +52,7 @@ def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = Fa
         if torn is None and (fault or foreign): torn = _Torn(row[0], fault, first, seq, head)
         if torn is not None: torn.read(row, fault, foreign)
         if row[5] is None: gone.add(row[0])
-        if not fault and not foreign and (accepts or row[1] == "erase"): gone = _without_requested(gone, row)
+        if not fault and (accepts or row[1] == "erase"): gone = _without_requested(gone, row)
         if accepts and torn is not None and torn.is_what(row): torn = None
         seq, head, first = row[0], _parts(row[6])[0], first + 1
     if torn is not None and torn.problem: verdict = Verdict(False, torn.checked, f"{torn.problem}.", "forged", torn.first, torn.head)

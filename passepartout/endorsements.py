@@ -22,7 +22,7 @@ from .conditions import PassepartoutError
 from .grants import canonical
 from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
-from .store import Draft
+from .store import Draft, explained
 
 # %% ../nbs/17bb_endorsements.ipynb #82656f18
 ALWAYS = 0.0
@@ -73,7 +73,7 @@ class Standing:
 
     def read(self) -> None:
         "Take in what was recorded since the last look, here or by another process."
-        with self.journal.lock:
+        with self.journal.lock, explained(self.journal.path):
             if not self.has_any(): return
             for seq, in self.journal.db.execute(self._since, (self._seen,)).fetchall():
                 self._seen, found = seq, _genuine(self.journal, seq)

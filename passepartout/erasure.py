@@ -48,7 +48,7 @@ def with_text(store: Ledger, before: float | None = None, turn: str | None = Non
 
 def erasable(store: Ledger, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:
     "Those of `with_text` whose text can go, because nothing unfinished rests on it."
-    needed = still_needed(store)
+    with store.lock, explained(store.path): needed = still_needed(store)
     return [seq for seq in with_text(store, before, turn, session) if seq not in needed]
 
 # %% ../nbs/05e_erasure.ipynb #f6244002

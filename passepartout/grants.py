@@ -25,7 +25,7 @@ from .lazy import Regex
 from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
 from .rules import UNREADABLE, Places, Rule, ready, strictest
-from .store import Draft
+from .store import Draft, explained
 
 # %% ../nbs/17ba_grants.ipynb #e34317a4
 class GrantRefused(PassepartoutError):
@@ -171,7 +171,7 @@ class StandingGrants:
 
     def read(self) -> None:
         "Take in what was recorded since the last look, here or by another process."
-        with self.journal.lock:
+        with self.journal.lock, explained(self.journal.path):
             if not self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone(): return self._standing.clear()
             for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall(): self._take(seq)
             self._make_sure()

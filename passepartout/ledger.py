@@ -38,14 +38,17 @@ def expired(asked: float, expires: float, now: float) -> bool:
 # %% ../nbs/05d_ledger.ipynb #7f63331e
 def _genuine(store: Store, seq: int | None) -> tuple[float, dict] | None:
     "Time and body of record `seq` if its seal is ours, else None."
-    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq BETWEEN ? AND ? ORDER BY seq",
-                            ((seq or 0) - 1, seq)).fetchall()
+    with explained(store.path):
+        rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq BETWEEN ? AND ? ORDER BY seq",
+                                ((seq or 0) - 1, seq)).fetchall()
     head = {"head": head_of(rows[:1])} if len(rows) == 2 else {}
     if not rows or rows[-1][5] is None or not check(store.mac, rows[-1:], rows[-1][0] - 1, **head).ok:
         return None
     return rows[-1][4], json.loads(rows[-1][5])
 
 # %% ../nbs/05d_ledger.ipynb #f6fc6716
+_ANSWERED = {"approved": " already, and what it allows is being done. This answer changed nothing.", "used": " already: it was done. This answer changed nothing."}
+
 def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
     "What was asked under `approval`, provided that it is in one of the `wanted` states. Raises `ApprovalGone`."
     row = store._run("SELECT seq, state, decided FROM approvals WHERE id = ?", (approval,)).fetchone()
@@ -58,7 +61,7 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
     if state == "approved" and (granted is None or (granted[1].get("approval"), granted[1].get("state")) != (approval, "approved")):
         raise ApprovalGone(f"The approval of {approval} does not bear the journal's seal, so it does not count. Ask again.")
     if state not in wanted:
-        raise ApprovalGone(f"Request {approval} is {state}, so nothing was done. Ask again if you still want it.")
+        raise ApprovalGone(f"Request {approval} is {state}{_ANSWERED.get(state, ', so nothing was done. Ask again if you still want it.')}")
     if expired(asked[0], asked[1]["expires"], store.clock()):
         raise ApprovalGone(f"Request {approval} has expired, so nothing was done. Ask again if you still want it.")
     return asked[1]
@@ -69,10 +72,11 @@ def _holds(store: Store, seq: int) -> bool: return store.checked.ok or seq > sto
 def _unbroken(store: Store, seq: int) -> bool:
     "Whether the records from number `seq` to the end of the chain are all there, as they were written, and it is not in what was found not to hold."
     if not _holds(store, seq): return False
-    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq >= ? ORDER BY seq", (seq,))
-    first = rows.fetchone()
-    if first is None or first[0] != seq: return False
-    return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
+    with explained(store.path):
+        rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof FROM chain WHERE seq >= ? ORDER BY seq", (seq,))
+        first = rows.fetchone()
+        if first is None or first[0] != seq: return False
+        return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
 
 def _whole_since(store: Store, seqs: Iterable[int]) -> set[int]:
     "Those of the records `seqs` since which the chain is whole: a break ends what stands before it, and nothing that came later."
@@ -223,16 +227,16 @@ class Ledger(Store):
     def effect(self, id: str) -> dict | None:
         "One effect with its `before` image (bytes, or None), or None when there is no such effect."
         for found in self._list(f"{_EFFECTS} WHERE e.id = ?", [id], _effect):
-            image = self.db.execute("SELECT before FROM images WHERE seq = ?", (found["seq"],)).fetchone()
+            with explained(self.path): image = self.db.execute("SELECT before FROM images WHERE seq = ?", (found["seq"],)).fetchone()
             return {**found, "before": image[0] if image else None}
 
     def orphans(self) -> list[dict]:
         "Effects that were begun by a process which no longer lives, and never settled. One whose outcome stands in the chain is none, whatever its table says."
-        owners = [owner for owner, in self.db.execute("SELECT DISTINCT owner FROM effects WHERE state = 'started'") if owner != self.boot]
+        with explained(self.path): owners = [owner for owner, in self.db.execute("SELECT DISTINCT owner FROM effects WHERE state = 'started'") if owner != self.boot]
         dead = [owner for owner in owners if not (self.path and is_alive(self.path.with_suffix(".owners"), owner))]
         begun = [effect for owner in dead for effect in self._list(f"{_EFFECTS} WHERE e.state = 'started' AND e.owner = ? ORDER BY e.seq", [owner], _effect)]
         came = "SELECT 1 FROM chain WHERE turn = ? AND kind = 'outcome' AND instr(body, ?)"
-        return [each for each in begun if not self.db.execute(came, (each["turn"], each["id"])).fetchone()]
+        with explained(self.path): return [each for each in begun if not self.db.execute(came, (each["turn"], each["id"])).fetchone()]
 
     def approvals(self, state: str | None = None, session: str | None = None) -> list[dict]:
         "Approvals, newest first. A state is pending, approved, denied, used or expired."
@@ -312,7 +316,7 @@ def _replay(store: Ledger) -> tuple[dict, dict]:
 def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:
     """Every memory object as (id, hash, body). A row that does not bear the journal's seal is left out and makes `store.checked` a problem."""
     last = ""
-    while rows := store.db.execute("SELECT id, hash, body, seal FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)).fetchall():
+    while rows := store._list("SELECT id, hash, body, seal FROM memory WHERE id > ? ORDER BY id LIMIT 500", [last], lambda *row: row):
         last = rows[-1][0]
         for id, hash, body, seal in rows:
             if seal == _memory_seal(store, id, hash, body):

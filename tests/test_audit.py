@@ -312,7 +312,7 @@ def test_asked_text_cannot_be_swapped(home):
 def test_states_of_an_approval(home):
     journal = opened(home)
     ask_and_approve(journal)
-    with pytest.raises(ApprovalGone, match="is approved"):
+    with pytest.raises(ApprovalGone, match="is approved already, and what it allows is being done"):       # in another window, for instance
         journal.approve("a1", by="person", session="main")
     assert journal.deny("a1", by="person", session="main")["state"] == "denied"      # taken back before use
     with pytest.raises(ApprovalGone, match="is denied"):
@@ -445,3 +445,32 @@ def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(hom
     edit(home, ("UPDATE chain SET body = replace(body, ?, ?) WHERE seq = 13", (digest(b"old"), digest(b"evil"))), ("UPDATE images SET before = ? WHERE seq = 13", (b"evil",)))
     with pytest.raises(ToolError, match="seal"): undo_edit(journal, "e9", Note())
     journal.close()
+
+
+def test_whichever_page_is_damaged_it_is_a_sentence(home):
+    "Not an error of the database library, in whichever table it is, and whatever is looked at."
+    from passepartout.attestations import Attestations
+    from passepartout.endorsements import Endorsements
+    from passepartout.grants import Grant, Grants
+    journal = opened(home)
+    for n in range(40):
+        batch = journal.batch("main", f"more{n}")
+        batch.intend(f"m{n}", "h", "append", before=b"x" * 3000); batch.settle(f"m{n}", "committed"); batch.remember(f"o{n}", "h", '"%s"' % ("y" * 400)); batch.commit_now()
+    ask_and_approve(journal)
+    Grants(journal).give(Grant("edit", "main", NOW[0] + 60), "a1", "person")
+    journal.close()
+    good, told = (home / "journal.db").read_bytes(), 0
+    for page in range(1, len(good) // 2048):
+        (home / "journal.db").write_bytes(good[:page * 2048] + b"\x5a" * 2048 + good[(page + 1) * 2048:])
+        try: journal = opened(home)
+        except JournalError:
+            told += 1
+            continue
+        looks = (journal.orphans, lambda: journal.effects(), lambda: [journal.effect(f"m{n}") for n in range(40)], journal.approvals, lambda: list(journal.memory_rows()), lambda: use(journal),
+                 Grants(journal).standing, Endorsements(journal).standing, Attestations(journal).standing, lambda: journal.records(), journal.turns, journal.sessions, lambda: journal.erasable(turn="more1"))
+        for look in looks:
+            try: look()
+            except JournalError: told += 1
+        journal.verify(whole=True)                              # a free page may be what it likes
+        journal.close()
+    assert told > 20
