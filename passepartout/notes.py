@@ -63,7 +63,7 @@ def parse_note(text: str, file: str, *, modified: float = 0.0, default: Keywords
     if file.lower().endswith((".md", ".markdown")): return parse_markdown(text, file, modified=modified)
     return parse_org(text, file, modified=modified, default=default)
 
-# %% ../nbs/08d_notes.ipynb #7bc6a0ad
+# %% ../nbs/08d_notes.ipynb #8f988214
 class Entry(NamedTuple):
     "What is remembered of one file."
     mark: tuple[int, int]          # (time of change in ns, size)
@@ -71,8 +71,9 @@ class Entry(NamedTuple):
     outline: Outline
     flag: str                      # what the person should know about it, or ""
 
+# %% ../nbs/08d_notes.ipynb #7bc6a0ad
 class NoteCache:
-    "Outlines of files that did not change; at most `most_chars` characters of text altogether, the longest unused go first."
+    "Outlines of files that did not change; at most `most_chars` characters of text altogether, those read longest ago go first."
     def __init__(self, *, most_chars: int = 64_000_000, default: Keywords = Keywords(), settle_ns: int = 50_000_000):
         self.most_chars, self.default, self.settle_ns = most_chars, default, settle_ns
         self.entries: dict[tuple, Entry] = {}

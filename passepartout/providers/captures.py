@@ -101,7 +101,7 @@ def take_file(text: str) -> tuple[str, str | None]:
     if not found or len(text) - 240 + found.start() < 1 and not text[:found.start()].strip(): return text, None
     return text[:len(text) - len(text[-240:]) + found.start()].rstrip(" ,"), found[1] or found[2]
 
-# %% ../../nbs/providers/captures.ipynb #87d1366f
+# %% ../../nbs/providers/captures.ipynb #8a161b6a
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
@@ -110,7 +110,7 @@ def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     if file is None and when: title, file = take_file(title)
     return title, file, when
 
-
+# %% ../../nbs/providers/captures.ipynb #c1eb3b33
 def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None, str]:
     "The same, with the repeater of a line that ends in `every monday`."
     rest, tail_file = take_file(line)
@@ -119,7 +119,7 @@ def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None
     title, file, when = task_parts(bare, today)
     return title, file or tail_file, when or first or When("scheduled", today), repeat
 
-
+# %% ../../nbs/providers/captures.ipynb #87d1366f
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
@@ -134,7 +134,7 @@ def _repeats(words: tuple[str, ...]) -> bool:
     often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "workday", "weekend", "morning", "evening", "night")
     return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
-
+# %% ../../nbs/providers/captures.ipynb #3018c119
 def doubt(line: str, when: When | None, today: date) -> str | None:
     "The question that a task's line leaves open, if any."
     words = words_of(line[-200:])

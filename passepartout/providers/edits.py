@@ -86,13 +86,14 @@ MOST_CHOICES = 9
 _ARTICLES = Regex(r"(?:(?:the|a|an|my|our|this|that)\s+)+(?=\S)", re.I)
 _NOTES_BEHIND = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
 
-# %% ../../nbs/providers/edits.ipynb #46820c89
+# %% ../../nbs/providers/edits.ipynb #c482eb09
 class Match(NamedTuple):
     "What the words of a command mean: \"one\", \"several\", \"alike\" or \"none\", which places, and how well one fits (0 best)."
     kind: str
     places: tuple[Place, ...] = ()
     way: int = 9
 
+# %% ../../nbs/providers/edits.ipynb #d6eccf2d
 def way_of(text: str, place: Place) -> int:
     "How well the words fit a place: 0 for the title itself or an exact form, up to 3."
     asked = read_target(text)
@@ -106,6 +107,7 @@ def clear(text: str, way: int) -> bool:
     long = [w for w in words if len(w.strip()) > 2 or not w.startswith(" ")]
     return way == 0 or bool(long) and (way == 1 or len(long) == len(words))
 
+# %% ../../nbs/providers/edits.ipynb #8ca4f5ba
 def look_up(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None = None) -> Match:
     "What the words of a command mean."
     found, text = headings_for(around, command, today, spared), command.target
@@ -124,6 +126,7 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
         return again if again.kind == "none" else Match("alike", again.places)
     return found
 
+# %% ../../nbs/providers/edits.ipynb #46820c89
 def upper_headings(place: Place, around: Surroundings) -> list[Place]:
     "The uppermost headings of a file."
     return [each for each in places_of(around.outline(place.file)) if len(each.path) == 1 and not each.hidden and each.kind != "file"]
@@ -269,7 +272,7 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted): return say(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
     return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place), target=wanted, under="")
 
-# %% ../../nbs/providers/edits.ipynb #0cc72f59
+# %% ../../nbs/providers/edits.ipynb #55de5da7
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
@@ -279,7 +282,7 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     if outline.format != "markdown": return say(f"{name_of(place, around)} is a whole file; name the heading with the list.")
     return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="", title=command.args["item"], kind="task")
 
-
+# %% ../../nbs/providers/edits.ipynb #82b336f6
 def to_show(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "read-file, the lines of one heading."
     outline, node = node_at(place, around)
@@ -287,7 +290,7 @@ def to_show(command: Command, place: Place, around: Surroundings, today: date) -
     lines = max(1, len(outline.text[node.start:node.end].rstrip().split("\n")))
     return tool_call("read-file", f"You asked to read {name_of(place, around)}", path=place.file, start=place.line, lines=lines)
 
-
+# %% ../../nbs/providers/edits.ipynb #0cc72f59
 def to_priority(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-set-property with the name that Org has for it; a step goes from A to C, and what has none stands in the middle."
     outline, node = node_at(place, around)
@@ -301,7 +304,7 @@ def to_priority(command: Command, place: Place, around: Surroundings, today: dat
     if letter == has: return say(f"{name} has {'the priority ' + has if has else 'no priority'} already.")
     return call("org-set-property", command, place, around, name="PRIORITY", **({"value": letter} if letter else {"remove": True}))
 
-
+# %% ../../nbs/providers/edits.ipynb #b25435c5
 def to_tags(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-set-tags; what is so already is said, and where a tag comes from that stands further up."
     _, node = node_at(place, around)
@@ -313,7 +316,7 @@ def to_tags(command: Command, place: Place, around: Surroundings, today: date) -
         return say(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)
 
-
+# %% ../../nbs/providers/edits.ipynb #e7f0fbb4
 def to_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The tools that change title, properties and text, and the one that archives."
     args = dict(command.args)
