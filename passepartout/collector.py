@@ -14,7 +14,7 @@ from typing import Any
 
 # %% ../nbs/01e_collector.ipynb #f9ea8745
 FIRST = 200_000                    # new objects before the first look
-USUAL = (700, 10, 10)
+USUAL = gc.get_threshold()         # as this Python has it
 
 def collect_later(first: int = FIRST) -> None:
     "Have no search for garbage before `first` new objects, or until `begun`."

@@ -55,7 +55,7 @@ MOST_VERSIONS = 50         # of one heading; the oldest go first
 def keep_version(db: sqlite3.Connection, ident: str, own: bytes, now: float) -> None:
     "Note what a heading said until now."
     db.execute("INSERT INTO version(ident, own, until) VALUES (?,?,?)", (ident, own, now))
-    db.execute("DELETE FROM version WHERE ident = ?1 AND rowid NOT IN (SELECT rowid FROM version WHERE ident = ?1 ORDER BY until DESC LIMIT ?2)", (ident, MOST_VERSIONS))
+    db.execute("DELETE FROM version WHERE ident = :ident AND rowid NOT IN (SELECT rowid FROM version WHERE ident = :ident ORDER BY until DESC LIMIT :most)", {"ident": ident, "most": MOST_VERSIONS})
 
 def versions(db: sqlite3.Connection, ident: str) -> list[tuple[bytes, float | None]]:
     "(hash, until when) of what a heading said, the present first, with None."

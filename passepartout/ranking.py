@@ -223,8 +223,8 @@ def with_latest(index: Index, question: Question, titled: Sequence[Candidate], l
     return ranked(index, question, without_files(index, question, found), now, limit, [word.removesuffix(" *") for word in question.words])
 
 # %% ../nbs/08ia_ranking.ipynb #94324b87
-OF_FILE = """SELECT 1 FROM words WHERE words MATCH ?1 AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = ?2) AND (SELECT max(id) FROM node WHERE file = ?2)
-    AND +rowid IN (SELECT id FROM node WHERE file = ?2 AND place > 0) LIMIT 1"""
+OF_FILE = """SELECT 1 FROM words WHERE words MATCH :match AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = :file) AND (SELECT max(id) FROM node WHERE file = :file)
+    AND +rowid IN (SELECT id FROM node WHERE file = :file AND place > 0) LIMIT 1"""
 
 def settle_files(index: Index, question: Question, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]], bool]:
     "The order without those files among the first that match by their name alone, beside sections of theirs; and whether that is in doubt for one of them."
@@ -232,7 +232,7 @@ def settle_files(index: Index, question: Question, order: list[tuple[float, Cand
     for n, (value, each) in enumerate(order):
         if len(kept) >= limit: return kept + order[n:], doubt
         if not each.place and not index.db.execute("SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?", (body, each.id)).fetchone():
-            if index.db.execute(OF_FILE, (question.narrow, each.file)).fetchone(): continue
+            if index.db.execute(OF_FILE, {"match": question.narrow, "file": each.file}).fetchone(): continue
             doubt = True
         kept.append((value, each))
     return kept, doubt

@@ -230,6 +230,13 @@ def test_nobody_forgets_that_he_was_cancelled():
     assert [f"{name}, line {node.lineno}" for name, path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute) and node.attr == "wait_for" and ast.unparse(node) == "asyncio.wait_for"] == []
 
 
+def test_numbered_placeholders_are_given_names():
+    "From Python 3.14 on, SQL with ?1 wants a mapping and no sequence: names say that, and say more."
+    found = [f"{path.name}: {node.value[:60]}" for path in LIB.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"(?:=|\b(?:LIMIT|MATCH|IN|AND|VALUES)\b)[ (]*\?[0-9]", node.value)]
+    assert not found, found
+
+
 def test_no_room_reaches_what_runs_a_module():
     for name, path in modules():
         if name != RUNS_MODULES: assert RUNS_MODULES not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name
