@@ -1,5 +1,5 @@
 "Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
-import base64, os, random, re, string, time
+import base64, codecs, os, random, re, string, time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,7 +29,11 @@ WRITINGS = [
     lambda v, n: base64.b64encode(b"x" * n + v.encode() + b"y" * n).decode(), lambda v, n: base64.urlsafe_b64encode(b"\xff" * n + v.encode()).decode(),
     lambda v, n: "\n".join(re.findall(".{1,7}", base64.b64encode(b"a" * n + v.encode()).decode())), lambda v, n: quote(v, safe=""), lambda v, n: "".join(f"%{b:02X}" for b in v.encode()),
     lambda v, n: quote(quote("".join(f"%{b:02x}" for b in v.encode()), safe=""), safe="") if n == 0 else quote(v), lambda v, n: "".join(f"\\x{b:02x}" for b in v.encode()), lambda v, n: "".join(f"&#{b};" for b in v.encode()),
-    lambda v, n: " ".join(v), lambda v, n: "\u200b".join(v), lambda v, n: "' + '".join(v)]
+    lambda v, n: " ".join(v), lambda v, n: "\u200b".join(v), lambda v, n: "' + '".join(v),
+    lambda v, n: base64.b64encode(("é" * n + v).encode("utf-16-le")).decode(), lambda v, n: v.encode("utf-16-le").hex(), lambda v, n: base64.b32encode(b"x" * n + v.encode() + b"y" * n).decode(), lambda v, n: ", ".join(str(b) for b in v.encode()), lambda v, n: " ".join(f"{b:03o}" for b in v.encode()), lambda v, n: "".join(f"\\{b:o}" for b in v.encode()),
+    lambda v, n: ",".join(f"0x{b:02x}" for b in v.encode()), lambda v, n: "+".join(f"chr({b})" for b in v.encode()), lambda v, n: " ".join(f"{b:08b}" for b in v.encode()), lambda v, n: codecs.encode(v, "rot13"), lambda v, n: base64.b64encode(base64.b64encode(v.encode())).decode(), lambda v, n: base64.b64encode(v.encode()).hex(),
+    lambda v, n: base64.b64encode(v.encode().hex().encode()).decode(), lambda v, n: base64.b64encode(v.encode()).decode()[::-1], lambda v, n: v.encode().hex()[::-1], lambda v, n: "".join(f"%u00{b:02x}" for b in v.encode()), lambda v, n: "".join(f"\\u{{{b:x}}}" for b in v.encode()), lambda v, n: "".join(f"&#{b:05d}" + ";" * (n % 2) for b in v.encode()),
+    lambda v, n: "".join(chr(ord(c) + 0xFEE0) for c in v), lambda v, n: "".join(chr(0xE0000 + ord(c)) for c in v), lambda v, n: v[:4] + "]]><![CDATA[" + v[4:], lambda v, n: "&plus;".join(v), lambda v, n: " ".join(f"{b:03d}" for b in v.encode()), lambda v, n: "".join(f"\\0{b:o}" for b in v.encode()), lambda v, n: v.encode().hex().encode().hex()]
 around = st.text(st.characters(codec="utf-8"), max_size=60)
 values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, max_size=40).filter(lambda v: len(skeleton(v.encode())) >= 8 and len(set(v)) > 4)
 
@@ -39,6 +43,13 @@ values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, 
 def test_a_known_value_is_found_wherever_and_however_it_is_written(value, before, after, written, shift):
     found = Scanner([Secret("K", value.encode())]).find(f"{before} {written(value, shift)} {after}", shaped=False)
     assert any(f.known and f.name == "K" for f in found)
+
+
+@pytest.mark.parametrize("written", [n for n in range(len(WRITINGS)) if n != 10])
+@pytest.mark.parametrize("value", [VALUE, "hunter2+hunter3", "000001234"])
+def test_each_writing_is_found_at_each_place(value, written):
+    scanner = Scanner([Secret("K", value.encode())])
+    for n in range(6): assert scanner.find(f"It is {WRITINGS[written](value, n)} then.", shaped=False), WRITINGS[written](value, n)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -521,6 +532,20 @@ def test_the_one_look_has_the_beginnings_of_every_room(text):
     "Each of these is told by the beginnings of one room and of no other, so leaving any out would be seen."
     assert [text for head in ONLY_ONE.values() if linear(head).search(text.encode())] == [text] and linear(ONLY_ONE[text]).search(text.encode())
     assert tells(text.encode())
+
+
+ENV = "".join(("USER=ada\nLEVEL=debug\nKEY=", VALUE, "\nNAME=x\n")).encode()
+DUMPS = {
+    "xxd": lambda raw, n: f"{n:08x}: " + " ".join(raw[i:i + 2].hex() for i in range(0, len(raw), 2)) + "  " + re.sub(rb"[^ -~]", b".", raw).decode(), "hexdump": lambda raw, n: f"{n:07x} " + " ".join(raw[i:i + 2][::-1].hex() for i in range(0, len(raw), 2)),
+    "hexdump -C": lambda raw, n: f"{n:08x}  " + raw[:8].hex(" ") + "  " + raw[8:].hex(" ") + "  |" + re.sub(rb"[^ -~]", b".", raw).decode() + "|", "od -c": lambda raw, n: f"{n:07o}" + "".join("  \\n" if b == 10 else f"   {chr(b)}" for b in raw),
+    "od": lambda raw, n: f"{n:07o} " + " ".join(f"{int.from_bytes(raw[i:i + 2], 'little'):06o}" for i in range(0, len(raw), 2)), "od -b": lambda raw, n: f"{n:07o} " + " ".join(f"{b:03o}" for b in raw)}
+
+
+@pytest.mark.parametrize("tool", DUMPS)
+@pytest.mark.parametrize("before", ["", "the file:\n"])
+def test_a_known_value_is_found_in_a_dump_and_none_of_its_letters_stay(tool, before):
+    seen = SCANNER.redact(before + "\n".join(DUMPS[tool](ENV[n:n + 16], n) for n in range(0, len(ENV), 16)) + "\nend")
+    assert "[secret:T]" in seen and VALUE[:6] not in seen and seen.startswith(before) and seen.endswith("end")
 
 
 # What may be left out --------------------------------------------------------------------------------------------------
