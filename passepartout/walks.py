@@ -97,7 +97,7 @@ def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: 
     hidden = not (name in ("rg", *_GREPS) and not by_name)
     return Going(name, frozenset(folders), hidden, _may_be_notes(name, options))
 
-# %% ../nbs/12ca_walks.ipynb #b666cdba
+# %% ../nbs/12ca_walks.ipynb #0f272dd7
 def _stays(command: Simple) -> bool:
     "Does a command surely open no file in a folder but those that it names? Most do, and that can be seen at once."
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
@@ -105,6 +105,7 @@ def _stays(command: Simple) -> bool:
     if name == "git": return "grep" not in words and "diff" not in words
     return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word for word in words)
 
+# %% ../nbs/12ca_walks.ipynb #9c96d902
 def _tells_names(name: str, command: Simple) -> bool:
     "Does a command that opens nothing tell what lies in a folder? Others tell of the machine, or only what they are given."
     if name not in NAMES_ONLY or name in BUILTINS: return False
@@ -117,6 +118,7 @@ _ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
 _GREPS = ("grep", "egrep", "fgrep")
 
+# %% ../nbs/12ca_walks.ipynb #b666cdba
 def _plain_words(declared: Program, count: int, words: list[str]) -> list[str]:
     "The words behind a program's name without those that the judge put in."
     if tuple(words[:len(declared.add)]) == declared.add: words = words[len(declared.add):]
@@ -132,6 +134,7 @@ def _path_words(declared: Program, options: list, operands: list[str]) -> list[s
         if kinds and not kinds[0].endswith("*"): kinds.pop(0)
     return found
 
+# %% ../nbs/12ca_walks.ipynb #0f4307a2
 def _git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -> set[str]:
     "Where git is started: in the folders it stands in, or in those behind `-C`."
     named = [after for word, after in zip(command.argv, command.argv[1:]) if word == "-C"]

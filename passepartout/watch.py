@@ -30,7 +30,7 @@ def noticed(root: str, paths: list[str]) -> list[str] | None:
         elif not os.path.splitext(relative)[1] or os.path.isdir(path): return None
     return sorted(set(found))
 
-# %% ../nbs/08k_watch.ipynb #487899c6
+# %% ../nbs/08k_watch.ipynb #9bf53761
 def can_watch() -> bool:
     "Whether the kernel can be heard here: by itself, or through the extra `watch`."
     from importlib.util import find_spec
@@ -38,6 +38,7 @@ def can_watch() -> bool:
 
 ENDED = object()      # what the notices end with
 
+# %% ../nbs/08k_watch.ipynb #487899c6
 async def watch_notes(index: Index, changed: Callable[[Refreshed], Any] | None = None, *, every: float = 2.0, stop: asyncio.Event | None = None, log: Callable[[str], Any] = lambda text: None) -> None:
     """Keep the index up to date until `stop` is set or the task is cancelled. `changed` is called after each refresh that found something.
     `every` (seconds) is how often it is asked where the kernel does not tell. An index that fails is a line in the log, and tried again."""
@@ -59,6 +60,7 @@ async def refresh_quietly(index: Index, paths: list[str] | None, changed: Callab
     else:
         if changed and (done.written or done.moved or done.removed): changed(done)
 
+# %% ../nbs/08k_watch.ipynb #4134b17b
 async def ticks(stop: asyncio.Event, every: float):
     "None every few seconds, until `stop`."
     while not stop.is_set():
