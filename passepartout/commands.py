@@ -67,7 +67,7 @@ def undo(count: Annotated[int, typer.Argument(min=1, max=1000, help="How many ed
     A note you changed since is left alone, with the difference shown."""
     with reached(memex, None, json_, no_daemon) as agent:
         reply = agent.run(agent.undo(count, session))
-        code = code_of(reply, agent, single=count == 1)
+        code = code_of(reply, agent, single=count == 1 or not reply.effects)
         finish(reply, json_, memex)
     raise typer.Exit(code)
 

@@ -8,7 +8,9 @@ Docs: https://example.org/passepartout/daemoncommand.html.md"""
 __all__ = ['daemon', 'print_unit', 'print_metrics']
 
 # %% ../nbs/20de_daemoncommand.ipynb #65b3ead9
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +32,7 @@ def daemon(tcp: Annotated[bool, typer.Option("--tcp", help="Listen on a port of 
     try:
         if unit: return print_unit(memex, ("--tcp", "--port", str(port)) if tcp else ())
         if metrics: return print_metrics(memex)
+        with suppress(ValueError): signal.signal(signal.SIGHUP, lambda number, frame: None)          # until the daemon listens to it: what it asks for is being read just now
         if trouble := trouble_of(memex, port if tcp else None, log_json): fail(trouble, 5)
     except PassepartoutError as error: fail(error.message, 5)
     except OSError as error: fail(f"The daemon cannot run: {error.strerror or error}, {str(error.filename or '')[:200]!r}.", 5)
