@@ -17,7 +17,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .journal import JournalError
-from .ledger import _genuine
+from .ledger import _genuine, _holds, _whole_since
 from .messages import PERSON, Signal
 from .planturns import HOLE_RECORD, KINDS, Plans, PlanState, given_reply, index_plans, resume_action
 from .store import Draft, is_alive
@@ -29,7 +29,7 @@ _SINCE = f"SELECT seq, kind, session, turn FROM chain INDEXED BY chain_plans WHE
 # %% ../nbs/17de_plandesk.ipynb #7e25e8b5
 class PlanBook:
     "The plans of one journal that did not end, as they stand."
-    def __init__(self, journal): self.journal, self.seen, self.found = journal, 0, {}
+    def __init__(self, journal): self.journal, self.seen, self.found, self.begun, self.sure = journal, 0, {}, {}, set()
 
     def read(self) -> dict[str, PlanState]:
         "Take in what was recorded since the last look, here or by another process."
@@ -40,8 +40,14 @@ class PlanBook:
             for seq, kind, session, turn in journal.db.execute(_SINCE, (self.seen,)).fetchall():
                 self.seen, genuine = seq, _genuine(journal, seq)
                 if genuine is None: self.found = {key: state for key, state in self.found.items() if state.session != session}
-                else: self.take(kind, session, turn, genuine[1])
-        return self.found
+                else:
+                    if kind == "plan": self.begun[genuine[1]["plan"]] = seq
+                    self.take(kind, session, turn, genuine[1])
+            if new := self.found.keys() - self.sure:             # what is missing may have been a step that was done, or its end
+                whole = _whole_since(journal, [self.begun[key] for key in new])
+                for key in [key for key in new if self.begun[key] not in whole]: del self.found[key]
+                self.sure |= new
+            return {key: state for key, state in self.found.items() if _holds(journal, self.begun[key])}
 
     def take(self, kind: str, session: str, turn: str, body: Mapping[str, Any]) -> None:
         "What one record says of its plan."

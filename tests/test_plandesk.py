@@ -258,3 +258,41 @@ def test_from_the_shell_a_plan_is_seen_edited_and_mended_in_other_processes(tmp_
     assert "Noted." in run("chat", text="/plans\n/retry path=house.org\n").stdout
     assert (tmp_path / "memex" / "house.org").read_text() == "* DONE Roof\n* Call Ana\n" and "No plan" in run("plans").stdout
     assert run("plans", "skip", row["plan"]).returncode == 1
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM chain WHERE kind = 'plan-step'", "UPDATE chain SET kind = 'log' WHERE kind = 'plan-step'", "DELETE FROM chain WHERE kind = 'plan-end'", "UPDATE chain SET kind = 'log' WHERE kind = 'plan-end'"])
+async def test_a_plan_of_which_a_record_is_missing_does_not_go_on(tmp_path, statement):
+    "Somebody without the key takes out that a step was done, or that the plan ended: it would be done a second time."
+    import sqlite3
+    ran = Broken()
+    agent = await stood(tmp_path, ran, journal=None)
+    path = agent.journal.path
+    if "plan-end" in statement:
+        ran.mended = True
+        await agent.plan_do("", "retry-with")
+        assert agent.unfinished_plans() == []
+    sent = list(ran)
+    await agent.close()
+    with sqlite3.connect(path) as db: assert db.execute(statement).rowcount
+    db.close()
+    again = await booted(tmp_path, [], ran, journal=None)
+    assert again.unfinished_plans() == [] == again.plan_rows()
+    with pytest.raises(PassepartoutError): await again.plan_do("", "skip", "")
+    assert ran == sent
+    await again.close()
+
+
+async def test_an_older_copy_of_the_journal_brings_no_plan_back(tmp_path):
+    import shutil
+    ran = Broken()
+    agent = await stood(tmp_path, ran, journal=None)
+    path = agent.journal.path
+    await agent.close()
+    shutil.copy(path, tmp_path / "older")
+    ran.mended, agent = True, await booted(tmp_path, [], ran, journal=None)
+    await agent.plan_do("", "retry-with")
+    await agent.close()
+    shutil.copy(tmp_path / "older", path)
+    agent = await booted(tmp_path, [], ran, journal=None)
+    assert agent.journal.checked.kind == "cut-off" and agent.unfinished_plans() == [] and [to for to, *_ in ran] == ["ana", "bob", "cid"]
+    await agent.close()
