@@ -3,7 +3,7 @@ import os, pty, re, select, shutil, signal, subprocess, sys, time, uuid
 from pathlib import Path
 
 import pytest
-from waits import away, next_line
+from waits import PATIENCE, away, next_line, wait_for
 
 CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TITLE "Call Ana" :KIND "task") :EXPLANATION "You said that somebody has to call Ana"))'
 # Importing takes most of a chat's start. This process has done it and forks a chat for each pty it is told of.
@@ -74,7 +74,7 @@ class Terminal:
             except OSError: return
             seconds = 0.0
 
-    def wait(self, text, seconds=15):
+    def wait(self, text, seconds=PATIENCE):
         "Wait until `text` is on the screen since the last wait; what came until then."
         end = time.monotonic() + seconds
         while text.encode() not in self.bytes:
@@ -84,7 +84,7 @@ class Terminal:
         seen, self.bytes = self.bytes[:at], self.bytes[at:]
         return seen.decode(errors="replace")
 
-    def prompt(self, seconds=15):
+    def prompt(self, seconds=PATIENCE):
         "Wait until the chat asks for the next line, at the beginning of one; what came until then."
         end = time.monotonic() + seconds
         while True:
@@ -92,6 +92,8 @@ class Terminal:
             seen = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.bytes.decode(errors="replace"))
             if re.search(r"(^|[\r\n])› $", seen) and not select.select([self.ours], [], [], 0.03)[0]: break
             assert time.monotonic() < end, f"no prompt came: {seen}"
+        # Python's own readline notices an interrupt only in its wait: one that comes after the prompt was written and before the wait begins takes effect with the next key.
+        wait_for(lambda: Path(f"/proc/{self.child}/stat").read_text().rpartition(")")[2].split()[0] == "S", "The wait for a key")
         seen, self.bytes = self.bytes, b""
         return seen.decode(errors="replace")
 
@@ -260,7 +262,7 @@ class Screen:
     def resize(self, columns): subprocess.run([*self.base, "resize-window", "-x", str(columns), "-y", "40"], check=True, timeout=10)
     def lines(self): return subprocess.run([*self.base, "capture-pane", "-p"], capture_output=True, text=True, check=True, timeout=10).stdout.rstrip().splitlines()
 
-    def wait(self, text, seconds=15):
+    def wait(self, text, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while not any(text in line for line in self.lines()):
             assert time.monotonic() < end, "\n".join(self.lines())

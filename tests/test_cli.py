@@ -1,5 +1,5 @@
 "The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
-import contextlib, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
+import atexit, contextlib, functools, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
 from pathlib import Path
 
 import pytest
@@ -67,11 +67,16 @@ class Forks:
     def close(self): self.first.stdin.close(); away(self.first)
 
 
-@pytest.fixture(scope="module")
-def forks():
+@functools.cache
+def warm():
+    "One for all files of tests that this process runs: what it starts with takes longer than most commands."
     forks = Forks()
-    yield forks
-    forks.close()
+    atexit.register(forks.close)
+    return forks
+
+
+@pytest.fixture
+def forks(): return warm()
 
 
 class Home:
