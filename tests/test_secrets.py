@@ -157,6 +157,7 @@ def test_notes_and_code_raise_hardly_any():
     assert lines > 50_000 and alarms < lines / 2000
 
 
+@pytest.mark.slow
 def test_every_form_is_found_whatever_its_letters_are():
     "The beginning of one form must not take the place of another's, and the word must be looked at far enough."
     for name, first, rest in FORMS:
