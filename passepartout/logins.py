@@ -14,7 +14,7 @@ from typing import Any
 from .assignments import kind_of, looks_secret
 from .companions import each
 from .lazy import Regex
-from .nearby import mixed, random_looking
+from .nearby import jumbled, mixed, random_looking
 from .patterns import REFERENCE, USUAL, Finding, beside_mark, dull, either, linear
 
 # %% ../nbs/04bb_logins.ipynb #9ba3b472
@@ -175,6 +175,8 @@ _CALLS = r"""(?i)\b(?:\w{0,20}connect(?:ion)?|\w{1,12}_(?:bind|open|change_user|
 _SETTERS = r"""(?i)(?:\b(?:set|with|using|add|change|update)_?[a-z]{0,12}|\.)(?:password|passwd|passphrase|pwd)\([ ]?["'][^"'\s]{4,100}["'][ ]?\)"""
 _SQL = r"""(?i)\b(?:identified (?:with \w{1,40} )?(?:by|as)|(?:with|encrypted|set) password(?:[ ]?=)?|password[ ]?=[ ]?n)[ ]?["'][^"'\s]{4,100}["']"""
 
+_SIGNS = r"""(?i)\b(?:createhmac|\w{0,16}hmac|cookieparser|\w{0,12}signedcookies?|jwt\.(?:sign|verify|encode|decode)|setsigningkey|secretkeyspec|\w{0,12}\.bind)[ ]?\([^()\n]{0,120}?["'][A-Za-z0-9+/=_-]{16,128}["'][ ]?[,)]"""
+
 _STRINGS = Regex(rb"[\"']([^\"'\s]+)[\"']")
 _PLACE = Regex(r"^\w+://|^[\w-]+(?:\.[\w-]+)+$|^[\w-]+[/:]")
 
@@ -184,6 +186,11 @@ def _calls(raw: bytes, hit: Any) -> Finding | None:
     given, connects = _STRINGS.findall(hit[0]), re.match(rb"(?i)\w*connect", hit[0])
     sure = len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",")
     return last(hit, lambda word: mingled(word) and re.search(r"\d" if sure else r"\d\D", word) is not None and not _PLACE.search(word))
+
+@each(_SIGNS)
+def _signing(raw: bytes, hit: Any) -> Finding | None:
+    "The key with which a call signs: `createHmac('sha256', '9f86…')`."
+    return last(hit, lambda word: random_looking(word) if word.isalnum() else jumbled(word), "secret")
 
 @each(_SETTERS)
 def _setters(raw: bytes, hit: Any) -> Finding | None:
@@ -211,11 +218,13 @@ _WORTH = (r"(?i)(?:^|[\s\"'`(])(?:-u|-l|/u:|/user:|--user|--username|--login)[ =
 _FIELDS_BEGIN = r"(?m)^[\w.*-]+:(?:[0-9]+|\*):[A-Za-z*][\w*-]*:[A-Za-z*]"
 _CALLS_BEGIN = r"(?i)(?:connect(?:ion)?|_bind|_open|_change_user|_passwd|maxdb|\bpdo|\bdb|log_?in|sign_?in|authenticate|auth|credentials?|passwordauthentication|\bmysqli|\bredis|auth[ ]?=)[ ]?\([^()\n]*[\"'],[ ]?[\"'][^\"'\s]{4}"
 
-_ALL = (_options, _variables, _pipes, _accounts_made, _named, _dotted, _capitals, _below_user, _properties, _whole_line, _fields, _hashes, _machines, _strokes, _for, _calls, _setters, _sql, _addressed)
+_SIGNS_BEGIN = r"(?i)(?:hmac|cookieparser|signedcookies?|jwt\.\w+|setsigningkey|secretkeyspec|\.bind)[ ]?\([^()\n]*[\"'][A-Za-z0-9+/=_-]{16}"
+
+_ALL = (_options, _variables, _pipes, _accounts_made, _named, _dotted, _capitals, _below_user, _properties, _whole_line, _fields, _hashes, _machines, _strokes, _for, _calls, _signing, _setters, _sql, _addressed)
 
 def login_heads() -> str:
     "What has to stand in a text before `find_logins` can find anything."
-    return either(_WORTH, _FIELDS_BEGIN, _CALLS_BEGIN, _HASHES, _ADDRESSED)
+    return either(_WORTH, _FIELDS_BEGIN, _CALLS_BEGIN, _SIGNS_BEGIN, _HASHES, _ADDRESSED)
 
 def find_logins(raw: bytes) -> list[Finding]:
     "Passwords in `raw` that are told by the place where they stand. `TooMuch` when there are too many."
