@@ -1,5 +1,5 @@
 "Going back: conversation, memory, asks and edits, alone and through a daemon, at any moment and after a death"
-import asyncio, json, os, random, signal, subprocess, sys
+import asyncio, contextlib, json, os, random, signal, sqlite3, subprocess, sys
 from pathlib import Path
 
 import pytest
@@ -188,3 +188,18 @@ def test_through_a_daemon_it_is_the_same(tmp_path):
         assert status(daemon) == 0
     finally: away(daemon)
     assert run("trace", "--verify").returncode == 0
+
+
+@pytest.mark.parametrize("body", ['{"sensor": "x"}', '[]', '{"text": 5}', '"text"', '{"text": "So.", "told": 7}'])
+async def test_an_exchanged_body_of_an_answer_costs_what_is_remembered_and_no_turn(tmp_path, body):
+    places = dict(memex_dir=tmp_path / "notes", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=("reflex",))
+    places["memex_dir"].mkdir()
+    agent = await Agent.boot(**places)
+    await agent.handle("hello")
+    file = agent.journal.path
+    await agent.close()
+    with contextlib.closing(sqlite3.connect(file)) as db, db: assert db.execute("UPDATE chain SET body = ? WHERE kind = 'answer'", (body,)).rowcount == 1
+    agent = await Agent.boot(**places)
+    reply = await agent.handle("hello")
+    assert reply.status == "answered" and "No model" not in reply
+    await agent.close()
