@@ -6,7 +6,7 @@ import pytest
 import passepartout.edits as edits
 from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, edit_state, recover_edit
 from passepartout.resources import Root, resolve
-from waits import away, heard, in_vain, next_line, status
+from waits import away, heard, in_vain, next_line, status, wait_for
 
 ROOT = os.geteuid() == 0
 need_root = pytest.mark.skipif(not ROOT, reason="needs root to mount, or to give files away")
@@ -236,7 +236,8 @@ def test_a_writer_that_comes_too_late_is_waited_for_and_kept(note, root, exchang
             old = [n for n in os.listdir("/proc/self/fd") if _link(n).endswith(".swap (deleted)")]
             def write():
                 with open(f"/proc/self/fd/{old[0]}", "r+b") as f: f.write(b"late!!\n")
-            late.append(threading.Thread(target=write)); late[0].start(); time.sleep(0.05)
+            late.append(threading.Thread(target=write)); late[0].start()
+            wait_for(lambda: not late[0].is_alive() or not any(map(_leased, old)), "The kernel's word that somebody wants to write")
         real(fd)
     with patch.object(os, "fsync", opening):
         try:
@@ -248,6 +249,11 @@ def test_a_writer_that_comes_too_late_is_waited_for_and_kept(note, root, exchang
 def _link(n):
     try: return os.readlink(f"/proc/self/fd/{n}")
     except OSError: return ""
+
+
+def _leased(n):
+    try: return fcntl.fcntl(int(n), fcntl.F_GETLEASE) == fcntl.F_RDLCK
+    except OSError: return False
 
 
 def test_without_leases_the_bytes_are_compared_again(note, root, tmp_path):
