@@ -31,10 +31,10 @@ class Asked(NamedTuple):
     at: float = 0.0
 
 # %% ../nbs/17ab_prompts.ipynb #d67ab923
-def sent(asked: Asked) -> bytes: return asked.system.encode("utf-8", "replace") + asked.prompt.encode("utf-8", "replace")
+def sent(asked: Asked) -> str: return asked.system + asked.prompt
 
-def shared(one: bytes, other: bytes) -> int:
-    "How many bytes two texts have in common from their beginning on."
+def shared(one: str, other: str) -> int:
+    "How many characters two texts have in common from their beginning on."
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -43,21 +43,23 @@ def shared(one: bytes, other: bytes) -> int:
     return low
 
 # %% ../nbs/17ab_prompts.ipynb #134623cf
-def packed(asked: list[Asked], base: bytes = b"", name: str = "", called: str = "") -> str:
+def packed(asked: list[Asked], base: str = "", name: str = "", called: str = "") -> str:
     "A line of the file: the difference of these from `base`, which stands there as `name`; one that others may be the difference from is `called` something."
-    raws = [(raw := sent(each), shared(raw, base)) for each in asked]
-    squeeze = zlib.compressobj(6 if len(asked) == 1 else 1, **({"zdict": base} if base else {}))
-    data = squeeze.compress(b"".join([raw[same:] for raw, same in raws])) + squeeze.flush()
-    rows = [[each.turn, each.provider, round(each.at, 3), len(each.system.encode("utf-8", "replace")), same, len(raw), each.trimmed, each.private] for each, (raw, same) in zip(asked, raws)]
+    texts = [(text := sent(each), shared(text, base)) for each in asked]
+    squeeze = zlib.compressobj(6 if len(asked) == 1 else 1, **({"zdict": _bytes(base)} if base else {}))
+    data = squeeze.compress(_bytes("".join([text[same:] for text, same in texts]))) + squeeze.flush()
+    rows = [[each.turn, each.provider, round(each.at, 3), len(each.system), same, len(text), each.trimmed, each.private] for each, (text, same) in zip(asked, texts)]
     return json.dumps({"of": rows, **({"base": name} if base else {}), **({"is": called} if called else {}), "z": base64.b64encode(data).decode()}, separators=(",", ":"))
 
-def unpacked(line: dict, base: bytes = b"") -> Iterator[Asked]:
+def unpacked(line: dict, base: str = "") -> Iterator[Asked]:
     "The prompts that a line holds."
-    squeeze = zlib.decompressobj(**({"zdict": base} if base else {}))
-    at, rest = 0, squeeze.decompress(base64.b64decode(line["z"]), 64_000_000)
+    squeeze = zlib.decompressobj(**({"zdict": _bytes(base)} if base else {}))
+    at, rest = 0, squeeze.decompress(base64.b64decode(line["z"]), 64_000_000).decode("utf-8", "replace")
     for turn, provider, when, cut, same, long, trimmed, private in line["of"]:
-        raw = base[:same] + rest[at:(at := at + long - same)]
-        yield Asked(turn, provider, raw[:cut].decode("utf-8", "replace"), raw[cut:].decode("utf-8", "replace"), tuple(trimmed), private, when)
+        text = base[:same] + rest[at:(at := at + long - same)]
+        yield Asked(turn, provider, text[:cut], text[cut:], tuple(trimmed), private, when)
+
+def _bytes(text: str) -> bytes: return text.encode("utf-8", "replace")
 
 # %% ../nbs/17ab_prompts.ipynb #d03e2b60
 MOST, _TAIL, _LINE = 16_000_000, 400_000, 64          # bytes of the file, of which there are two; how far back a base is looked for; prompts a line
@@ -72,7 +74,7 @@ def write(path: Path, asked: list[Asked]) -> None:
             return write(path, asked)
         file.write("".join([f"{line}\n" for line in as_lines(asked, *last_base(file, size))]).encode())
 
-def as_lines(asked: list[Asked], name: str, base: bytes) -> Iterator[str]:
+def as_lines(asked: list[Asked], name: str, base: str) -> Iterator[str]:
     "These as lines of the file whose last base is `base`; a new base first, where that one serves no more."
     for at in range(0, len(asked), _LINE):
         some = asked[at:at + _LINE]
@@ -81,19 +83,19 @@ def as_lines(asked: list[Asked], name: str, base: bytes) -> Iterator[str]:
             yield packed([some.pop(0)], called=name)
         if some: yield packed(some, base, name)
 
-def last_base(file: Any, size: int) -> tuple[str, bytes]:
+def last_base(file: Any, size: int) -> tuple[str, str]:
     "The name and the text of the last base in the end of `file`; empty when there is none."
     file.seek(max(0, size - _TAIL))
     for raw in reversed(file.read().split(b"\n")):
         if b'"is":"' not in raw: continue
         try: return (line := json.loads(raw))["is"], sent(next(unpacked(line)))
         except (ValueError, KeyError, TypeError, StopIteration, zlib.error): continue
-    return "", b""
+    return "", ""
 
 # %% ../nbs/17ab_prompts.ipynb #9d53cbda
 def read(path: Path, turn: str) -> Iterator[Asked]:
     "What the files at `path` hold about `turn`, oldest first."
-    bases: dict[str, bytes] = {}
+    bases: dict[str, str] = {}
     for name in (path.with_suffix(".old"), path):
         try: file = open(name, "rb")
         except OSError: continue
@@ -102,7 +104,7 @@ def read(path: Path, turn: str) -> Iterator[Asked]:
                 if b'"is":"' not in raw and f'["{turn}",'.encode() not in raw: continue
                 try:
                     line = json.loads(raw)
-                    held = list(unpacked(line, bases[line["base"]] if "base" in line else b""))
+                    held = list(unpacked(line, bases[line["base"]] if "base" in line else ""))
                     if "is" in line: bases[line["is"]] = sent(held[0])
                     yield from [each for each in held if each.turn == turn]
                 except (ValueError, KeyError, TypeError, IndexError, zlib.error): continue
