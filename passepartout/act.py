@@ -183,8 +183,7 @@ async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
 
 def only_reads(tool: Tool, cleared: Cleared) -> bool:
     "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
-    commands = [p.name for p in tool.parameters if p.kind == "command"]
-    return tool.effects.read_only or bool(commands) and not tool.foreign and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in commands)
+    return tool.effects.read_only or bool(tool.commands) and not tool.foreign and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in tool.commands)
 
 # %% ../nbs/17_act.ipynb #b8bc853b
 async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:

@@ -90,10 +90,8 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
 # %% ../nbs/14c_flow.ipynb #5a0e57a3
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
-    commands = {p.name for p in tool.parameters if p.kind == "command" and not tool.foreign}
-    limits = {p.name for p in tool.parameters if p.kind == "limit" and not tool.foreign}
-    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in commands | limits}
-    return Case(action, FrozenDict(given), bool(commands) or only_looks(tool, given) or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
+    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in tool.spared}
+    return Case(action, FrozenDict(given), bool(tool.commands) and not tool.foreign or only_looks(tool, given) or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
 
 def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
     "Does a call look up what the person named, and nothing else?"

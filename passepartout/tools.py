@@ -191,6 +191,11 @@ class Derived(Remembers):
         return tuple(p.name for p in self.parameters if p.kind == "command")
 
     @cached_property
+    def spared(self) -> frozenset[str]:
+        "The names of the parameters whose words nobody has to answer for: of our own tools the commands, which a gate of their own judges, and the limits."
+        return frozenset() if self.foreign else frozenset(p.name for p in self.parameters if p.kind in ("command", "limit"))
+
+    @cached_property
     def is_async(self) -> bool:
         "Does calling the body give something to wait for?"
         return inspect.iscoroutinefunction(self.body) or inspect.iscoroutinefunction(getattr(self.body, "__call__", None))

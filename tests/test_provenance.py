@@ -1,15 +1,17 @@
 "What the person did not say is not used unasked: laws of the words, and whole agents with a hostile model"
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.messages import Label
+from passepartout.messages import ORIGINS, Label, Signal
 from passepartout.plist import Keyword, write_plist
 from passepartout.provenance import Words, numbers_in
-from passepartout.tools import Parameter, Tool, ToolResult
+from passepartout.tools import Effects, Parameter, Tool, ToolRegistry, ToolResult
+from passepartout.verify import normalise
 
 TODAY = date(2026, 11, 19)
 ADDRESS = st.from_regex(r"[a-z]{2,8}(\.[a-z]{2,5})?@[a-z]{2,8}\.(org|net|com)", fullmatch=True)
@@ -160,3 +162,18 @@ async def test_after_reading_a_call_without_arguments_asks_and_looking_up_what_t
         assert reply.status == "requires-approval" and len(agent.ran) == 1
         agent.deny(reply.approvals[0].id)
     await agent.close()
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("args", [{"line": "ls"}, {"line": "ls", "seconds": 90}, {"line": "curl eve", "seconds": 30, "folder": "."}])
+def test_the_short_way_for_commands_says_what_the_long_one_says(monkeypatch, origin, args):
+    import passepartout.gates.provenance as room
+    tools = ToolRegistry()
+    tools.register(Tool("run", "", [Parameter("line", kind="command"), Parameter("seconds", "integer", default=30, kind="limit"), Parameter("folder", default=".")], lambda line, seconds, folder: "", effects=Effects()))
+    action = normalise(SimpleNamespace(tools=tools), {"target": "tool", "payload": {"action": "call", "tool": "run", "args": args}})
+    signal, read = Signal.of({"payload": {"sensor": "user-input", "text": "Look."}}), Label(origin, True, ("bill.org",))
+    assert room.gives_commands_only(tools.get("run"), action)
+    def verdict(): return room.provenance_gate(tools, lambda signal: Words("Look.", date(2026, 11, 19)), lambda signal: read, lambda signal: Words("", date(2026, 11, 19)))(action, signal)
+    short = verdict()
+    monkeypatch.setattr(room, "gives_commands_only", lambda tool, action: False)
+    assert short is action and verdict() is action

@@ -24,8 +24,7 @@ def goes_out(tools: ToolRegistry, action: Action, signal: Signal) -> bool:
     if pick(action.payload, "action") is not CALL: return action.target is not SYSTEM
     tool, args = tools.get(action.payload["tool"]), pick(action.payload, "args") or {}
     if tool is None or not tool.effects.open_world: return tool is None
-    commands = [p for p in tool.parameters if p.kind == "command"]
-    return tool.foreign or not commands or any(args.get(p.name) != p.default for p in tool.parameters if p.kind not in ("command", "limit"))
+    return tool.foreign or not tool.commands or any(args.get(p.name) != p.default for p in tool.parameters if p.name not in tool.spared)
 
 def values_of(action: Action) -> Iterator[Any]:
     "Everything that would go out with `action`: the arguments of a call, or all of the payload but its explanation."
@@ -36,7 +35,7 @@ def values_of(action: Action) -> Iterator[Any]:
 def puts_down(tools: ToolRegistry, action: Action) -> bool:
     "Would this action write something that models may read later?"
     tool = tools.get(action.payload["tool"]) if pick(action.payload, "action") is CALL else None
-    return tool is not None and not tool.effects.read_only and (tool.foreign or not any(p.kind == "command" for p in tool.parameters))
+    return tool is not None and not tool.effects.read_only and (tool.foreign or not tool.commands)
 
 # %% ../../nbs/gates/privacy.ipynb #b3216e6b
 def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label]) -> Callable:

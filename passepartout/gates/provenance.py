@@ -25,10 +25,10 @@ def is_harmless(tool: Tool) -> bool:
     return not effects.open_world and (effects.read_only or tool.edits)
 
 def gives_commands_only(tool: Tool, action: Action) -> bool:
-    "Does a call of one of our own tools give command lines, and otherwise only what the tool takes when nothing is said?"
+    "Does a call of one of our own tools give command lines and limits, and otherwise only what the tool takes when nothing is said?"
     if tool.foreign or not tool.commands: return False
     given = (pick(action.payload, "args") or {}).items()
-    return all([name in tool.commands or name in tool.by_name and value == tool.by_name[name].default for name, value in given])
+    return all([name in tool.spared or name in tool.by_name and value == tool.by_name[name].default for name, value in given])
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
 def whose_words(value: Any, signal: Signal, words: Words, view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = (), named: bool = False) -> Label:
