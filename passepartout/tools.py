@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/tools.html.md"""
 
 # %% auto #0
 __all__ = ['TYPES', 'ALIASES', 'ABSENT', 'KINDS', 'ACCESS', 'DETAILS', 'IN_DISPATCH', 'HOW_TO_CALL', 'Effects', 'ToolError',
-           'Parameter', 'article', 'shown', 'check_date', 'parameters_of', 'one_parameter', 'parameter_of',
-           'ToolContext', 'ToolResult', 'pure', 'Derived', 'Tool', 'disbelieve', 'tool_name', 'call_style', 'ToolTable',
-           'ToolRegistry', 'refuse_direct_call', 'tool_belt_prompt', 'fields_shown', 'argument_shown', 'tool_line']
+           'Checked', 'article', 'shown', 'check_date', 'Parameter', 'senseless', 'parameters_of', 'one_parameter',
+           'parameter_of', 'ToolContext', 'ToolResult', 'Declared', 'pure', 'Bodied', 'Derived', 'Tool', 'disbelieve',
+           'tool_name', 'call_style', 'ToolTable', 'Registering', 'ToolRegistry', 'refuse_direct_call',
+           'tool_belt_prompt', 'tool_line', 'argument_shown', 'fields_shown']
 
 # %% ../nbs/12_tools.ipynb #57963f1f
 import inspect
@@ -60,44 +61,19 @@ ABSENT = object()              # an argument that was not given, where None is a
 KINDS, ACCESS = ("text", "path", "command", "address", "limit"), ("read", "write", "tree")
 
 # %% ../nbs/12_tools.ipynb #8076c41a
-@record
-class Parameter:
-    "One argument of a tool."
-    name: str
-    type: str = "string"           # string, integer, number, boolean, list, date, object or any
-    description: str = ""
-    required: bool = True
-    default: Any = None            # used when the argument is absent
-    kind: str = "text"             # text, path, command, address or limit: how the gates treat it
-    access: str = "read"           # for paths: read, write or tree (a folder and what is below)
-    choices: tuple[str, ...] = ()  # the only values of a string; empty: any
-    target: bool = True            # decides whom, what, where or how much; a plan may fill what is no target with text that anybody wrote
-
-    def __post_init__(self):
-        object.__setattr__(self, "name", key_name(self.name))
-        object.__setattr__(self, "type", ALIASES.get(self.type, self.type))
-        if self.type not in TYPES:
-            raise ToolError(f"Parameter {self.name}: there is no type {self.type!r}; there are {', '.join(TYPES)}.")
-        if self.kind not in KINDS or self.access not in ACCESS:
-            raise ToolError(f"Parameter {self.name}: kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}.")
-        if self.kind == "limit" and self.type not in ("integer", "number"): raise ToolError(f"Parameter {self.name}: a limit is an integer or a number.")
-        object.__setattr__(self, "choices", tuple(map(str, self.choices)))
-        if self.default is not None:
-            object.__setattr__(self, "required", False)
-            object.__setattr__(self, "default", self.check("its own declaration", freeze(self.default, words=False)))
-
+class Checked:
+    "How the value of an argument is looked at."
+    __slots__ = ()
     def check(self, tool: str, value: Any) -> Any:
         "`value` if it fits; otherwise `ToolError` with a sentence for whoever proposed it."
         if value is ABSENT and not self.required: return self.default
         if self.type == "boolean":                     # NIL is false, unless a default of its own says that it may be absent
             if value is ABSENT or value is None and (self.required or self.default is not None): return False
         if value is None and not self.required: return self.default
-        wanted = TYPES[self.type]
-        fits = isinstance(value, wanted) and not (isinstance(value, bool) and self.type in ("integer", "number"))
+        fits = isinstance(value, TYPES[self.type]) and not (isinstance(value, bool) and self.type in ("integer", "number"))
         if not fits: raise ToolError(f"Argument {self.name} of {tool} must be {article(self.type)}, not {shown(value)}.")
         if self.type == "date": check_date(tool, self.name, value)
-        if self.choices and value not in self.choices:
-            raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
+        if self.choices and value not in self.choices: raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 
@@ -117,13 +93,44 @@ def check_date(tool: str, name: str, value: str) -> None:
     except ValueError:
         raise ToolError(f"Argument {name} of {tool} must be a date such as 2026-11-20, not {shown(value)}.") from None
 
-# %% ../nbs/12_tools.ipynb #8ab54d6b
+# %% ../nbs/12_tools.ipynb #4b6c2aa0
+@record
+class Parameter(Checked):
+    "One argument of a tool."
+    name: str
+    type: str = "string"           # string, integer, number, boolean, list, date, object or any
+    description: str = ""
+    required: bool = True
+    default: Any = None            # used when the argument is absent
+    kind: str = "text"             # text, path, command, address or limit: how the gates treat it
+    access: str = "read"           # for paths: read, write or tree (a folder and what is below)
+    choices: tuple[str, ...] = ()  # the only values of a string; empty: any
+    target: bool = True            # decides whom, what, where or how much; a plan may fill what is no target with text that anybody wrote
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", key_name(self.name))
+        object.__setattr__(self, "type", ALIASES.get(self.type, self.type))
+        if wrong := senseless(self): raise ToolError(f"Parameter {self.name}: {wrong}")
+        object.__setattr__(self, "choices", tuple(map(str, self.choices)))
+        if self.default is None: return
+        object.__setattr__(self, "required", False)
+        object.__setattr__(self, "default", self.check("its own declaration", freeze(self.default, words=False)))
+
+# %% ../nbs/12_tools.ipynb #b5380af1
+def senseless(parameter: Parameter) -> str:
+    "What is wrong with the declaration of a parameter, or nothing."
+    if parameter.type not in TYPES: return f"there is no type {parameter.type!r}; there are {', '.join(TYPES)}."
+    if parameter.kind not in KINDS or parameter.access not in ACCESS: return f"kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}."
+    return "a limit is an integer or a number." if parameter.kind == "limit" and parameter.type not in ("integer", "number") else ""
+
+# %% ../nbs/12_tools.ipynb #6f680f96
 def parameters_of(declared: Any) -> tuple[Parameter, ...]:
     "Parameters from a mapping name → type, description or details, or from a list of any of these."
     if declared is None: return ()
     if isinstance(declared, Mapping): return tuple(one_parameter(name, spec) for name, spec in declared.items())
     return tuple([one_parameter(p, None) if isinstance(p, str) else one_parameter(None, p) for p in declared])
 
+# %% ../nbs/12_tools.ipynb #8ab54d6b
 def one_parameter(name: str | None, spec: Any) -> Parameter:
     "One parameter from its name and whatever was said about it."
     if isinstance(spec, Parameter): return spec
@@ -134,13 +141,14 @@ def one_parameter(name: str | None, spec: Any) -> Parameter:
     if spec in ALIASES or spec in TYPES: return Parameter(name, spec)
     return Parameter(name, "any" if spec is None else "string", str(spec or ""))
 
+# %% ../nbs/12_tools.ipynb #9ea1905f
+DETAILS = ("type", "description", "required", "default", "kind", "access", "choices", "target")
+
 def parameter_of(name: str, details: Mapping[str, Any]) -> Parameter:
     "One parameter from its details, of which those that we do not know are left out."
     known = {k: details[k] for k in DETAILS if k in details}
     if isinstance(known.get("type"), str): known["type"] = known["type"].lower().lstrip(":")
     return Parameter(name, **known)
-
-DETAILS = ("type", "description", "required", "default", "kind", "access", "choices", "target")
 
 # %% ../nbs/12_tools.ipynb #3264fb6a
 @record
@@ -161,20 +169,9 @@ class ToolResult:
     label: Label = Label("tool")
     outcome: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))     # what the record of the outcome keeps, such as an exit status
 
-# %% ../nbs/12_tools.ipynb #f4d5f889
-def pure(body: Callable) -> Callable:
-    "Mark a body that reads what it was given, returns `FileEdit`s, and does nothing else: it may be called to see what they would be."
-    body.pure = True
-    return body
-
-# %% ../nbs/12_tools.ipynb #f9743977
-class Derived(Remembers):
-    "What follows from the declaration of a tool. The parts that cost something are worked out once."
-    @property
-    def foreseeable(self) -> bool:
-        "May the body be called to see what it would change?"
-        return self.edits and not self.foreign and getattr(self.body, "pure", False) is True
-
+# %% ../nbs/12_tools.ipynb #6f22d0f1
+class Declared(Remembers):
+    "The parameters of a tool, as the gates look for them."
     @cached_property
     def by_name(self) -> Mapping[str, Parameter]:
         "The parameters by their names."
@@ -195,6 +192,20 @@ class Derived(Remembers):
         "The names of the parameters whose words nobody has to answer for: of our own tools the commands, which a gate of their own judges, and the limits."
         return frozenset() if self.foreign else frozenset(p.name for p in self.parameters if p.kind in ("command", "limit"))
 
+# %% ../nbs/12_tools.ipynb #f4d5f889
+def pure(body: Callable) -> Callable:
+    "Mark a body that reads what it was given, returns `FileEdit`s, and does nothing else: it may be called to see what they would be."
+    body.pure = True
+    return body
+
+# %% ../nbs/12_tools.ipynb #7801bdec
+class Bodied(Declared):
+    "How the body of a tool can be called."
+    @property
+    def foreseeable(self) -> bool:
+        "May the body be called to see what it would change?"
+        return self.edits and not self.foreign and getattr(self.body, "pure", False) is True
+
     @cached_property
     def is_async(self) -> bool:
         "Does calling the body give something to wait for?"
@@ -205,6 +216,9 @@ class Derived(Remembers):
         "How the body is called; see `call_style`."
         return call_style(self.body, self.by_name)
 
+# %% ../nbs/12_tools.ipynb #f9743977
+class Derived(Bodied):
+    "What follows from the declaration of a tool."
     def arguments(self, args: Any) -> FrozenDict:
         "`args` checked and completed with defaults. `ToolError` names what is missing, unknown or of the wrong type."
         if isinstance(args, tuple) and len(args) == 1: args = args[0]        # models nest the list once more now and then
@@ -302,9 +316,9 @@ class ToolTable:
             self._belt = (self.state, "\n".join(tool_line(t) for t in sorted(self, key=lambda t: t.name)))
         return self._belt[1]
 
-# %% ../nbs/12_tools.ipynb #6637d514
-class ToolRegistry(ToolTable):
-    "The tools of one agent, by name."
+# %% ../nbs/12_tools.ipynb #c7be6851
+class Registering(ToolTable):
+    "What comes into the registry, and in which form others see it."
     def register(self, tool: Tool) -> Tool:
         "Add `tool`, replacing the one of the same name; the description that others may see. `ToolError` for a foreign one under the name of one of our own."
         if not isinstance(tool, Tool): raise ToolError(f"Only a Tool can be registered, not {type(tool).__name__}.")
@@ -331,6 +345,9 @@ class ToolRegistry(ToolTable):
         self._tools.update(changed)
         self.state = object()
 
+# %% ../nbs/12_tools.ipynb #6637d514
+class ToolRegistry(Registering):
+    "The tools of one agent, by name."
     def cleared(self, cleared) -> Tool:
         "The tool with its function, for an action that passed the gates and was taken out for dispatch; `GateError` otherwise."
         if getattr(cleared, "in_dispatch", None) is not self.mark:
@@ -367,6 +384,19 @@ HOW_TO_CALL = (
     '(:CALL "<name>" :ARGS (:NAME (:FIELD "<field>" :OF (:FIRST (:REF "found"))))) '
     '(:ANSWER (:TEXT ("<words> " (:REF "found"))))))')
 
+# %% ../nbs/12_tools.ipynb #46b67dbe
+def tool_line(tool: Tool) -> str:
+    "One tool in one line: name, arguments with types and defaults, fields of the result, effects, description."
+    args = ", ".join(map(argument_shown, tool.parameters))
+    mark = " [read-only]" if tool.effects.read_only else ""
+    return f"- {tool.name}({args}){fields_shown(tool.returns)}{mark}: {' '.join(tool.description.split())}"
+
+def argument_shown(parameter: Parameter) -> str:
+    "One argument for the line of a tool: its name, its type or what may be chosen, and what holds without it."
+    text = f"{parameter.name.replace('_', '-')}: {'|'.join(parameter.choices) or parameter.type}"
+    if parameter.required: return text
+    return f"{text} = {parameter.default}" if parameter.default is not None else f"{text}, optional"
+
 # %% ../nbs/12_tools.ipynb #e0cf69ef
 def fields_shown(shape: Any) -> str:
     "The fields of a result as they are declared, for the line of a tool: ` -> list of (file, line)`. Nothing for a result that has none, which is a text."
@@ -375,15 +405,3 @@ def fields_shown(shape: Any) -> str:
         return f" -> list of{inner[3:]}" if inner else " -> list"
     if not isinstance(shape, Mapping): return ""
     return f" -> ({', '.join([name.replace('_', '-') + fields_shown(inner) for name, inner in shape.items()])})"
-
-def argument_shown(parameter: Parameter) -> str:
-    "One argument for the line of a tool: its name, its type or what may be chosen, and what holds without it."
-    text = f"{parameter.name.replace('_', '-')}: {'|'.join(parameter.choices) or parameter.type}"
-    if parameter.required: return text
-    return f"{text} = {parameter.default}" if parameter.default is not None else f"{text}, optional"
-
-def tool_line(tool: Tool) -> str:
-    "One tool in one line: name, arguments with types and defaults, fields of the result, effects, description."
-    args = ", ".join(map(argument_shown, tool.parameters))
-    mark = " [read-only]" if tool.effects.read_only else ""
-    return f"- {tool.name}({args}){fields_shown(tool.returns)}{mark}: {' '.join(tool.description.split())}"
