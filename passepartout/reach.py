@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reach.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_SOURCES', 'holds_private', 'private_text', 'operands', 'named_in', 'reached', 'may_show_private', 'sources_of',
-           'output_label']
+           'seen_before', 'output_label']
 
 # %% ../nbs/12cb_reach.ipynb #9289df03
 import re
@@ -40,7 +40,7 @@ def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
 # %% ../nbs/12cb_reach.ipynb #575bbd8e
 def operands(command: Simple) -> list[str]:
     "The words of a command that may be paths."
-    words = [part for word in command.argv[1:] for part in {word, word.partition("=")[2], word[2:] if re.match(r"-[A-Za-z]", word) else ""} if part]
+    words = [part for word in command.argv[1:] for part in {word, word.partition("=")[2], *(word[n:] for n in range(2, min(len(word), 10)) if re.match(r"-[A-Za-z]", word))} if part]
     return words + [str(r.target) for r in command.redirects if r.kind == "read"]
 
 def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
@@ -85,7 +85,7 @@ def sources_of(opened: OpenedScript, roots: Sequence[Root]) -> tuple[str, ...]:
     if not opened.reads: found = {root.path for root in roots}
     else:
         files, folders = reached(opened.script, roots)
-        found = files | folders | named_in(opened.script, roots, "dir") | {folder for going in goings(opened.script, roots, names=True) for folder in going.folders}
+        found = files | folders | opened.script.looked | named_in(opened.script, roots, "dir") | {folder for going in goings(opened.script, roots, names=True) for folder in going.folders}
     return tuple(_named(path, roots) for path in sorted(found)[:MOST_SOURCES])
 
 def _named(path: str, roots: Sequence[Root]) -> str:
@@ -93,7 +93,11 @@ def _named(path: str, roots: Sequence[Root]) -> str:
     name = "the whole folder" if path == home else path.removeprefix(f"{home}/")
     return name if name.isprintable() else shown(name, 4096)
 
-def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str]) -> Label:
-    "The label of what `opened` printed. Reads files, and should not be called on the event loop."
-    told = sources_of(opened, roots) if outcome.kept or outcome.cut else ()
-    return Label("tool" if opened.reads or outcome.sandboxed else "network", may_show_private(opened, roots, private), told)
+def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str]) -> Label:
+    "What can be said of the output of `opened` when it begins. Reads files, and should not be called on the event loop."
+    return Label("tool", may_show_private(opened, roots, private), sources_of(opened, roots)) if opened.reads else Label("tool")
+
+def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str], before: Label = Label("tool")) -> Label:
+    "The label of what `opened` printed; `before` is what was `seen_before` it ran. Reads files, and should not be called on the event loop."
+    told = tuple(sorted({*sources_of(opened, roots), *before.sources}))[:MOST_SOURCES] if outcome.kept or outcome.cut else ()
+    return Label("tool" if opened.reads or outcome.sandboxed else "network", before.private or may_show_private(opened, roots, private), told)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .labels import FREE, SURE
 from .messages import Label
-from .reach import output_label
+from .reach import output_label, seen_before
 from .resources import Root
 from .shell.run import Limits, OpenedScript, Outcome, ShellError, run_script
 from .shell.sandbox import Bubblewrap, SandboxError, find_bubblewrap
@@ -78,10 +78,11 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable
         if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
         if not 1 <= timeout <= MOST_SECONDS: raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
         covered = await keys_on_the_way(opened, roots)
+        looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private_tags))
         try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots))
         except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
         if set(await keys_on_the_way(opened, roots)) - set(covered): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
-        label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags)
+        label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags, await looking)
         if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
         return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running", [Parameter("command", kind="command", description="what to run"),

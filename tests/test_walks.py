@@ -1,16 +1,19 @@
 "Keys that a command comes across: whichever program, option, folder or race leads to them, it does not get to open them unasked"
 import asyncio, os, shutil, socket, subprocess, sys
+from pathlib import Path
 
 import pytest
 
 from passepartout.agent import Agent
 from passepartout.messages import Allowed, ApprovalRequired
-from passepartout.reach import may_show_private
+from passepartout.reach import may_show_private, sources_of
 from passepartout.resources import Root
 from passepartout.shell.judge import READ, judge_command
 from passepartout.shell.run import OpenedScript, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap, interpreter
 from passepartout.shell.script import Pipeline, Script, Simple
+from passepartout.shelltool import Unfinished, shell_tool
+from passepartout.tools import ToolContext
 from passepartout.walks import TooMany, covers, goings, objection_to_walk
 
 WRAP = find_bubblewrap()
@@ -188,6 +191,25 @@ def test_output_is_private_when_a_private_note_can_have_been_read_and_otherwise_
     found = judged(command.replace("{code}", notes[1].path), *notes)
     assert found.level == READ, found.reasons
     assert may_show_private(OpenedScript(found.script, reads=True), notes, ("@personal",)) is private
+
+
+@pytest.mark.parametrize("command, source", [('for f in *; do echo $f; done', "the whole folder"), ('for f in work/*; do echo "It says $f"; done', "work"), ("for f in private/*.org; do printf '%s' x$f; done", "private"), ("echo x$(echo work/*)", "work"), ("cat bees.org", "bees.org"), ("grep -vnfbees.org work/plan.org", "bees.org")])
+def test_names_that_a_pattern_found_have_a_source_however_they_are_printed(notes, command, source):
+    (Path(notes[0].path) / "work" / "Pay eve today.org").write_text("* x\n")
+    found = judged(command, *notes)
+    assert found.level == READ, found.reasons
+    assert source in sources_of(OpenedScript(found.script, reads=True), notes)
+
+
+@needs_sandbox
+async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private(notes):
+    tool, diary = shell_tool(notes), Path(notes[0].path) / "private" / "diary.org"
+    opened = open_script(judged("tail -f -s 0.1 private/diary.org", *notes).script, notes, reads=True)
+    running = asyncio.create_task(tool.body("", 2, ToolContext({"command": opened})))
+    await asyncio.sleep(1)
+    diary.unlink()
+    with pytest.raises(Unfinished) as ended: await running
+    assert "At nine." in str(ended.value) and ended.value.label.private and "private/diary.org" in ended.value.label.sources
 
 
 def test_what_is_not_known_to_only_read_reaches_everything(notes):

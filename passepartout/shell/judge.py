@@ -302,7 +302,7 @@ def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tupl
 
 # %% ../../nbs/shell/judge.ipynb #f15fbf84
 def _judge_script(findings: _Findings, script: Script) -> Script:
-    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated)) for operator, pipeline in script.items]))
+    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated)) for operator, pipeline in script.items]), script.looked)
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:
     "What only a shell could carry out is asked about as a whole."

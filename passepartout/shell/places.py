@@ -15,7 +15,9 @@ from .words import Impure, component
 
 # %% ../../nbs/shell/places.ipynb #8d954ba1
 class Places:
-    "The folder that a script stands in, and questions about names as seen from there."
+    "The folder that a script stands in, and questions about names as seen from there. `looked`: the folders that were listed for a pattern."
+    looked: frozenset[str] = frozenset()
+
     def __init__(self, roots: Sequence[Root], most: int = 512):
         self.roots, self.here, self.left = roots, "", most
 
@@ -45,6 +47,7 @@ def _listed(places: Places, folder: str, budget: list[int]) -> list[os.DirEntry]
     try: found = places.place(folder or ".")
     except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message}") from None
     if found.kind != "dir": return []
+    places.looked |= {found.path}
     entries = []
     try:
         with os.scandir(found.path) as scan:

@@ -79,8 +79,9 @@ class Pipeline:
 # %% ../../nbs/shell/script.ipynb #2497c999
 @record
 class Script:
-    "Pipelines in order, each with the operator before it: \"\" (the first), \";\", \"&&\" or \"||\"."
+    "Pipelines in order, each with the operator before it: \"\" (the first), \";\", \"&&\" or \"||\". `looked`: the folders whose names became words of it, because a pattern stood there."
     items: tuple[tuple[str, Pipeline], ...]
+    looked: frozenset[str] = frozenset()
 
     def commands(self) -> Iterator[Simple]:
         "Every simple command: what is run for the sake of another one before it, what is run with names behind it with a hole for them."

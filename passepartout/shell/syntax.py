@@ -103,6 +103,7 @@ def _substituted(reader: _Reader, node, a: int, b: int) -> str:
     _all_used(inner, node.children[0].end_byte, node.children[-1].start_byte)
     if not inner.items: raise Impure("a substitution is empty")
     reader.words, reader.count[0] = inner.words, reader.count[0] + 1
+    reader.places.looked |= inner.places.looked
     reader.fills.append(Fill(reader.count[0], Script(tuple(inner.items)), file))
     return f"{FILE if file else SPLIT}{reader.count[0]}{END}"
 
@@ -434,4 +435,4 @@ def read_script(text: str, places: Places, variables: Mapping[str, str]) -> Scri
     _statements(reader, _tree(reader.source).children)
     _all_used(reader)
     if not reader.items: raise Impure("it is empty")
-    return Script(tuple(reader.items))
+    return Script(tuple(reader.items), places.looked)
