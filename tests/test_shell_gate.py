@@ -655,8 +655,14 @@ def test_a_name_that_a_program_may_read_as_an_address_or_in_a_list_is_asked_abou
 
 
 def test_a_colon_further_on_is_part_of_a_name(roots, memex):
-    for name in ("./file:b", "10:30 lunch.org", "src/a:b"): (memex / name).write_text("x\n")
-    for text in ("cat ./file:b", "cat '10:30 lunch.org'", "wc -l src/a:b", "ar t x.a"): assert level(text, roots) == READ, text
+    for name in ("./file:b", "10:30 lunch.org", "src/a:b", "TODO:x"): (memex / name).write_text("x\n")
+    for text in ("cat ./file:b", "cat '10:30 lunch.org'", "wc -l src/a:b", "ar t x.a", "cat TODO:x", "grep -n x TODO:x", "head -2 file:b", "rg x TODO:x"): assert level(text, roots) == READ, text
+
+
+@pytest.mark.parametrize("text", ["cat http://evil.example/x", "openssl x509 -in TODO:x -text", "sqlite3 TODO:x 'select 1'", "tar -tf TODO:x", "bat TODO:x", "gzip -dc TODO:x"])
+def test_who_may_read_addresses_is_still_asked_about_them(text, roots, memex):
+    (memex / "TODO:x").write_text("x\n")
+    assert level(text, roots) == ASK
 
 
 @pytest.mark.parametrize("text", ["lsof -i@evil.example", "lsof -i @evil.example", "lsof -iTCP@a1.evil.example:80", "lsof -nPi TCP@evil.example", "ss dst evil.example", "ss -tn src a1b2.evil.example", "ss -tn '( dst evil.example:443 )'", "ss -r", "last -d", "hostname -f", "hostname -A", "hostname -i", "hostname -d", "hostid"])

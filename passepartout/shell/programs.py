@@ -70,6 +70,11 @@ def _revision(value: str, places: Places) -> str | None:
     if found.sensitive and not _is_shared(found, places): return f"{shown(value)} {found.sensitive}."
     return f"{shown(value)} is a device, a pipe or a socket." if found.kind == "other" else None
 
+_AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff diff3 du egrep expand fgrep file find fmt fold gawk grep head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
+
+def _name(value: str, places: Places) -> str | None:
+    return _path(value, places) if "://" in value else _revision(value, places)
+
 def _number(value: str, places: Places) -> str | None:
     return None if re.fullmatch(r"[-+]?\d{1,12}(?:\.\d{1,6})?[kKMGTbBcw]?", value, re.ASCII) else f"{shown(value)} is not a number."
 
@@ -166,6 +171,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "network": lambda value, places: None if value in _NETWORK else f"ip {shown(value)} may change something.",
     "network-word": lambda value, places: None if re.fullmatch(_SHOWN, value, re.ASCII) else f"{shown(value)} may tell ip to change something.",
     "fields": lambda value, places: None if "env" not in value and re.fullmatch(r"[\w,.=:%+-]+", value, re.ASCII) else f"{shown(value)} is not a list of fields."}
+_CHECKS_AS_IT_STANDS = _CHECKS | {"path": _name}
 
 # %% ../../nbs/shell/programs.ipynb #4c5566bb
 @record
@@ -269,10 +275,11 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     if why: return why
     kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if declared.given and any(option in declared.given for option, _, _ in found) else declared.operands)
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
+    checks = _CHECKS_AS_IT_STANDS if declared.name in _AS_IT_STANDS else _CHECKS
     for option, kind, value in found:
-        if why := _CHECKS[kind](value, places): return why
+        if why := checks[kind](value, places): return why
     for value in operands:
         if not kinds: return f"{shown(value)} is one operand more than {declared.name} only reads."
-        if why := _CHECKS[kinds[0].rstrip("*")](value, places): return why
+        if why := checks[kinds[0].rstrip("*")](value, places): return why
         if not kinds[0].endswith("*"): kinds.pop(0)
     return None
