@@ -20,7 +20,7 @@ from .endorsements import EndorsementRefused, Standing, agreed_to
 from .labels import FREE, SENDER, SURE, shape_of
 from .messages import PERSON, Signal, field_name
 from .records import record
-from .services import Asks
+from .asks import Asks
 from .tools import Tool
 from .turns import Reply
 
