@@ -7,7 +7,7 @@ tests themselves, so that a change fails for what it did and for nothing else.
 Nothing that runs here, in this process or in one that it starts, may see the agent of the person who runs the tests: their skills and
 rules would decide, their settings would count, their keys would be spent, and the index of the tests' notes would lie in their cache.
 
-The notebooks (test_notebooks.py) run beside the other tests, which leave the second core idle: they begin with the first test
+The notebooks (test_notebooks.py) run beside the other tests, which often wait and leave a core idle: they begin with the first test
 and are asked how it went at the end.
 """
 import faulthandler
@@ -21,6 +21,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -61,7 +62,9 @@ for size in ("COLUMNS", "LINES"): os.environ.pop(size, None)          # the widt
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)          # as for what a script started with `&`: the programs under test would inherit it
 
 
-def pytest_unconfigure(config): shutil.rmtree(NOBODY, ignore_errors=True)
+def pytest_unconfigure(config):
+    for runs in started: runs.end()
+    shutil.rmtree(NOBODY, ignore_errors=True)
 
 
 LIMIT_S = 600          # for one test; most take milliseconds, the longest two minutes
@@ -174,14 +177,78 @@ class Runs:
         self.start()
         return self.futures[notebook].result()
 
+    def end(self):
+        self.over.set()
+        if self.thread is not None: self.thread.join()
+
+
+def said_of(folder, notebook): return Path(folder) / notebook.relative_to(notebook_tool().NBS).as_posix().replace("/", ",")
+
+
+class Told(Runs):
+    "The same, with a file for each notebook that has run in `folder`: empty, or what went wrong."
+    def __init__(self, asked, workers, folder):
+        super().__init__(asked, workers)
+        self.folder = folder
+        for notebook, future in self.futures.items(): future.add_done_callback(functools.partial(self.tell, notebook))
+
+    def tell(self, notebook, future):
+        result, file = future.result(), said_of(self.folder, notebook)
+        unfinished = file.with_suffix(".unfinished")
+        unfinished.write_text(str(result) or "it failed" if isinstance(result, notebook_tool().Drift) else "", encoding="utf-8")
+        unfinished.replace(file)
+
+
+class Elsewhere:
+    "What a worker of pytest-xdist knows of the notebooks, which the process that gives out the tests runs: what is said in `folder`."
+    def __init__(self, folder): self.folder = folder
+
+    def result(self, notebook):
+        file = said_of(self.folder, notebook)
+        while not file.exists(): time.sleep(0.02)
+        said = file.read_text(encoding="utf-8")
+        return notebook_tool().Drift(said) if said else None
+
+
+TOLD, started = os.path.join(NOBODY, "notebooks"), []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node): node.workerinput["notebooks"] = TOLD
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node, ids):
+    "The first worker that knows which tests there are is the sign to begin with the notebooks among them."
+    if started: return
+    tool = notebook_tool()
+    found = [re.fullmatch(r".*test_notebooks\.py::test_notebook\[(.*)\]", name) for name in ids]
+    os.makedirs(TOLD, exist_ok=True)
+    started.append(Told([tool.NBS / name[1] for name in found if name], 2, TOLD))
+    started[0].start()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Files of tests in one piece, long ones first, and each notebook by itself at the end.
+
+    As one piece they came early, and the worker that had them waited for all of them while the other went on alone."""
+    if config.getoption("dist") != "loadfile": return None
+    from xdist.scheduler import LoadFileScheduling
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid): return nodeid if "test_notebooks.py::" in nodeid else super()._split_scope(nodeid)
+    return Files(config, log)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def notebooks(request):
-    "One at a time beside other tests, from the first test on; else two at a time. Under pytest-xdist in the worker that is given the notebooks, and when it is."
-    alone, items = not hasattr(request.config, "workerinput"), request.session.items
+    "From the first test on. One at a time beside other tests in the same process, else two at a time."
+    if hasattr(request.config, "workerinput"):
+        yield Elsewhere(request.config.workerinput["notebooks"])
+        return
+    items = request.session.items
     asked = [item.callspec.params["notebook"] for item in items if of_notebook(item)]
-    runs = Runs(asked, 2 if len(asked) == len(items) and alone else 1)
-    if alone: runs.start()
+    runs = Runs(asked, 2 if len(asked) == len(items) else 1)
+    runs.start()
     yield runs
-    runs.over.set()
-    if runs.thread is not None: runs.thread.join()
+    runs.end()
