@@ -17,7 +17,7 @@ from .privacy import is_private, private_names
 from .resources import OpenedPath, PathRefused, Root, resolve, shown, where
 from .messages import Label
 from .shell.run import OpenedScript, Outcome
-from .shell.script import Script, Simple, has_hole
+from .shell.script import Script, Simple, any_hole
 from .walks import NAMES_ONLY, goings, standing
 
 # %% ../nbs/12cb_reach.ipynb #e4dc4eff
@@ -58,7 +58,7 @@ def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
 def reached(script: Script, roots: Sequence[Root]) -> tuple[set[str], set[str]]:
     "The files that `script` names, and the folders in which it may open notes besides."
     files = named_in(script, roots, "file")
-    if any(any(map(has_hole, command.argv)) and command.argv[0].rpartition("/")[2] not in NAMES_ONLY for command in script.commands()): return files, {root.path for root in roots}
+    if any(any_hole(command.argv) and command.argv[0].rpartition("/")[2] not in NAMES_ONLY for command in script.commands()): return files, {root.path for root in roots}
     return files, {folder for going in goings(script, roots) if going.notes for folder in going.folders}
 
 # %% ../nbs/12cb_reach.ipynb #2d4c021c

@@ -9,6 +9,7 @@ __all__ = ['sensitive', 'is_startup_file', 'holds_keys']
 
 # %% ../nbs/10b_sensitive.ipynb #9793b570
 import re
+from functools import lru_cache
 
 from .lazy import Regex
 
@@ -21,6 +22,7 @@ _STARTUP = Regex(r"_?[a-z]*(?:sh|vim|input|wget|curl|npm|screen|xinit|net|nano|p
 _ENDS = ("rc", "profile", "shenv", "login", "logout", "aliases", "crontab")          # of every name that the last pattern finds
 
 # %% ../nbs/10b_sensitive.ipynb #0c00c889
+@lru_cache(maxsize=1024)
 def sensitive(relative: str) -> str:
     "Why the file or folder with this path (without links) is not an ordinary one, as the end of a sentence; empty when it is."
     parts = [part for part in relative.split("/") if part not in ("", ".")]

@@ -21,7 +21,7 @@ from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
 from .shell.sandbox import Cover
-from .shell.script import BUILTINS, Script, Simple, has_hole, named
+from .shell.script import BUILTINS, Script, Simple, any_hole, named
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
@@ -68,7 +68,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         command = _unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command) and not (names and _tells_names(name, command)): continue
-        if here is None or name != "git" and any(map(has_hole, command.argv)) or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
+        if here is None or name != "git" and any_hole(command.argv) or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
         elif name == "git": found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False, opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found

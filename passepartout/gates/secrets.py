@@ -23,7 +23,7 @@ def texts_of(value: Any, name: str = "", found: list | None = None) -> list[tupl
     found = [] if found is None else found
     if isinstance(value, str): found.append((name, str(value)))
     elif is_mapping(value):
-        for key, item in value.items(): texts_of(item, str(key), found)
+        for key, item in value.items(): found.append((key, item)) if type(item) is type(key) is str else texts_of(item, str(key), found)
     elif isinstance(value, (list, tuple)):
         for item in value: texts_of(item, name, found)
     elif value is not None: found.append((name, str(value)))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from typing import Any
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..resources import PathRefused, Root
@@ -50,16 +51,17 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
         if any(not isinstance(text, str) for text in given.values()): return Rejected(f"The command of {tool.name} must be one text.", "shell")
         if tool.foreign: isolated = lambda: f"{tool.name} is somebody else's tool, and nobody can say how it runs this."
         else: isolated = isolation
-        return _verdict(action, {name: walked(_rooms()[0].judge_command(text, roots, home), roots, seen) for name, text in given.items()}, roots, isolated, late) if given else action
+        return _verdict(action, {name: walked(text, _rooms()[0].judge_command(text, roots, home), roots, seen) for name, text in given.items()}, roots, isolated, late) if given else action
     return gate
 
 # %% ../../nbs/gates/shell.ipynb #592d8063
-def walked(judged: Any, roots: Sequence[Root], seen: list, keep_s: float = 5.0) -> Any:
-    "What was `Judged`, made stricter when it goes through folders that cannot be looked through. `seen` holds the last answer, for a few seconds."
+def walked(text: str, judged: Any, roots: Sequence[Root], seen: list, keep_s: float = 5.0) -> Any:
+    """What was `Judged` of the line `text`, made stricter when it goes through folders that cannot be looked through. `seen` holds the last answer, for a few seconds:
+    to the same line, as long as its patterns stand for the same names."""
     judging, _, _, walks, past = _rooms()
     if judged.level != judging.READ: return judged
-    now = time.monotonic()
-    if seen[0] != judged.script or now - seen[2] > keep_s: seen[:] = judged.script, walks.objection_to_walk(judged.script, roots), now
+    now, asked = time.monotonic(), (text, [command.argv for command in judged.script.commands()])
+    if seen[0] != asked or now - seen[2] > keep_s: seen[:] = asked, walks.objection_to_walk(judged.script, roots), now
     why = seen[1] or past.past_objection(judged.script, roots)
     return judged if why is None else replace(judged, level=judging.ASK, reasons=(*judged.reasons, why))
 
@@ -67,7 +69,7 @@ def walked(judged: Any, roots: Sequence[Root], seen: list, keep_s: float = 5.0) 
 def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], isolation: Callable[[], str], late: bool) -> Allowed | ApprovalRequired | Rejected:
     "Open what is needed and turn the strictest judgement into a verdict."
     judging, running, scripts, _, _ = _rooms()
-    worst = max(judged.values(), key=lambda each: each.level)
+    worst = max(judged.values(), key=attrgetter("level"))
     if worst.level == judging.DENY: return Rejected(" ".join(worst.reasons[-3:]), "shell")
     cleared = {}
     try:

@@ -19,7 +19,7 @@ from .later import read_find, read_xargs
 from .places import Places
 from .programs import Program, another, objection, pinned
 from .repository import history_objection, is_data, repository_objection
-from .script import BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, filled, has_hole, holes, named
+from .script import BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled, has_hole, holes, named
 from .syntax import LONGEST, read_script
 from .table import lookup
 from .words import Impure, bad_character, unseen_character
@@ -217,11 +217,12 @@ def _ordinary(places: Places, name: str) -> bool:
 def _respelled(base: str, words: list[str]) -> list[str]:
     "The letters of `tar tf x` as an option; `grep -R`, which would follow links out of the folders, as `grep -r`."
     if base == "tar" and words and re.fullmatch(r"[tvzjJ]+f?", words[0]): return ["-" + words[0], *words[1:]]
-    if base not in ("grep", "egrep", "fgrep"): return words
+    if base not in ("grep", "egrep", "fgrep") or "R" not in "".join(words): return words
     return [word.replace("R", "r") if re.fullmatch(r"-[nilhHwxoEFcR]*R[nilhHwxoEFcR]*", word) and "-e" not in words else word for word in words]
 
 def _recursive(declared: Program, words: Sequence[str]) -> bool:
-    return any([word in declared.recurses.split() or _SMALL_R.match(word) is not None for word in words if word[:1] == "-"])
+    names = declared.recurses.split()
+    return any([word in names or _SMALL_R.match(word) is not None for word in words if word[:1] == "-"])
 
 _SMALL_R = Regex(r"-[A-Za-z]*r")
 
@@ -250,10 +251,10 @@ def _sampled(words: Sequence[str]) -> tuple[str, ...]: return tuple(filled(words
 
 def _late(findings: _Findings, command: Simple) -> Simple:
     "Judge a command some of whose words may not be known yet; gives it with the holes left in."
-    if not command.fills and not any(map(has_hole, command.argv)): return _command(findings, command)
+    if not command.fills and not any_hole(command.argv): return _command(findings, command)
     fills = tuple(Fill(fill.number, _judge_script(findings, fill.script), fill.file) for fill in command.fills)
     if command.argv and any(has_hole(value) or FILE in value for _, value in command.assignments): raise Impure("a variable in front of a command is not known before it runs")
-    if not any(map(has_hole, command.argv)): return replace(_command(findings, replace(command, fills=())), fills=fills)
+    if not any_hole(command.argv): return replace(_command(findings, replace(command, fills=())), fills=fills)
     if command.argv[0].rpartition("/")[2] == "xargs": return replace(_command(findings, replace(command, fills=())), fills=fills)
     judged = _command(findings, replace(command, argv=_sampled(command.argv), fills=()))
     if judged.each is not None: raise Impure("find is given words that are not known before it runs, and starts something with what it finds")
@@ -343,4 +344,4 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
     if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
         return Judged(ASK, (gone,), script)
-    return Judged(findings.level, tuple(findings.reasons), script, any(command.fills or command.each is not None or any(map(has_hole, command.argv)) for command in script.commands()))
+    return Judged(findings.level, tuple(findings.reasons), script, any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))

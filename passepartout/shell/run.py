@@ -25,7 +25,7 @@ from ..conditions import PassepartoutError
 from ..records import record
 from ..resources import READ, OpenedPath, Root, resolve, shown
 from .sandbox import SANDBOX_HOME, Bubblewrap, Cover, environment, interpreter, sandbox_command
-from .script import Redirect, Script, Simple, has_hole, plainly
+from .script import Redirect, Script, Simple, any_hole, plainly
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/run.ipynb #7acad48d
@@ -99,7 +99,7 @@ def _wire(command: Simple, file: Iterator[int], late: list[Simple]) -> list:
         if r.kind not in FILES: return [r.fd, r.kind, r.target]
         return [r.fd, "null", None] if r.target == "/dev/null" else [r.fd, "file", next(file)]
     plain = [command.program, list(command.argv), [list(a) for a in command.assignments], [wire(r) for r in command.redirects]]
-    holes = bool(command.argv) and any(map(has_hole, command.argv))
+    holes = bool(command.argv) and any_hole(command.argv)
     if not fills and not holes and command.each is None: return plain
     late.append(command)
     each = command.each and {"put": command.each.put, "most": command.each.most, "lines": command.each.lines, "end": command.each.end, "always": command.each.always}

@@ -386,42 +386,40 @@ def _all_used(reader: _Reader, at: int = 0, end: int | None = None) -> None:
 
 # %% ../../nbs/shell/syntax.ipynb #f67c96e4
 _EASY = Regex(r"""
-    (?: ((?:[\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")++)                              # a word, or a redirection:
-      | ([012]?)(?:>&([012])|(&>>|&>|>>|>\||>|<)[ \t]*+([\w@%+=:,./-]++)))
-    (?:[ \t]++|(?=[|;])|(?=&&)|\Z)
-    | (&&|\|\||\|(?![|&])|;(?!;))[ \t]*+""", re.VERBOSE)                              # possessive: it never goes back
+    ( (?:[a-zA-Z0-9\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")++(?=[ \t|;]|&&|\Z)                # a word,
+    | [012]?(?:>&[012]|(?:&>>|&>|>>|>\||>|<)[ \t]*+[\w@%+=:,./-]++)(?=[ \t|;]|&&|\Z)         # a redirection,
+    | &&|\|\||\|(?![|&])|;(?!;) )[ \t]*+                                                    # or a sign between commands;
+    | ([\s\S]+)""", re.VERBOSE)                                                              # or all the rest, when none of them stands here
+_ARROW = Regex(r"([012]?)(>&|&>>|&>|>>|>\||>|<)[ \t]*(.+)")
+_JOINS = frozenset(("&&", "||", "|", ";"))
 _UNQUOTE = Regex(r"""'([^']*)'|"([^"]*)\"""")
 _WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done case esac in select function time coproc export declare typeset local readonly unset unsetenv let cd".split())
 
 # %% ../../nbs/shell/syntax.ipynb #831d6bce
 def _plain_script(text: str) -> Script | None:
     "The script of a `text` of plain words, redirections and the signs between commands; None when anything else stands there."
-    items, stages, words, redirects, sign, at, size, count = [], [], [], [], "", 0, len(text), 0      # count: of signs
-    while at < size:
-        if not (found := _EASY.match(text, at)): return None
-        at, kind = found.end(), found.lastindex
-        if kind == 1:
-            word = found[1]
+    items, stages, words, redirects, sign, count = [], [], [], [], "", 0                              # count: of signs
+    for word, rest in _EASY.findall(text):
+        if rest: return None
+        if word in _JOINS:
+            if (count := count + 1) >= _MOST_COMMANDS: raise Impure("it has too many commands")
+            if not words: return None
+            stages.append(Simple("", tuple(words), (), tuple(redirects)))
+            words, redirects = [], []
+            if word != "|":
+                items.append((sign, Pipeline(tuple(stages))))
+                stages, sign = [], word
+        elif (">" in word or "<" in word) and (found := _ARROW.fullmatch(word)):             # in a word they stand in quotes
+            fd, arrow, target = found.groups()
+            if fd and arrow[0] == "&": return None
+            redirects += _meaning(arrow, int(fd) if fd else None, target)
+            if len(redirects) > _MOST_COMMANDS: return None
+        else:
             if "'" in word or '"' in word: word = _UNQUOTE.sub(lambda quote: quote[1] or quote[2] or "", word)
             if not words and (word in _WORDS_OF_THE_GRAMMAR or "=" in word): return None
             words.append(word)
             if len(words) > _MOST_WORDS: raise Impure("it has too many words")
-            continue
-        if kind != 6:
-            fd, arrow, target = found[2], found[4] or ">&", found[5] or found[3]
-            if fd and arrow.startswith("&"): return None
-            redirects += _meaning(arrow, int(fd) if fd else None, target)
-            if len(redirects) > _MOST_COMMANDS: return None
-            continue
-        mark = found[6]
-        if (count := count + 1) >= _MOST_COMMANDS: raise Impure("it has too many commands")
-        if not words: return None
-        stages.append(Simple("", tuple(words), (), tuple(redirects)))
-        words, redirects = [], []
-        if mark != "|":
-            items.append((sign, Pipeline(tuple(stages))))
-            stages, sign = [], mark
-    if not words or size > 2 * _MOST_WORDS and text.count(" ") > _MOST_WORDS: return None
+    if not words or len(text) > 2 * _MOST_WORDS and text.count(" ") > _MOST_WORDS: return None
     return Script((*items, (sign, Pipeline((*stages, Simple("", tuple(words), (), tuple(redirects)))))))
 
 # %% ../../nbs/shell/syntax.ipynb #5cb24484
