@@ -1,5 +1,5 @@
 "The package keeps its shape: rooms import downwards, nothing is shared by accident, nothing heavy loads early, text is never run"
-import ast, functools, json, re, subprocess, sys, tomllib
+import ast, functools, gc, json, re, subprocess, sys, tomllib
 from pathlib import Path
 
 import pytest
@@ -77,7 +77,20 @@ def rank(room: str) -> int:
 
 
 @functools.cache
-def tree_of(path): return ast.parse(path.read_text())
+def text_of(path): return path.read_text()
+
+
+@functools.cache
+def tree_of(path):
+    "Without the garbage collector, which would look at every node so far again and again."
+    gc.disable()
+    try: return ast.parse(text_of(path))
+    finally: gc.enable()
+
+
+def nodes_of(path, *words):
+    "The nodes of a module in which one of `words` stands: only those are read."
+    return ast.walk(tree_of(path)) if any(word in text_of(path) for word in words) else ()
 
 
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
@@ -90,8 +103,8 @@ def runtime_nodes(tree):
         node, late = todo.pop()
         late = late or isinstance(node, FUNCTIONS)
         yield node, late
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        todo += [(child, late) for child in (node.orelse if typing_only else ast.iter_child_nodes(node))]
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test): todo += [(child, late) for child in node.orelse]
+        elif node._fields: todo += [(child, late) for child in ast.iter_child_nodes(node)]
 
 
 @functools.cache
@@ -161,8 +174,8 @@ def shared_state(tree):
 
     Allowed is a table: written in capitals, filled where it is assigned, changed nowhere. Anything else that can change
     belongs to the agent. Class attributes without annotation count as well; `global` does, wherever it stands."""
-    tables = set()
-    for scope in [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]:
+    tables, nodes = set(), list(ast.walk(tree))
+    for scope in [tree, *(n for n in nodes if isinstance(n, ast.ClassDef))]:
         for node in scope.body:
             if isinstance(node, ast.Assign) or isinstance(node, ast.AnnAssign) and scope is tree and node.value:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -173,7 +186,7 @@ def shared_state(tree):
                     tables.add(name)
                     if not re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name):
                         yield f"line {node.lineno}: {name} is shared and can change: make it the agent's, or a tuple, frozenset or TABLE"
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Global):
             if not set(node.names) <= set(REBINDING):
                 yield f"line {node.lineno}: global {', '.join(node.names)}: keep it in an object somebody owns"
@@ -193,11 +206,18 @@ RUNNERS = {"eval", "exec", "compile", "__import__"}
 LOADERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "code", "codeop"}
 
 
+def dotted(node):
+    "A name with what it is taken from, as it was written; nothing for what is not written as names with dots."
+    parts = []
+    while isinstance(node, ast.Attribute): node, parts = node.value, [node.attr, *parts]
+    return ".".join([node.id, *parts]) if isinstance(node, ast.Name) else ""
+
+
 def runs_text(tree):
     "Every place where text could become code, or a line for a shell."
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
+            called = dotted(node.func)
             if called in RUNNERS or called.removeprefix("builtins.") in RUNNERS:
                 yield f"line {node.lineno}: {called}(…)"
             if called in ("os.system", "os.popen", "subprocess.getoutput", "asyncio.create_subprocess_shell", "yaml.load", "yaml.unsafe_load"):
@@ -227,12 +247,12 @@ def test_text_is_never_run():
 
 def test_nobody_forgets_that_he_was_cancelled():
     "`asyncio.wait_for` of Python 3.11 does, when what it waits for comes at the same moment: then who cancelled it waits for ever. `asyncio.timeout` is the same without that."
-    assert [f"{name}, line {node.lineno}" for name, path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute) and node.attr == "wait_for" and ast.unparse(node) == "asyncio.wait_for"] == []
+    assert [f"{name}, line {node.lineno}" for name, path in modules() for node in nodes_of(path, "wait_for") if isinstance(node, ast.Attribute) and node.attr == "wait_for" and ast.unparse(node) == "asyncio.wait_for"] == []
 
 
 def test_numbered_placeholders_are_given_names():
     "From Python 3.14 on, SQL with ?1 wants a mapping and no sequence: names say that, and say more."
-    found = [f"{path.name}: {node.value[:60]}" for path in LIB.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+    found = [f"{path.name}: {node.value[:60]}" for path in LIB.rglob("*.py") for node in nodes_of(path, *(f"?{digit}" for digit in range(10)))
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"(?:=|\b(?:LIMIT|MATCH|IN|AND|VALUES)\b)[ (]*\?[0-9]", node.value)]
     assert not found, found
 
@@ -247,7 +267,7 @@ def test_records_are_the_one_place_that_writes_a_function():
 
 
 def test_nobody_calls_what_runs_a_skill():
-    taken = [(name, alias.name) for name, path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
+    taken = [(name, alias.name) for name, path in modules() for node in nodes_of(path, RUNS_SKILLS) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
     assert {what for _, what in taken} <= {"page_tree", "PARTS"}
 
 
