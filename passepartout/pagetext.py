@@ -8,38 +8,66 @@ Docs: https://example.org/passepartout/pagetext.html.md"""
 __all__ = ['SILENT', 'BREAKS', 'Visible', 'page_text']
 
 # %% ../nbs/11da_pagetext.ipynb #d3784927
-from html.parser import HTMLParser
+import re
+from html import unescape
+
+from .lazy import Regex
 
 # %% ../nbs/11da_pagetext.ipynb #7ded0542
 SILENT = frozenset("script style template noscript svg head".split())
 BREAKS = frozenset("p div br li tr h1 h2 h3 h4 h5 h6 section article table ul ol pre blockquote".split())
 
 # %% ../nbs/11da_pagetext.ipynb #23291e01
-class Visible(HTMLParser):
-    "Collects the visible text of a page in `found`, and its title."
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.found, self.silent, self.title, self.in_title = [], 0, "", False
+class Visible:
+    "Collects the visible text of a page in `found`, and its title in `title`."
+    def __init__(self): self.found, self.title, self.silent, self.in_title = [], [], 0, False
 
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.silent += tag in SILENT
-        self.in_title = tag == "title"
-        if tag in BREAKS: self.found.append("\n")
+    def text(self, piece: str) -> None:
+        "What stands between two tags."
+        if self.silent and not self.in_title: return
+        if "&" in piece: piece = unescape(_LONG.sub("\ufffd", piece))
+        (self.title if self.in_title else self.found).append(piece)
 
-    def handle_endtag(self, tag: str) -> None:
-        self.silent = max(0, self.silent - (tag in SILENT))
-        self.in_title = False
-        if tag in BREAKS: self.found.append("\n")
+    def tag(self, name: str, ends: bool, empty: bool = False) -> None:
+        "A tag that begins or `ends` an element; `empty`: does both."
+        if name in SILENT and not empty: self.silent = max(0, self.silent - 1) if ends else self.silent + 1
+        self.in_title = name == "title" and not ends
+        if name in BREAKS: self.found.append("\n")
 
-    def handle_data(self, data: str) -> None:
-        if self.in_title: self.title += data
-        elif not self.silent: self.found.append(data)
+_LONG = Regex(r"&#[xX]?[0-9a-fA-F]{9,};?")
+
+# %% ../nbs/11da_pagetext.ipynb #57f6bf0e
+_TAG = Regex(r"""<(/?)([A-Za-z][^\s/>]*+)((?>[^>=]++|=\s*+(?>"[^"]*+"|'[^']*+'|(?!["'])))*+)>""")
+_COMMENTED = Regex(r"--!?>")
+_WHOLE = {name: Regex(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style", "title", "textarea")}     # nothing in them is a tag
+
+def _next(html: str, at: int, seen: Visible) -> int:
+    "Read what begins with the `<` at `at`; gives where to go on, and the end of the page when it has no end itself."
+    sign = html[at + 1:at + 2]
+    if sign in ("!", "?") and sign: return _behind(_COMMENTED.search(html, at + 2) if html.startswith("<!--", at) else _ENDS.search(html, at), html)
+    if (tag := _TAG.match(html, at)) is None:
+        if sign.isascii() and sign.isalpha(): return len(html)
+        if sign == "/": return _behind(_ENDS.search(html, at), html)
+        seen.text("<")
+        return at + 1
+    name, ends = tag[2].lower(), bool(tag[1])
+    seen.tag(name, ends, tag[3].endswith("/") and name not in _WHOLE)
+    if ends or name not in _WHOLE: return tag.end()
+    closed = _WHOLE[name].search(html, tag.end())
+    seen.text(html[tag.end():closed.start() if closed else len(html)])
+    return closed.start() if closed else len(html)
+
+_ENDS = Regex(">")
+
+def _behind(found, html: str) -> int: return found.end() if found else len(html)
 
 # %% ../nbs/11da_pagetext.ipynb #26e8433e
 def page_text(html: str) -> str:
-    "The readable text of a page, its title first, without empty lines."
-    parser = Visible()
-    parser.feed(html)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.found).splitlines())
-    return "\n".join(filter(None, [" ".join(parser.title.split()), *lines]))
+    "The readable text of a page, its title first, without empty lines. Takes time in proportion to its length, whatever it holds."
+    seen, at = Visible(), 0
+    while (begins := html.find("<", at)) >= 0:
+        seen.text(html[at:begins])
+        at = _next(html, begins, seen)
+    seen.text(html[at:])
+    lines = (" ".join(line.split()) for line in "".join(seen.found).splitlines())
+    return "\n".join(filter(None, [" ".join("".join(seen.title).split()), *lines]))

@@ -113,7 +113,7 @@ async def fetched(reader: Reader, address: Any, authorization: str) -> ToolResul
     where, answer = await reader.read(address, authorization)
     if answer.status >= 400:
         raise ToolError(f"{where.host} answered {answer.status}: {status_in_words(answer.status)}. What the page says about it is left out.")
-    text = readable(answer)
+    text = await asyncio.to_thread(readable, answer)          # a page of megabytes holds up nobody else
     data = {"url": str(where), "status": answer.status, "type": answer.kind, "text": text}
     return ToolResult(f"{where} answered {answer.status} ({answer.kind}):\n{text}", data, NETWORK)
 
