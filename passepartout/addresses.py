@@ -18,7 +18,8 @@ from .lazy import Regex
 from .records import record
 
 # %% ../nbs/11c_addresses.ipynb #751ae2d0
-_TUNNELS = tuple(IPv6Network(n) for n in ("2001::/32", "2002::/16", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96", "fec0::/10"))
+_UNICAST = IPv6Network("2000::/3")
+_TUNNELS = tuple(IPv6Network(n) for n in ("3fff::/20", "2001::/32", "2002::/16", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96", "fec0::/10"))
 _NAT64 = IPv6Network("64:ff9b::/96")
 _SPECIAL = (IPv4Network("168.63.129.16/32"), IPv4Network("192.88.99.0/24"), IPv4Network("192.0.0.0/24"))
 
@@ -29,7 +30,7 @@ def is_public(address: str | IPv4Address | IPv6Address) -> bool:
         if ip.scope_id is not None: return False
         if ip.ipv4_mapped is not None: return is_public(ip.ipv4_mapped)
         if ip in _NAT64: return is_public(IPv4Address(int(ip) & 0xFFFFFFFF))
-        if any(ip in net for net in _TUNNELS) or (int(ip) >> 32) & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE): return False
+        if ip not in _UNICAST or any(ip in net for net in _TUNNELS) or (int(ip) >> 32) & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE): return False
     elif any(ip in net for net in _SPECIAL): return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback or ip.is_link_local or ip.is_private)
 
@@ -61,6 +62,7 @@ class WebAddress:
 # %% ../nbs/11c_addresses.ipynb #7a3124ea
 _LOCAL = frozenset("localhost local localdomain internal intranet lan home corp private arpa onion invalid test".split())
 _LABEL = Regex(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_BRACKETED = Regex(r"[^\[\]]*|\[[0-9A-Fa-f:.]+\](?::[0-9]*)?")
 _ODD = Regex(r"[\x00-\x20\x7f\\<>\"`{}|^]")
 
 def read_host(host: str) -> tuple[str, bool]:
@@ -104,7 +106,7 @@ def read_address(text: str, most: int = 2048) -> WebAddress:
     try: parts, port = (split := urlsplit(text)), split.port
     except ValueError as error: raise AddressRefused(f"That is not an address: {error}.") from None
     if "@" in parts.netloc: raise AddressRefused("The address holds a name or password before the host. Leave it out.")
-    if "%" in parts.netloc or not parts.hostname: raise AddressRefused("The host in the address is not written plainly.")
+    if "%" in parts.netloc or not parts.hostname or not _BRACKETED.fullmatch(parts.netloc): raise AddressRefused("The host in the address is not written plainly.")
     host, number = read_host(parts.hostname)
     scheme = parts.scheme.lower()
     if port == 0: raise AddressRefused("There is no port 0.")

@@ -1,5 +1,5 @@
 "No machine behind us is reached, however its address is written, looked up or redirected to; and no answer costs more than it may"
-import asyncio, contextlib, gzip, ipaddress, ssl, subprocess, shutil, zlib
+import asyncio, contextlib, gzip, ipaddress, ssl, subprocess, shutil, time, zlib
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -215,6 +215,33 @@ async def test_the_tool_takes_nothing_but_what_the_gate_read():
 @settings(max_examples=examples(100), deadline=None)
 @given(st.text())
 def test_any_page_gives_text(html): assert isinstance(page_text(html), str)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.sampled_from(["<a ", "<a", "<", "</", "<!--", "<!-", "<![", "<?", "<!DOCTYPE x [", " b='", '"', "=", ">", "-->", "&", "&#9", "&#x" + "1" * 50, "<title>", "</title>", "<script>", "</script", "<p>", "\n", "x", "é"]), min_size=1, max_size=4))
+def test_no_page_takes_longer_than_its_length_allows(pieces):
+    "Also where one thing is begun a hundred thousand times and never ended: the parser of the library needed hours."
+    began = time.process_time()
+    page_text("".join(pieces) * (200_000 // len("".join(pieces))))
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "unicode_escape", "zlib", "rot13", "utf-7", "x" * 5000, "no-such-thing"])
+async def test_no_encoding_that_a_server_names_holds_the_reader_up(charset):
+    async with serving(answering(kind=f"text/plain; charset={charset}", body=b"hello" + b"a" * 300_000)) as (port, _):
+        began = time.process_time()
+        assert (await get(site(port), LOCAL[0])).text.startswith("hello")
+        assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("charset, body", [("latin1", b"caf\xe9"), ("Shift_JIS", "café".encode("utf-8")[:3]), ("windows-1252", b"caf\xe9"), ("UTF-8", "café".encode()), ("utf-16", "café".encode("utf-16"))])
+async def test_encodings_that_browsers_read_are_read(charset, body):
+    async with serving(answering(kind=f"text/plain; charset={charset}", body=body)) as (port, _): assert (await get(site(port), LOCAL[0])).text.startswith("caf")
+
+
+@pytest.mark.parametrize("url", ["http://[v7.a]/", "http://[v1.fe80::a]/", "http://site.example[2606:4700:4700::1111]/", "http://[2606:4700:4700::1111]site.example:81/", "http://[2606:4700:4700::1111]./", "http://[5f00::1]/", "http://[3fff::1]/", "http://[100:0:0:1::1]/", "http://[4000::1]/"])
+def test_brackets_hold_a_public_number_and_nothing_stands_beside_them(url):
+    with pytest.raises(AddressRefused): read_address(url)
 
 
 # In the agent ---------------------------------------------------------------------------------------------------------------
