@@ -36,7 +36,7 @@ ROOMS = """
     diary jobs
     browser
     workers.*
-    agent replay learning
+    conversation opening fitting agent replay learning
     heartbeat
     desk
     sockets backup acceptance
