@@ -8,11 +8,12 @@ Docs: https://example.org/passepartout/breaker.html.md"""
 __all__ = ['TRIES', 'FIRST', 'MOST', 'LONGEST', 'Rest', 'rest_for', 'Breakers', 'spoken', 'read_rests', 'write_rests']
 
 # %% ../nbs/13c_breaker.ipynb #1ddf9253
+import hashlib
 import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Rest:
     until: float = 0.0
     why: str = ""
     tried: float = 0.0            # a question was let through, and is waited for until then
+    at: str = ""                  # where it was asked: a digest of the address in the settings, empty for the usual one
 
 TRIES, FIRST, MOST, LONGEST = 3, 30.0, 900.0, 86_400.0
 
@@ -38,7 +40,12 @@ def rest_for(failures: int, wait: float | None) -> float:
 # %% ../nbs/13c_breaker.ipynb #29a3af8a
 class Breakers:
     "The breakers of one agent, by provider, remembered in the file at `path` if there is one."
-    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time): self.path, self.clock, self.rests = path, clock, read_rests(path)
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time): self.path, self.clock, self.rests, self.places = path, clock, read_rests(path), {}
+
+    def reached_at(self, addresses: Mapping[str, str]) -> None:
+        "Take the `addresses` of the settings, by provider. What is held against a provider at another address is forgotten."
+        self.places = {name: hashlib.sha256(address.encode("utf-8", "replace")).hexdigest()[:12] for name, address in addresses.items()}
+        self.rests = {name: rest for name, rest in self.rests.items() if rest.at == self.places.get(name, "")}
 
     def refusal(self, name: str) -> str | None:
         "Why the provider `name` is not to be asked now, or `None`."
@@ -55,7 +62,7 @@ class Breakers:
 
     def failed(self, name: str, why: str, wait: float | None = None) -> None:
         "It did not answer usefully."
-        rest = self.rests.setdefault(name, Rest())
+        rest = self.rests.setdefault(name, Rest(at=self.places.get(name, "")))
         rest.failures, rest.why, rest.tried = rest.failures + 1, why[:200], 0.0
         if seconds := rest_for(rest.failures, wait): rest.since, rest.until = (now := self.clock()), now + seconds
         self.save(name)
@@ -87,7 +94,7 @@ def read_rests(path: Path | None) -> dict[str, Rest]:
     try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     if not isinstance(found, dict): return {}
-    return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200]) for name, r in found.items() if _is_rest(r)}
+    return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200], at=str(r.get("at", ""))[:12]) for name, r in found.items() if _is_rest(r)}
 
 def _is_rest(value: Any) -> bool:
     number = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and 0 <= v < 1e12

@@ -186,6 +186,7 @@ def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]
     else: names = agent.provider_cascade
     told += [(sentence, "It is not what you meant.", "Correct it in your settings.ini.") for sentence in (*agent.prices.wrong, *choose_tiers(agent, names), *unreadable(settings))]
     breakers, measures = (kind(agent.journal.path and agent.journal.path.with_name(name)) for kind, name in ((Breakers, "providers.json"), (Measures, "measures.json")))
+    breakers.reached_at(named(settings.provider_urls))
     for name in names:
         try: made = None if name in agent.backends else backend_for(name, settings, agent.http, agent.tools, agent.vault, environ, measures)
         except PassepartoutError as error:
