@@ -183,6 +183,8 @@ def check_journal(patient: Patient) -> Iterator[Any]:
         verdict = journal.verify(whole=True)
         yield from chain_findings(verdict)
         if verdict.ok: yield f"The audit chain holds: {verdict.checked:,} records, {patient.journal.stat().st_size / 1e6:.1f} MB."
+        if shut := [each for each in (patient.journal.parent, *sorted(patient.journal.parent.glob("journal.*"))) if not os.access(each, os.W_OK)]:
+            yield Finding(f"The record cannot be written: {listed([str(each) for each in shut])}.", "Nothing is done without a record, so only lists and searches work.", f"chmod -R u+rwX '{patient.journal.parent}', or choose another place with XDG_STATE_HOME.", "unhealthy")
         yield from effect_findings(journal.effects(state="unknown", limit=3), "note")
         newest = journal.records(limit=1, newest=True)
         yield from clock_findings(newest[0]["at"] - time.time() if newest else 0.0)
@@ -289,6 +291,7 @@ def check_notes(patient: Patient) -> Iterator[Any]:
         left, doubtful = index.remarks()
         headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])
         yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}."
+        if not os.access(patient.settings.memex_dir, os.W_OK): yield Finding(f"The folder {patient.settings.memex_dir} cannot be written.", "Your notes can be read, and nothing can be put down or changed.", f"If you want that: chmod u+w '{patient.settings.memex_dir}'", "note")
         if left: yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left])}.", "The agent does not know what stands in them.", "Mend what is named: chmod u+r where reading is not allowed, two files in place of one that is too large, plain text in place of one that holds NUL bytes. Or move them out of the notes.")
         if doubtful: yield Finding(f"Read with a doubt: {listed([f'{r.file}: {r.why}' for r in doubtful])}.", "What stands there may be doubled or misspelt.", "Compare conflict copies and delete one; save the others as UTF-8: iconv -f latin1 -t utf8", "note")
         if broken := broken_indexed(index): yield Finding(f"No such date: {listed([f'{file}:{line} {text}' for file, line, text in broken])}.", "Nobody will be reminded.", "Correct the date there.", "note")

@@ -24,7 +24,7 @@ _TROUBLE = {
     "SQLITE_FULL": "The disk is full, so nothing was written. Free some space and try again; what was recorded before is safe.",
     "SQLITE_IOERR": "The disk refused to write ({error}). Nothing was half written. Check the disk and its free space, then try again.",
     "SQLITE_BUSY": "Another process has kept the journal {path} locked for more than 5 seconds. Stop it or wait, then try again.",
-    "SQLITE_READONLY": "The journal {path} or its folder cannot be written to. Make both writable for you, or choose another state folder.",
+    "SQLITE_READONLY": "The journal {path} or its folder cannot be written to. Make the folder and all that lies in it writable for you, or choose another state folder.",
     "SQLITE_CANTOPEN": "The journal {path} cannot be opened or created. Check that its folder exists and is writable for you.",
     "SQLITE_NOTADB": "{path} is not a journal, or its beginning is damaged. Put back a copy, or move the file away to begin a new journal.",
     "SQLITE_CORRUPT": "The journal {path} has a damaged page. Put back a copy (passepartout restore FILE), save what is left with `sqlite3 {path} .recover`, "
@@ -46,6 +46,8 @@ def explain(error: Exception, path) -> JournalError:
             return (JournalBusy if start == "SQLITE_BUSY" else JournalError)(sentence.format(error=error, path=path))
     if isinstance(error, sqlite3.ProgrammingError):
         return JournalError("The journal is closed; open it again to go on.")
+    if isinstance(error, PermissionError):
+        return JournalError(_TROUBLE["SQLITE_READONLY"].format(path=path) + " Nothing is done without a record; what was recorded before is safe.")
     return JournalError(f"The journal {path} failed: {error}. What was recorded before is safe.")
 
 # %% ../nbs/05c_store.ipynb #0a3bd2bd
