@@ -239,7 +239,7 @@ class DistantAgent(Requests):
         return {"id": told["id"], "session": told["session"], "state": told["state"]} if told.get("id") else None
 
     def refused(self, turn: str) -> bool: return turn in self.denied
-    def records(self, turn: str, kinds: list[str], limit: int = 1) -> list: return [turn] if kinds == ["outcome"] and turn in self.acted else []
+    def tried(self, turn: str) -> bool: return turn in self.acted
 
 # %% ../nbs/20ca_client.ipynb #e4c02b3c
 NoDaemon = Annotated[bool, typer.Option("--no-daemon", help="Work alone, even if a daemon runs.")]
@@ -263,11 +263,12 @@ def find_daemon(memex: Path | None, hint: Callable[[str], None] = lambda text: N
 @contextlib.contextmanager
 def reached(memex: Path | None, today: str | None = None, json_: bool = False, alone: bool = False) -> Iterator[Any]:
     "The agent of a daemon if one runs, or one of our own, for the length of one command. Errors end the command as those of `booted` do."
-    agent = None
-    if not alone and today is None:
-        agent = find_daemon(memex, lambda why: tell(f"{why} Working alone.", "yellow", sys.stderr))
+    why: list[str] = []
+    agent = find_daemon(memex, why.append) if not alone and today is None else None
     if agent is None:
-        with booted(memex, today, json_) as own: yield own
+        with booted(memex, today, json_) as own:                        # what also keeps an own agent from starting is said once
+            for each in why: tell(f"{each} Working alone.", "yellow", sys.stderr)
+            yield own
         return
     for finding in agent.diagnostics: tell(finding, "yellow", sys.stderr)
     try: yield agent

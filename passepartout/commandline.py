@@ -93,7 +93,7 @@ def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = Non
 def status_of(reply: Any, agent: Any, single: bool = False) -> str:
     "What became of it. That a model talked about it makes no success of an effect that was refused or failed, nor the silence of a model a failure of one that was carried out."
     if reply.status == "answered" and reply.turn and not reply.effects:
-        if single or agent.journal.records(turn=reply.turn, kinds=["outcome"], limit=1): return "failed"
+        if single or agent.turns.tried(reply.turn): return "failed"
         return "rejected" if agent.turns.refused(reply.turn) else "answered"
     return "answered" if single and reply.effects and reply.status == "failed" else reply.status
 

@@ -30,7 +30,7 @@ from .guests import Guest
 from .messages import CLI
 from .perceive import receive
 from .plist import Keyword, key_name
-from .turns import only_refused
+from .turns import only_refused, only_tried
 
 # %% ../nbs/19f_requests.ipynb #b92234db
 class Refused(PassepartoutError):
@@ -76,8 +76,7 @@ def session_of(house: Any, guest: Guest, payload: Mapping) -> str:
 # %% ../nbs/19f_requests.ipynb #4008edf3
 def reply_payload(house: Any, guest: Guest, reply: Any, session: str) -> dict:
     "A reply as a payload, for this guest."
-    acted = bool(reply.turn and house.agent.journal.records(turn=reply.turn, kinds=["outcome"], limit=1))
-    return {"action": "reply", "session": session, "text": str(reply), "status": reply.status, "turn": reply.turn, "effects": list(reply.effects), "outcomes": acted, "refused": reply.status == "answered" and only_refused(house.agent.journal, reply.turn),
+    return {"action": "reply", "session": session, "text": str(reply), "status": reply.status, "turn": reply.turn, "effects": list(reply.effects), "outcomes": only_tried(house.agent.journal, reply.turn), "refused": reply.status == "answered" and only_refused(house.agent.journal, reply.turn),
             "approvals": [ask_payload(house, guest, each) for each in reply.approvals]}
 
 def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> dict:

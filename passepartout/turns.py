@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/turns.html.md"""
 # %% auto #0
 __all__ = ['RECENT', 'VERDICT_FIELDS', 'Reply', 'Turn', 'text_in', 'Exchange', 'read_in', 'without_quotes', 'taken_back',
            'last_exchanges', 'Conversations', 'parts', 'Noting', 'turn_of', 'Opening', 'answer_body', 'Turns',
-           'recorded_turn', 'recorded_turns', 'is_message', 'only_refused']
+           'recorded_turn', 'recorded_turns', 'is_message', 'only_refused', 'only_tried']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
 import os
@@ -18,7 +18,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
-from .messages import HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOLS, Action, FrozenDict, Label, Signal, pick
+from .messages import HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action, FrozenDict, Label, Signal, pick
 from .plist import read_plist
 from .records import record
 from .summaries import in_our_words
@@ -65,6 +65,7 @@ class Turn:
     asked_by_person: bool = False
     words: Any = None                    # what the person said, once a gate has asked for it
     quoted: list[str] = field(default_factory=list)     # errors in the words of others, which an answer may repeat
+    missed: bool = False                 # the last call came back with an error
 
     def reply(self) -> Reply:
         "The reply as it stands."
@@ -181,6 +182,7 @@ class Opening(Noting):
     def begin(self, signal: Signal) -> Signal:
         "`signal` within its turn; opens one when it has none."
         if (turn := self.of(signal)) is None: return self.opened(signal)
+        if signal.sensor in (TOOL_ERROR, TOOL_OUTPUT): turn.missed = signal.sensor == TOOL_ERROR
         if "told" in signal.payload: turn.quoted += [str(signal.payload[name]) for name in ("message", "content") if signal.payload.get(name)]
         if signal.label is not turn.label: turn.label = turn.label.join(signal.label)
         return signal
@@ -199,12 +201,14 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     body = {"text": str(reply), "status": reply.status, "private": turn.private}
     if told != body["text"]: body["told"] = told
     if turn.label != PERSON: body["read"] = read_in(turn.label)
+    if turn.missed: body["missed"] = True
     return body
 
 # %% ../nbs/17a_turns.ipynb #4e331bc6
 class Turns(Opening):
     "The open turns of one agent, written to its journal, shown to whoever watches."
     def refused(self, turn: str) -> bool: return only_refused(self.journal, turn)
+    def tried(self, turn: str) -> bool: return only_tried(self.journal, turn)
 
     async def write(self, turn: Turn, durable: bool, last: bool = False) -> None:
         "Commit what the turn has collected, and go on with an empty batch. Turns that run side by side share a commit; one alone need not wait for others."
@@ -251,3 +255,9 @@ def only_refused(journal, turn: str) -> bool:
     bodies = [r["body"] for r in journal.records(turn=turn, kinds=["proposal"]) if r["body"]] if turn else []
     if all(body.get("verdict") != "rejected" for body in bodies): return False
     return {body.get("verdict") for body in bodies if body.get("gate") != "reader" and not is_message(str(body.get("proposal")))} == {"rejected"}
+
+# %% ../nbs/17a_turns.ipynb #13fe983d
+def only_tried(journal, turn: str) -> bool:
+    "Whether a turn began an effect, or its last call came back with an error: one without committed effects has failed then."
+    found = journal.records(turn=turn, kinds=["outcome", "answer"]) if turn else []
+    return any(each["kind"] == "outcome" or (each["body"] or {}).get("missed") for each in found)

@@ -1,10 +1,14 @@
 "What a walk through the commands found, one small thing each"
-import shutil, signal
+import asyncio, io, json, os, shutil, signal, subprocess, sys
 from pathlib import Path
 
 import pytest
 
-from test_acceptance import command
+from passepartout.daemon import Daemon
+from passepartout.index import Index
+from passepartout.resources import Root
+from passepartout.targets import resolve_target
+from test_acceptance import PATIENCE, command
 
 SAMPLE = Path(__file__).parents[1] / "passepartout/sample/memex"
 
@@ -33,3 +37,77 @@ def test_a_hang_up_while_a_daemon_starts_does_not_end_it(monkeypatch):
         daemoncommand.daemon(tcp=False, port=4711, log_json=False, unit=False, metrics=False, memex=None)
         assert callable(seen[0])                                     # a function and not "ignore": that would be handed on to every program the agent starts
     finally: signal.signal(signal.SIGHUP, before)
+
+
+def test_what_could_not_be_done_ends_with_1_also_when_it_was_only_a_read_or_never_began(tmp_path):
+    shutil.copytree(SAMPLE, tmp_path / "notes")
+    (tmp_path / "notes/photo.org").write_bytes(b"* TODO milk\0\0")
+    for text in ("note in photo.org: milk", "read photo.org"):
+        code, told = command(tmp_path, "ask", text, "--json")
+        assert code == 1 and json.loads(told)["status"] == "failed", (text, told[:300])
+    assert command(tmp_path, "ask", "read inbox.org")[0] == 0
+
+
+def test_a_daemon_says_as_well_that_it_could_not_be_done(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "notes/photo.org").write_bytes(b"\0")
+    given = {"memex_dir": tmp_path / "notes", "state_dir": tmp_path / "state", "cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config"}
+    async def asked():
+        daemon = Daemon(given, stream=io.StringIO())
+        await daemon.start()
+        try: return await asyncio.to_thread(command, tmp_path, "ask", "note in photo.org: milk")
+        finally: await daemon.stop()
+    code, told = asyncio.run(asked())
+    assert code == 1 and "NUL bytes" in told, (code, told[:300])
+
+
+def test_a_heading_is_found_by_its_line_at_once_in_a_long_file(tmp_path):
+    "For each heading the last one above the line was looked up: a quarter of an hour for 90,000, seconds for 6,000."
+    (tmp_path / "long.org").write_text("".join(f"* TODO item {n}\n" for n in range(6000)))
+    index = Index(Root(tmp_path))
+    index.refresh()
+    steps = 0
+    def step():
+        nonlocal steps
+        steps += 1
+    index.db.set_progress_handler(step, 1000)
+    assert resolve_target(index, "long.org:4000").places[0].title == "item 3999" and resolve_target(index, "long.org:4000").places[0].line == 4000
+    assert steps < 1000, steps                                       # each is a thousand instructions of SQLite: a hundred thousand of them before
+
+
+def without_rights(tmp_path, *words):
+    "A command line that no right of root helps: its exit code and what it says."
+    lead = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(tmp_path / "cache"), "MEMEX_DIR": str(tmp_path / "notes")}
+    done = subprocess.run([*lead, sys.executable, "-m", "passepartout", *words], env=env, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere, and setpriv is not here to take that away")
+def test_the_doctor_sees_that_the_record_or_the_notes_cannot_be_written(tmp_path):
+    (tmp_path / "notes").mkdir()
+    assert without_rights(tmp_path, "ask", "note: milk")[0] == 0
+    journal = next(tmp_path.glob("state/passepartout/*/journal.sqlite"))
+    (tmp_path / "notes").chmod(0o500)
+    code, told = without_rights(tmp_path, "doctor")
+    assert code == 0 and "notes cannot be written" in told.replace(str(tmp_path / "notes"), "notes"), told
+    (tmp_path / "notes").chmod(0o700)
+    for path, mode in ((journal, 0o400), (journal.parent, 0o500)): path.chmod(mode)
+    code, told = without_rights(tmp_path, "doctor")
+    assert code == 5 and "The record cannot be written" in told and "chmod -R" in told, told
+    code, told = without_rights(tmp_path, "ask", "note: bread")
+    assert code == 5 and "all that lies in it writable" in told and "Errno" not in told, told
+    subprocess.run(["chmod", "-R", "u+rwX", journal.parent], check=True)          # as the doctor says: SQLite gives a log of its own the rights of the journal
+    assert without_rights(tmp_path, "ask", "note: bread") == (0, "Added the note “bread” to inbox.org\n")
+
+
+def test_settings_that_cannot_be_used_are_told_once(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "config/passepartout/settings.ini").mkdir(parents=True)
+    code, told = command(tmp_path, "ask", "what day is it")
+    assert code == 5 and told.count("is not a settings file") == 1, told
+
+
+def test_a_backup_into_no_folder_names_the_folder(tmp_path):
+    (tmp_path / "notes").mkdir()
+    assert command(tmp_path, "ask", "note: milk")[0] == 0
+    code, told = command(tmp_path, "backup", str(tmp_path / "nowhere" / "x"))
+    assert code == 5 and f"{tmp_path / 'nowhere'}. Make the folder first" in told and ".x." not in told, told
