@@ -73,9 +73,21 @@ LIMIT_S = 600          # for one test; most take milliseconds, the longest two m
 def hung(signum, frame): pytest.fail(f"It did not come to an end within {LIMIT_S} s. The traceback shows where it waited; what the other threads did is on standard error.")
 
 
-def ring(thread):
-    faulthandler.dump_traceback(sys.__stderr__)
-    signal.pthread_kill(thread, signal.SIGUSR2)
+class Watch(threading.Thread):
+    """Rings for the test that runs too long. One thread looks every few seconds: a timer for each test was a thread for each, which on a
+    machine with nothing to spare is waited for longer than most tests take."""
+    test = None
+
+    def run(self, sleep=time.sleep, now=time.monotonic):          # what a test puts in their place does not matter here
+        while True:
+            sleep(min(5, LIMIT_S))
+            if (test := self.test) is not None and now() > test[1]:
+                self.test = None
+                faulthandler.dump_traceback(sys.__stderr__)
+                signal.pthread_kill(test[0], signal.SIGUSR2)
+
+
+watch, now = Watch(daemon=True), time.monotonic
 
 
 @pytest.hookimpl(wrapper=True)
@@ -85,11 +97,10 @@ def pytest_runtest_protocol(item):
     pytest-timeout has two ways to do this: with the alarm signal, which `limits` leaves alone when it is wound, so that the tests would try another way than
     the program; or by ending the process, which pytest-xdist takes for a crash, and it gives the same test to every new worker."""
     signal.signal(signal.SIGUSR2, hung)
-    timer = threading.Timer(LIMIT_S, ring, [threading.get_ident()])
-    timer.daemon = True
-    timer.start()
+    if not watch.is_alive(): watch.start()
+    watch.test = threading.get_ident(), now() + LIMIT_S
     try: return (yield)
-    finally: timer.cancel()
+    finally: watch.test = None
 
 
 @pytest.fixture
