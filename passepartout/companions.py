@@ -106,7 +106,7 @@ def _objects(raw: bytes) -> list[Finding]:
 _LAST_WORD = Regex(rb"([A-Za-z0-9+/]{8,}={0,2})[\"']?[ \t]*\r?$")
 
 # %% ../nbs/04bb_companions.ipynb #b6323465
-_SENTENCE = r"""(?i)\b(?:password|passphrase|passcode)(?: for (?:the )?(?:user )?["'][\w.@-]{1,40}["'])? (?:is|was) ["'`][A-Za-z0-9!?_-]{4,40}["'`]"""
+_SENTENCE = r"""(?i)\b(?:password|passphrase|passcode)(?: for (?:the )?(?:user )?["'][\w.@-]{1,40}["'])? (?:is|was) {1,4}["'`][A-Za-z0-9!?_-]{4,40}["'`]"""
 _PHRASE = r"""(?i)\b(?:(?:password|passphrase)["']? ?(?:=>|[:=]) ?["'][a-z]{4,12} [a-z]{4,12}|(?:password|secret|passphrase) ?[!=]==? ?["'][a-z]{4,12}[ _-][a-z]{4,12})["']"""
 _SAYS = Regex(r"(?i)pass|\b(?:your|enter|required|invalid|wrong|valid|empty|missing|match|confirm|short|long|weak|strong|reset|change|forgot|hash|update|login|field|error|prompt|current|string|new|old|must|same|with|from|used|this|that|none|null|true|false|here)")
 
@@ -234,9 +234,9 @@ def _seeds(raw: bytes, hit: Any) -> Finding | None:
 
 # %% ../nbs/04bb_companions.ipynb #1c80f977
 _WORDS_ABROAD = "пароль Пароль секрет κωδικός σύνθημα 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 סיסמה hasło şifre lösenord पासवर्ड รหัสผ่าน kód jelszó"
-_ABROAD = "(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for word in _WORDS_ABROAD.split()) + r")[\"'*]{0,3}[ ]?(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]?[\"'`]?[!-~]{6,60}"
+_ABROAD = "(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for word in _WORDS_ABROAD.split()) + r")[\"'*]{0,3}[ ]?(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?[!-~]{6,60}"
 
-_BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]?[\"'`]?([!-~]{6,60})$")
+_BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{6,60})$")
 
 @each(_ABROAD)
 def _abroad(raw: bytes, hit: Any) -> Finding | None:

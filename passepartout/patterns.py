@@ -42,7 +42,7 @@ def _lines(text: str) -> tuple: return tuple([tuple(line.split()) for line in te
 
 # %% ../nbs/04a_patterns.ipynb #a2c62ae2
 _CLOUDS_AND_CODE = _lines(r"""
-aws-access-key       (?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])      [A-Z0-9]{16}\b
+aws-access-key       (?:A(?:KI|SI|BI|CC|GP|ID|RO|IP|NP|NV)A|A3T[A-Z0-9])      [A-Z0-9]{16}\b
 aws-bedrock-key      ABSK[A-Za-z0-9+/]                        [A-Za-z0-9+/]{99}
 bedrock-key          bedrock-api-key-                         [A-Za-z0-9+/=]{20}
 google-api-key       AIza                                     [\w-]{35}
@@ -325,7 +325,7 @@ openpgp-key          lQ(?:OsB|OYB|PGB|cYB|dGB|IGB|VYB)[A-Z]     [A-Za-z0-9+/]{50
 ntlm                 TlRMTVNTUAAD                             [A-Za-z0-9+/=]{20}
 twitter-bearer       A{18}[A-Za-z0-9]                         [A-Za-z0-9]{4,40}(?:%2B|%3D|%2F)[\w%]{30}
 openai-key           sk-                                      [0-9a-f]{32}
-twilio-key           SK[0-9A-F]{8}                            [0-9A-F]{24}\b
+twilio-key           (?:SK|AC)[0-9A-F]{8}                     [0-9A-F]{24}\b
 twilio-key           (?:SK|AC)x{32}                           \b
 artifactory-token    AP[0-9A-F]x{10}                          x*\b
 azure-secret         \B[~.][\w~.]{2}[0-9]Q~                   [\w~.-]{31}
@@ -377,7 +377,7 @@ def _bounded(name: str, beginning: str) -> str: return beginning if beginning.st
 _ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?(?::[^\s/]|@)"
 _LOGIN = r"[ \t](?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?[^\s\"':$]{0,64}(?:[\"'}]{0,2}:[\"'{]{0,2}[^\s\"'$]|:[\"'])"
 _NETRC = r"\blogin[ \t\n]+[^\s]+[ \t\n]+password[ \t]+[^\s]"
-_TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\bdirectoryentry\([^,\n]{1,80},\s*[^,\n]{1,80},|\blogin[ \t]password)[ \t\r\n\\]*[\"'*]{0,2}[^\s\"'$({*-]"
+_TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\bdirectoryentry\([^,\n]{1,80},\s*[^,\n]{1,80},|\blogin[ \t]password)[ \t\r\n\\]*[\"'*]{0,2}[^\s\"'`$({<*-]"
 _OPTION = r"\B--?(?i:[a-z0-9]*[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key|storepass|keypass))[ \t]+\\?[\"']?[^\s\"'$\\<({\[-]"
 _STARTED = (r"(?:(?:\bsshpass|\bmysql[a-z]*|\bdocker login|\bmongo[a-z]*|\b7z[ar]?|(?i:\bpsexec)[^ \t]*)(?:[ \t][^\n]*?)?[ \t]-p|\bldap[a-z]+[ \t][^\n]*?[ \t]-w|\b(?:sqlcmd|osql|bcp|zip|unzip)(?:[ \t][^\n]*?)?[ \t]-P"
             r"|\bredis-cli[ \t][^\n]*?-a|\bopenssl[ \t][^\n]*?[ \t]-(?:k|pass(?:in|out)?[ \t]+pass:)|\b(?:smb|rpc)[a-z]+[ \t][^\n]*?-U[ ]?[^\s%]{1,40}%|(?i:\bnet use[ \t][^\n]*?/user:[^\s]{1,60}[ ])|\bsqlplus[ \t][^\n]*?[A-Za-z]\w{0,30}/"
@@ -408,6 +408,7 @@ def _forms() -> Any:
 _DULL = ("xxxxxx", "****", "...", "example", "redacted", "####")
 _UNREAL = Regex(r"\*{4}|\.{3}|EXAMPLE|REDACTED|#{4}|<[a-z]")
 
+_SOLID = Regex(r"[A-Za-z0-9]{0,12}[_-]?[A-Za-z0-9]{12,}")          # a key without a grammar: a prefix at most, and no words between signs
 _MARK = Regex(r"(?i)x{4,}|\*{3,}|\.{3,}|example|redacted|#{4,}")
 
 def dull(word: str) -> bool:
@@ -416,11 +417,13 @@ def dull(word: str) -> bool:
     return any(part in low for part in _DULL) and not still_a_key(word) or "<" in low and re.search("^<[a-z]|<[a-z][^<>]*>", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#")
 
 # %% ../nbs/04a_patterns.ipynb #6ae81d00
-def still_a_key(word: str) -> bool:
-    "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are none?"
+def still_a_key(word: str, named: bool = False) -> bool:
+    "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are none? `named`: it stands behind a name for one."
     left = _MARK.sub("", word[:200])
+    digits = sum(map(str.isdigit, left))
+    if named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10 and entropy(left) >= 3.4 and _SOLID.fullmatch(left): return True
     if len(left) < 24 or left.isupper() or len(set(left)) < 14 or entropy(left) < 3.8: return False
-    return sum(map(str.isdigit, left)) >= 2 or hasty("".join(filter(str.isalpha, left)))
+    return digits >= 2 or hasty("".join(filter(str.isalpha, left)))
 
 def beside_mark(word: str) -> bool:
     "Is there a password in `word` besides the mark? For places where nothing but a password can stand."
@@ -500,7 +503,7 @@ _KEY_ALONE = Regex(rb"://([0-9a-f]{32})@")                              # as in 
 
 # %% ../nbs/04a_patterns.ipynb #c7832301
 USUAL = frozenset("password pass passwd secret pwd pw token key user username login test example changeme admin root".split())
-REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[\w.:|()' /-]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
+REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[^{}\r\n]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
 
 def stands_in(word: str) -> bool:
     "Is `word` a reference to a secret (`${TOKEN}`), or one of the words that manuals write in its place?"
@@ -518,7 +521,9 @@ _NOTHING_ELSE = Regex(rb"sshpass|psexec|networkcred|directoryentry", re.I)
 def _in_program(raw: bytes, start: int, end: int) -> Finding | None:
     "What follows `password` in a .netrc, or `-p` of a program that takes its password there; its first character is the last before `end`."
     until = _UNTIL.match(raw, end, end + 200).end()
-    word = raw[end - 1:until].decode("latin-1").rstrip(".,;:)]}\\`")
+    word = raw[end - 1:until].decode("latin-1")
+    if REFERENCE.match(word): return None
+    word = word.rstrip(".,;:)]}\\`")
     if raw.startswith(b"sqlplus", start): word = word.partition("@")[0]
     until = end - 1 + len(word)
     if _NOTHING_ELSE.match(raw, start): return None if stands_in(word) and not (word.lower() in USUAL and raw[end - 2:end - 1] in (b'"', b"'")) or len(word) < 4 or word.isupper() else Finding(end - 1, until, "password-in-command")

@@ -173,7 +173,7 @@ def without_colours(raw: bytes) -> tuple[bytes, list[int]]:
 
 # %% ../nbs/04c_secrets.ipynb #01a8150d
 _DOUBLES = Regex(rb"\xef\xbc[\x90-\x99\xa1-\xba]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f][\x80-\xbf]|\xe2(?:\x92[\xb6-\xbf]|\x93[\x80-\xa9])|\xf3\xa0[\x80\x81][\x80-\xbf]")
-_LEADS = (b"\xef\xbc", b"\xef\xbd", b"\xf0\x9d", b"\xe2\x92", b"\xe2\x93", b"\xf3\xa0")          # with which they begin
+_LEADS = r"\xef[\xbc\xbd]|\xf0\x9d|\xe2[\x92\x93]|\xf3\xa0"          # with which they begin: one search for all six is faster than six looks
 
 @cache
 def _plain_letters() -> dict[int, str]:
@@ -266,7 +266,7 @@ class Finder:
     def _rewritten(self, raw: bytes) -> list[Finding]:
         "The known values behind escapes, in doubles of letters and in dumps of files."
         found = behind_escapes(self.known, raw) if b"%" in raw or b"\\" in raw or b"&" in raw or b"]]>" in raw else []
-        if not raw.isascii() and any([lead in raw for lead in _LEADS]) and self.known.find(_plainly(raw)):
+        if not raw.isascii() and linear(_LEADS).search(raw) is not None and self.known.find(_plainly(raw)):
             plain, places = folded(raw)
             found += [Finding(places[f.start], places[f.end], f.name, True) for f in self.known.find(plain)]
         if b"000" in raw and linear(_OFFSET).search(raw) is not None: found += in_dumps(self.known, raw)

@@ -220,7 +220,7 @@ def test_names_and_options_are_no_keys(text):
     assert not SCANNER.find(text), text
 
 
-@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by ", "-u a -u a ", "user='a';password=", "x=1,pwd=abcde,", "connect('a','b',", "name: x_password\n ", "a:12:b:c", "A_PASSWORD: ", "login: a / ", "machine h login "])
+@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "xkqzjwvbnmtrpfghdcls7q2 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by ", "-u a -u a ", "user='a';password=", "x=1,pwd=abcde,", "connect('a','b',", "name: x_password\n ", "a:12:b:c", "A_PASSWORD: ", "login: a / ", "machine h login "])
 def test_hostile_text_is_judged_or_refused_quickly(text):
     huge = text * (250_000 // len(text))
     SCANNER.redact(text)
@@ -489,6 +489,31 @@ def test_the_name_of_what_was_replaced_announces_nothing(text):
 @pytest.mark.parametrize("text", ["[secret-shaped: password]=hunter2x", "[secret-shaped: hunter2x9]", "[secret-shaped: password]: blau-Wal-77"])
 def test_nobody_hides_a_password_in_a_bracket(text):
     assert Scanner().find(text), text
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("He said “the password is wrong” and left.", None), ("“the wifi password is x”", None), ("it’s the user’s password, isn’t it?", None), ("« le mot de passe est faux »", None),
+    ("Noted: “the wifi password is blau-Wal-77”.", "Noted: “the wifi password is [secret-shaped: password]”."), ("„Das Passwort lautet blau-Wal-77“, sagte sie", "„Das Passwort lautet [secret-shaped: password]“, sagte sie"),
+    ("password: «blau-Wal-77»", "password: «[secret-shaped: password]»"), ("Password is ‘hunter2x’ now", "Password is ‘[secret-shaped: password]’ now"), ("パスワード: 「blau-Wal-77」", "パスワード: 「[secret-shaped: password]」")])
+def test_bent_quotation_marks_are_no_part_of_a_password(text, shown):
+    assert Scanner().redact(text) == (shown or text)
+
+
+@pytest.mark.parametrize("text, secret", [
+    ("Remember tZk79pLyPLGgUVlkHbnLeXgl for the site", "tZk79pLyPLGgUVlkHbnLeXgl"), ("oyyfsny27bgphldmhvffxhhlmqvdkzjrfslrsj9f", "oyyfsny27bgphldmhvffxhhlmqvdkzjrfslrsj9f"), ('Atlassian_key = "DjayBenyJrtpvydFCzAphcqc"', "DjayBenyJrtpvydFCzAphcqc"),
+    ("export INFLUX_TOKEN=BHsmEerxKV2yDaNNv31lPHMEXAMPLE", "BHsmEerxKV2yDaNNv31lPHMEXAMPLE"), ("see\ndcAuOpQaCNvjzsNPmeGXvegHBdq4Zamx8QjI8ibxfErzy34fjL4ZOITFvdP5SKct\nfor it", "dcAuOpQaCNvjzsNPmeGXvegHBdq4Zamx8QjI8ibxfErzy34fjL4ZOITFvdP5SKct"),
+    ("hawk.6J2Rdq79w4DPMJRLHlgt.OizKogayo0ERdsB6pM4Y", "OizKogayo0ERdsB6pM4Y"), ('{"password": "48152"}', "48152"), ("AROAQ2KX7ZLM4T6YW3PB", "AROAQ2KX7ZLM4T6YW3PB")])
+def test_words_that_no_language_made_are_found(text, secret):
+    assert secret not in Scanner().redact(text)
+
+
+@pytest.mark.parametrize("text", [
+    '(package! evil :pin "58ad6d8b645e6211c7c564a4fbebf39a72691c7e")', ' "pin-project-lite",\n "socket2",\n', '"path-key": ["path-key@3.1.1", "", {}, "sha512-q1b3N5QkRUWUl7iyylaaj3kOpIT0N2i9MqIEQXP73GVsN9cw3fdx8X63cEmWhJGi2PPCF23Ijp7ktmowf=="],',
+    '"tool_use_id": "toolu_01XzU3vzu2K4wncbagSDeBD5",', 'program("ls", "aAbBcdfFgGhHiklLmnNopqQrRsStuUvxXZ1 -I=text")', "the header identified by `name` is set", "psexec \\\\h -u ada -p {{contraseña}} cmd", "7za a x.7z -p{{motdepasse}}", "abcdefghijklmnopqrstuvwxyz0123456789",
+    '$a := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="', "export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "benchmarkxxhashfromreader2, najpopularniejszych7nazw",
+    "dGhpcyBpcyBhIHRlc3Qgb2YgYSBsb25nIGxpbmUgb2YgYmFzZTY0IHdpdGggdGV4dA\nq1b3N5QkRUWUl7iyylaaj3kOpIT0N2i9MqIEQXP73GVsN9cw3fdx8X63cEmWhJGi\nq1b3N5QkRUWUl7\n"])
+def test_words_that_somebody_made_and_data_are_not(text):
+    assert not Scanner().find(text), text
 
 
 # Undone, and passed over ------------------------------------------------------------------------------------------------
