@@ -49,6 +49,10 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
 settings.register_profile("home", deadline=None, max_examples=examples(100), phases=PHASES)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
+# Hundreds of processes import the package, which takes twice as long when nothing that is compiled may be kept, as many containers have it. Git ignores what is kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 NOBODY = tempfile.mkdtemp(prefix="passepartout-tests-")
 for name, place in {"PIP_CONFIG_FILE": ".config/pip/pip.conf", "NPM_CONFIG_USERCONFIG": ".npmrc", "GIT_CONFIG_GLOBAL": ".gitconfig"}.items():        # other programs keep what they need
     if (Path.home() / place).is_file(): os.environ.setdefault(name, str(Path.home() / place))
