@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
-from .notes import MOST_BYTES, SUFFIXES, NotText, decode, parse_note
-from .privacy import is_private
+from .notes import MOST_BYTES, NotText, decode, parse_note
+from .privacy import as_note, is_private, mentions_private
 from .resources import OpenedPath, PathRefused, resolve, shown
 from .shell.programs import pinned
 
@@ -77,9 +77,9 @@ def _around(data: bytes, at: int) -> str:
     return "…" * bool(start) + data[start:start + WIDEST].decode("utf-8", "ignore").rstrip("\r") + "…" * (start + WIDEST < len(data))
 
 def _marked(file: OpenedPath, text: str, hits: list[Match], private: Sequence[str]) -> list[Match]:
-    "The hits, marked where they stand under private tags of a note."
-    if not hits or not file.display.lower().endswith(SUFFIXES): return hits
-    outline = parse_note(text, file.display)
+    "The hits, marked where they stand under private tags: of a note, of a copy of one, or of any file that has headings."
+    if not hits or not mentions_private(text, private): return hits
+    outline = parse_note(text, as_note(file.display))
     def hidden(line: int) -> bool: return is_private(outline.tags(next(n for n in reversed(outline.nodes) if n.line <= line or n is outline.nodes[0])), private)
     return [hit._replace(private=hidden(hit.line)) for hit in hits]
 

@@ -32,7 +32,7 @@ from .labels import FREE, SURE
 from .messages import Label
 from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, Notes, decode, parse_note, read_notes
 from .org import Node, Outline
-from .privacy import is_private as private_in
+from .privacy import as_note, is_private as private_in
 from .records import record
 from .resources import OpenedPath, resolve
 from .search import Found, Hit, find, fold
@@ -316,7 +316,7 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
         nothing = f"{file.display} has {total} lines; there is no line {start}." if total else f"{file.display} is empty."
         return ToolResult(nothing, [], notes_label([file.display], False))
     shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES))
-    last, outline = start + len(shown) - 1, parse_note(text, file.display)
+    last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display))
     begins = [node.line for node in outline.nodes]
     nodes = outline.nodes[bisect_right(begins, start) - 1:bisect_right(begins, last)]
     where = " › ".join(outline.path(nodes[0]))

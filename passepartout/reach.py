@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from .notes import MOST_BYTES, SUFFIXES, NotText, decode, parse_note
-from .privacy import is_private, private_names
+from .privacy import COPIES, as_note, is_private, mentions_private
 from .resources import OpenedPath, PathRefused, Root, resolve, shown, where
 from .messages import Label
 from .shell.run import OpenedScript, Outcome
@@ -23,17 +23,15 @@ from .walks import NAMES_ONLY, goings, standing
 # %% ../nbs/12cb_reach.ipynb #e4dc4eff
 def holds_private(file: OpenedPath, private: Sequence[str]) -> bool:
     "Does an opened file have a heading under one of the `private` tags?"
-    if not file.display.lower().removesuffix("_archive").endswith(SUFFIXES): return False
     try: return private_text(file.display, file.read_bytes(MOST_BYTES), private)
     except (PathRefused, OSError): return True
 
 def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
     "Would the file `name` have a private heading if it held `data`?"
-    if not (note := name.lower().removesuffix("_archive")).endswith(SUFFIXES): return False
+    note = as_note(name)
     try: text = decode(data).text
-    except NotText: return False
-    folded = text.casefold()
-    if text.isascii() and not any(tag in folded for tag in private_names(tuple(private))): return False
+    except NotText: return note != name
+    if not mentions_private(text, private): return False
     outline = parse_note(text, note)
     return any(is_private(outline.tags(node), private) for node in outline.nodes)
 
@@ -74,7 +72,7 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
 
 def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str]) -> bool:
     try:
-        with resolve(roots, folder, "tree") as opened: return any(holds_private(file, private) for file in opened.walk((*SUFFIXES, *(f"{s}_archive" for s in SUFFIXES)), 100_000))
+        with resolve(roots, folder, "tree") as opened: return any(holds_private(file, private) for file in opened.walk((*SUFFIXES, *COPIES), 100_000))
     except (PathRefused, OSError): return True
 
 # %% ../nbs/12cb_reach.ipynb #7f341ed4

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import SUFFIXES
+from .privacy import COPIES
 from .records import record
 from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
@@ -162,7 +163,7 @@ def _may_be_notes(name: str, options: list) -> bool:
 
 def _no_note(pattern: str) -> bool:
     end = re.fullmatch(r"[^{}\[\]\\]*(\.[A-Za-z0-9_]+)", pattern, re.S)
-    return end is not None and end[1].lower() not in (*SUFFIXES, ".org_archive", ".md_archive", ".markdown_archive")
+    return end is not None and not end[1].lower().endswith((*SUFFIXES, *COPIES))
 
 # %% ../nbs/12ca_walks.ipynb #bf8e29d0
 LEFT_OUT = frozenset((".gitignore", ".ignore", ".rgignore", ".fdignore", ".gitattributes"))

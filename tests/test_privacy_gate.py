@@ -71,6 +71,28 @@ async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when
     await agent.close()
 
 
+COPIES = {"me.org~": NOTE, "#me.org#": NOTE, "me.org.~3~": NOTE, "me.org.bak": NOTE, "me.org_archive": NOTE, "me.txt": NOTE, "note.md~": "---\ntags: [personal]\n---\nThe test was positive, says Dr. Okafor.\n", "note.md.orig": "---\ntags: [personal]\n---\nsays Dr. Okafor.\n"}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("way", ["read", "cat", "rg", "search", "backwards"])
+async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
+    "Editors leave them beside it, under names that are no note's."
+    from passepartout.shell.sandbox import find_bubblewrap
+    if not find_bubblewrap().works and way in ("cat", "rg", "backwards"): pytest.skip("without bubblewrap every command asks")
+    if name == "me.txt" and way == "rg": pytest.skip("in folders, what is named like a note or its copy is looked at")
+    agent, seen = await booted(tmp_path, []), []
+    (tmp_path / "memex" / "me.org").unlink()
+    (tmp_path / "memex" / name).write_text(COPIES[name])
+    how = {"read": ("read-file", {"path": name}), "cat": ("shell", {"command": f"cat '{name}'"}), "rg": ("shell", {"command": "rg Okafor"}), "search": ("search", {"pattern": "Okafor"}), "backwards": ("shell", {"command": f"rev '{name}' | rev"})}[way]
+    answers = [call(how[0], **how[1]), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    await agent.handle("see what is new")
+    await agent.handle("and now?")
+    assert seen and not any("Okafor" in text.replace("rg Okafor", "").replace(call(how[0], **how[1]), "").replace('"Okafor"', "") for text in seen)
+    await agent.close()
+
+
 @pytest.mark.parametrize("local", [True, False])
 async def test_how_long_a_command_may_take_carries_nothing_out(tmp_path, local):
     "A local model has private notes before it, another one the output of the first command: neither is asked about seconds, or refused."
