@@ -55,14 +55,18 @@ class Forks:
     def __call__(self, args, env, folder, input, powers):
         files = [folder / f".std{n}" for n in range(3)]
         files[0].write_bytes(input)
+        code = self.run(args, env, files, powers)
+        return subprocess.CompletedProcess(args, code, *(f.read_bytes() for f in files[1:]))
+
+    def run(self, args, env, files, powers=False):
+        "The exit code of a command line whose three streams are these files, or three times the same terminal."
         self.first.stdin.write(json.dumps({"args": args, "env": env, "files": [str(f) for f in files], "powers": powers}) + "\n"); self.first.stdin.flush()
         child = int(next_line(self.first))
         if (code := heard(self.first.stdout).line(time.monotonic() + PATIENCE)) is None:
             os.kill(child, signal.SIGKILL)
             next_line(self.first)
-            raise AssertionError(f"The end of {args} was awaited in vain for {PATIENCE:g} seconds, and it was killed. It had said: {[f.read_bytes()[-2000:] for f in files[1:]]}")
-        code = int(code)
-        return subprocess.CompletedProcess(args, code, *(f.read_bytes() for f in files[1:]))
+            raise AssertionError(f"The end of {args} was awaited in vain for {PATIENCE:g} seconds, and it was killed. It had said: {[f.read_bytes()[-2000:] for f in map(Path, files[1:]) if f.is_file()]}")
+        return int(code)
 
     def close(self): self.first.stdin.close(); away(self.first)
 
