@@ -4,7 +4,7 @@ import asyncio
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.budget import utf8_bound
@@ -53,8 +53,7 @@ def call(tool, **args): return "(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION 
 def leaked(text): return [word for word in SECRETS if word.casefold() in text.casefold()]
 
 
-@pytest.mark.parametrize("indexed", [True, False])
-@pytest.mark.parametrize("spelling", HOSTILE)
+@pytest.mark.parametrize("spelling, indexed", thinned([(spelling, indexed) for n, spelling in enumerate(HOSTILE) for indexed in ((True, False), (False, True))[n % 2]], 2))
 async def test_nothing_private_is_shown_elsewhere(tmp_path, spelling, indexed):
     agent = await agent_in(tmp_path, HOSTILE[spelling])
     if not indexed: agent.upkeep.close(); agent.upkeep = None

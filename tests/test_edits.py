@@ -1,9 +1,10 @@
 """What `edits` promises: no byte that somebody else wrote is lost, whatever they do and wherever we stop."""
-import errno, fcntl, json, os, re, resource as limits, signal, subprocess, sys, threading, time
+import errno, fcntl, itertools, json, os, re, resource as limits, signal, subprocess, sys, threading, time
 from pathlib import Path
 from unittest.mock import patch
 import pytest
 import passepartout.edits as edits
+from conftest import thinned
 from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, edit_state, recover_edit
 from passepartout.resources import Root, resolve
 from waits import away, heard, in_vain, next_line, status, wait_for
@@ -185,9 +186,7 @@ def test_the_disk_does_not_confirm_the_swap(note, root, tmp_path):
 
 STEPS = ["_draft", "_swap_in", "_exchange", "_hold", "_place", "_put_back"]
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("when", ["ahead", "behind"])
-@pytest.mark.parametrize("way", ["rename", "in-place", "append", "remove"])
+@pytest.mark.parametrize("step, when, way", thinned(itertools.product(STEPS, ["ahead", "behind"], ["rename", "in-place", "append", "remove"]), 5))
 def test_a_save_at_any_step_survives(note, root, exchange, tmp_path, step, when, way):
     real, count = getattr(edits, step), [0]
     def save():

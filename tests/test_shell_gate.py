@@ -1,12 +1,12 @@
 "What runs unasked only reads; what is judged is what bash would run; nothing hostile gets milder by being dressed up"
-import os, random, re, select, shlex, signal, subprocess, threading, time
+import itertools, os, random, re, select, shlex, signal, subprocess, threading, time
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.gates.shell import IRREVERSIBLE, shell_gate
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.resources import Root
@@ -164,8 +164,10 @@ def test_what_is_allowed_consists_of_entries_of_the_table(roots, memex):
             assert name in BUILTINS or name in ("timeout", "nice", "env") or any(words[0] == name for words in table()), text
 
 
-@pytest.mark.parametrize("suffix", [s for s in HOSTILE if "-exec" not in s and any(c in s for c in ">$`<&;|\n") or s.lstrip().startswith(("/etc", "..", "link", ".env", "~"))])
-@pytest.mark.parametrize("base", ["ls", "cat a", "grep -n one a", "head -3 a", "git log", "find . -name a", "sort a", "wc -l a", "sed -n 1p a"])
+WRITING = [s for s in HOSTILE if "-exec" not in s and any(c in s for c in ">$`<&;|\n") or s.lstrip().startswith(("/etc", "..", "link", ".env", "~"))]
+
+
+@pytest.mark.parametrize("base, suffix", thinned(itertools.product(["ls", "cat a", "grep -n one a", "head -3 a", "git log", "find . -name a", "sort a", "wc -l a", "sed -n 1p a"], WRITING), 5))
 def test_no_suffix_that_writes_runs_or_leaves_stays_allowed(base, suffix, roots, memex):
     assert level(base + suffix, roots) != READ
 
