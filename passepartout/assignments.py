@@ -169,7 +169,7 @@ def _is_phrase(value: str) -> bool:
 def candidate_heads() -> str:
     "What has to stand in a text before a value behind a name can be found in it."
     value = r"""[ \t\r\n"'`=>:|,*~\\(@{\]]*(?:[rRbBfFuUL@$]{1,2}["'`])?(?:&?[A-Za-z_][\w.\[\], |]*=[ \t"'`]*)?(?:[^\s"'`]*?(?:[0-9$@#%&!^+?~*]|[a-z][A-Z][A-Za-z]*?[a-z][A-Z][A-Za-z]*?[a-z][A-Z])|["'`][a-z]+ [a-z]+ [a-z ]+["'`])"""
-    plain = r"""(?i:passw(?:or)?d|pwd|passphrase)["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
+    plain = r"""(?i:passw(?:or)?d|pwd|passphrase|psk)\\?["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
     return rf"""{plain}|{WORDS}(?:[^\n=:|>,"'`(]*?(?:\r?\n[ \t][ \t]*=|[=:|>,"'`({{]|[ \t](?:is|was|ist|lautet|est|es)[ \t]){value})"""
 
 COMPARISON_HEADS = r"""["'`][ \t]{0,3}[!=]={1,2}[ \t]{0,3}[\w.$]{0,40}(?i:passw|secret|private_?key|api_?key|access_?key|token|pwd|pass|auth)"""
@@ -220,6 +220,7 @@ def _judge(raw: bytes, start: int) -> Finding | None:
     found, begins, quoted = value
     if word.lower() == "pin" and sum(map(str.isdigit, found)) * 2 < len(found) or word.lower() == "pin" and len(found) > 16: return None
     kind = kind_of(before[-20:] + word)
+    if not quoted and tail and tail[3] == "=" and begins == head.end() and (before + word + after).isupper(): quoted = True           # of the shell, which would write a variable with a sign
     if kind == "weak" and tail and len(before) > 3 and before[-1] in "_-" and len(found) >= 12 and _HEX.fullmatch(found) and not found.isalpha() and not found.isdigit(): kind = "strong"        # acme_key = 3f9c2b7a1d8e
     if not looks_secret(found, kind, quoted, tail is not None): return None
     return Finding(start + begins, start + begins + len(found), "password" if kind_of(word) == "password" else "secret")

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/nearby.html.md"""
 
 # %% auto #0
 __all__ = ['SERVICES', 'MORE_SERVICES', 'announced', 'random_looking', 'mixed', 'stranger', 'long_word', 'named', 'below_names',
-           'below_service', 'alone', 'issued', 'jumbled', 'pieced', 'forty', 'chance', 'blended', 'find_nearby',
-           'nearby_heads']
+           'below_service', 'alone', 'issued', 'jumbled', 'pieced', 'forty', 'chance', 'blended', 'strange_uuid',
+           'find_nearby', 'nearby_heads']
 
 # %% ../nbs/04ba_nearby.ipynb #97908150
 import base64
@@ -22,7 +22,7 @@ from .lazy import Regex
 from .patterns import Finding, TooMuch, dull, either, entropy, hasty, linear
 
 # %% ../nbs/04ba_nearby.ipynb #ef7ab1d7
-_RUN = r"(?:[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}|(?:[A-Z0-9]{4,8}-){3}[A-Z0-9]{4,8})"
+_RUN = r"(?:[A-Za-z0-9]{16,}|[0-9a-zA-Z]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}|(?:[A-Z0-9]{4,8}-){3}[A-Z0-9]{4,8})"
 _RUNS = Regex(b"(?<![A-Za-z0-9])" + _RUN.encode())
 
 def _runs(raw: bytes) -> Any: return (linear(_RUN) if len(raw) < 20_000 else _RUNS).finditer(raw)
@@ -150,7 +150,7 @@ def below_service(run: str) -> bool:
 
 # %% ../nbs/04ba_nearby.ipynb #5e2a68b7
 _EDGES = Regex(rb"[\s\"'`=:>({\[,|*;<)}\].!?&]")
-_HARMLESS = r"(?i)sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|nonce|boundary|revision|version|signature|public|cert|image|base64|data:|\bh1:|ssh-|song|video|list=|\bid\b|[-_]id[\"' ]*[:=]|//[^\s\"']*$|[/\\.#@?&+%-]$"
+_HARMLESS = r"(?i)sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|nonce|boundary|revision|version|signature|public|cert|\bimages?\b|base64|\bdata:|\bh1:|ssh-|\bsong|\bvideo\b|list=|\bid\b|[-_]id[\"' ]*[:=]|//[^\s\"']*$|[/\\.#@?&+%-]$"
 _DATA = Regex(rb"[A-Za-z0-9+/]{40}[\"']?[\r\n]+[ \t]*[\"']?$")        # a line of base64 ends before it
 _LINE_BEFORE, _LINE_AFTER = Regex(rb"[A-Za-z0-9+/]{30}[\r\n]+$"), Regex(rb"[\r\n]+[A-Za-z0-9+/]{4,}={0,2}(?:[\r\n]|$)")          # of such a line in a row of them
 _OURS = r"(?i)(?:client|app|access|api|user)[-_ ]?id[\"' ]*[:=>]+[\"' ]*$"
@@ -269,6 +269,11 @@ def blended(run: str) -> bool:
     kinds = run.translate(_KINDS)
     return len(set(kinds)) == 3 and kinds.count("0") >= 4 and not dull(run) and not _readable(run) and sum(map(ne, kinds, kinds[1:])) >= 5
 
+# %% ../nbs/04ba_nearby.ipynb #b9a52982
+def strange_uuid(run: str) -> bool:
+    "Has `run` the form of a UUID, and letters in all of it that none has?"
+    return all([any(map(str.isdigit, part)) or len(part) == 4 for part in run.split("-")]) and sum([c in "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ" for c in run]) >= 6
+
 # %% ../nbs/04ba_nearby.ipynb #8ec0edd6
 _WORD_BEFORE = Regex(rb"(?:^|[\n{])[ \t\"']*[a-z]{3,20}[\"']?[ \t]*[:=]?[ \t]+$")
 _PICTURES = ("iVBORw0KGgo", "R0lGODlh", "R0lGODdh", "UEsDBBQ", "d09GMg", "d09GRg", "AAABAAE", "SUkqA", "JVBERi0", "UklGR")          # as files begin: pictures, archives, letters
@@ -280,6 +285,7 @@ def _by_itself(raw: bytes, start: int, end: int, run: str, below: Callable[[int]
     before, last, after = raw[max(0, start - 60):start], raw[start - 1:start], raw[end:end + 1]
     if _HEXADECIMAL.fullmatch(run.replace("-", "")): return last in (b"_", b"-", b".") and after not in (b".", b"/") and issued(raw, start, run) or named(before) and random_looking(run) or below_service(run) and below(start) and alone(raw, start, end)
     if run.startswith(_PICTURES): return False
+    if len(run) == 36 and run[8] == "-": return sum(map(str.isdigit, run)) > 5 and (run.islower() or run.isupper()) and strange_uuid(run) and alone(raw, start, end)
     if len(run) < 20: return last in (b"'", b'"') and after == last and (_WORD_BEFORE.search(before[-30:-1]) is not None or len(run) > 17 and _HANDED.search(before[:-1]) is not None and alone(raw, start, end)) and chance(run)
     if (mixed(run) or stranger(run)) and (alone(raw, start, end) or issued(raw, start, run)) or named(before) and (random_looking(run) or long_word(run)): return True
     if below_service(run) and below(start) and alone(raw, start, end): return True

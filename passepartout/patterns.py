@@ -9,6 +9,7 @@ __all__ = ['FORMS', 'USUAL', 'REFERENCE', 'Finding', 'TooMuch', 'linear', 'eithe
            'beside_mark', 'hasty', 'entropy', 'find_forms', 'stands_in']
 
 # %% ../nbs/04a_patterns.ipynb #da4f4662
+import base64
 import math
 import re
 from functools import cache
@@ -185,6 +186,7 @@ teams-webhook        [a-z0-9]+\.webhook\.office\.com/         webhookb2/[\w@/-]{
 # %% ../nbs/04a_patterns.ipynb #6843806d
 _FORMATS = _lines(r"""
 jwt                  ey[A-Za-z][\w-]{8}                       [\w-]{4,900}\.(?:eyJ|e30|ey)[\w-]{2,}
+basic-login          (?i:basic)[\x20]                            [A-Za-z0-9+/]{8,200}={0,2}(?:[^A-Za-z0-9+/=]|$)
 jwt                  ZXlK[A-Za-z0-9]                          [A-Za-z0-9+/_=-]{60}
 private-key          -----BEGIN[\x20A-Z0-9]{0,40}PRIVATE\x20KEY (?:\x20BLOCK)?-----
 putty-key            PuTTY-User-Key-File-                     [0-9]
@@ -375,13 +377,13 @@ def _bounded(name: str, beginning: str) -> str: return beginning if beginning.st
 
 # %% ../nbs/04a_patterns.ipynb #2624ce26
 _ADDRESS = r"://[^\s/:@\"'<>]{0,64}(?:@[^\s/:@\"'<>]{1,64})?(?::[^\s/]|@)"
-_LOGIN = r"[ \t](?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?[^\s\"':$]{0,64}(?:[\"'}]{0,2}:[\"'{]{0,2}[^\s\"'$]|:[\"'])"
+_LOGIN = r"[ \t](?:-u|--user|--auth|--proxy-user)[ =]{0,2}[\"'{]?[^\s\"':$]{0,64}(?:[\"'}]{0,2}:[\"'{]{0,2}[^\s\"'$]|:[\"'])"
 _NETRC = r"\blogin[ \t\n]+[^\s]+[ \t\n]+password[ \t]+[^\s]"
 _TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\bdirectoryentry\([^,\n]{1,80},\s*[^,\n]{1,80},|\blogin[ \t]password)[ \t\r\n\\]*[\"'*]{0,2}[^\s\"'`$({<*-]"
 _OPTION = r"\B--?(?i:[a-z0-9]*[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key|storepass|keypass))[ \t]+\\?[\"']?[^\s\"'$\\<({\[-]"
 _STARTED = (r"(?:(?:\bsshpass|\bmysql[a-z]*|\bdocker login|\bmongo[a-z]*|\b7z[ar]?|(?i:\bpsexec)[^ \t]*)(?:[ \t][^\n]*?)?[ \t]-p|\bldap[a-z]+[ \t][^\n]*?[ \t]-w|\b(?:sqlcmd|osql|bcp|zip|unzip)(?:[ \t][^\n]*?)?[ \t]-P"
             r"|\bredis-cli[ \t][^\n]*?-a|\bopenssl[ \t][^\n]*?[ \t]-(?:k|pass(?:in|out)?[ \t]+pass:)|\b(?:smb|rpc)[a-z]+[ \t][^\n]*?-U[ ]?[^\s%]{1,40}%|(?i:\bnet use[ \t][^\n]*?/user:[^\s]{1,60}[ ])|\bsqlplus[ \t][^\n]*?[A-Za-z]\w{0,30}/"
-            r"|\bwifi[ \t][^\n]*?[ \t]password|\bsnmp-server community|(?i:\b(?:password|secret)[ ][57][ ]))[ =]?[\"']?[^\s\"'$-]")
+            r"|\bwifi[ \t][^\n]*?[ \t]password|\bsnmp-server community|(?i:\b(?:password|secret)[ ][057][ ])|\bssh-keygen[ \t][^\n]*?[ \t]-N)[ =]?[\"']?[^\s\"'$-]")
 
 def either(*patterns: str) -> str:
     "One expression for whatever any of `patterns` fits; each keeps its own flags."
@@ -474,8 +476,16 @@ def _whole_form(raw: bytes, start: int, end: int) -> Finding | None:
     word = raw[start:until].decode("latin-1")
     if _UNREAL.search(shown := word[:200].rpartition("/")[2] if name == "slack-webhook" else word[:200]) and not still_a_key(shown): return None
     if name == "recovery-key" and sum(map(str.isdigit, word)) < 3: return None
+    if name == "basic-login" and not _two_halves(word.split()[-1]): return None
     if name in ("authorization", "session-cookie") and not any(c.isdigit() for c in word) and not hasty(word.split()[-1].rstrip("=")): return None
     return Finding(start, until, name)
+
+# %% ../nbs/04a_patterns.ipynb #522281b7
+def _two_halves(coded: str) -> bool:
+    "Is `coded` base64 of a name, a colon and a password?"
+    try: name, sign, word = base64.b64decode(coded + "=" * (-len(coded) % 4)).decode("ascii").partition(":")
+    except ValueError: return False
+    return sign != "" and len(name + word) > 4 and (name + word).isprintable() and " " not in name + word
 
 # %% ../nbs/04a_patterns.ipynb #a34c5e15
 _BODY = Regex(rb"(?:[A-Za-z0-9+/=\s\\\"',:;>|*.-]|[\x80-\xff])*")
@@ -511,10 +521,10 @@ def stands_in(word: str) -> bool:
     return (left != word and len(left) < 8) or left.lower() in USUAL or dull(left)
 
 # %% ../nbs/04a_patterns.ipynb #3b271042
-_GIVEN = Regex(rb"\s(?:-u|--user|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
+_GIVEN = Regex(rb"\s(?:-u|--user|--auth|--proxy-user)[ =]{0,2}[\"'{]?([^\s\"':$]{0,64}?)[\"'}]{0,2}:[\"'{]{0,2}([^\s\"'}]{0,200})")
 
 _UNTIL = Regex(rb"[^\s\"'`]*")
-_PROGRAM = Regex(rb"login\s|sshpass\s|mysql\w*\s|docker login\s|mongo\w*\s|7z[ar]?\s|ldap\w+\s|(?:sqlcmd|osql|bcp|zip|unzip|redis-cli|openssl|sqlplus|wifi|net use|snmp-server)\s|(?:smb|rpc)\w+\s|(?:password|secret) [57] |psexec\S*\s|identified\s|convertto-|networkcred|directoryentry|pscred|--?[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key|storepass|keypass)\s", re.I)
+_PROGRAM = Regex(rb"login\s|sshpass\s|mysql\w*\s|docker login\s|mongo\w*\s|7z[ar]?\s|ldap\w+\s|(?:sqlcmd|osql|bcp|zip|unzip|redis-cli|openssl|sqlplus|wifi|net use|snmp-server)\s|(?:smb|rpc)\w+\s|(?:password|secret) [057] |ssh-keygen\s|psexec\S*\s|identified\s|convertto-|networkcred|directoryentry|pscred|--?[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key|storepass|keypass)\s", re.I)
 
 _NOTHING_ELSE = Regex(rb"sshpass|psexec|networkcred|directoryentry", re.I)
 
@@ -536,4 +546,5 @@ def _in_login(raw: bytes, start: int, end: int) -> Finding | None:
     part = 2 if found[2] else 1
     word = found[part].decode("latin-1")
     plain = word.isalpha() and (word.islower() or word.isupper() or word.istitle())
-    return None if stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain else Finding(*found.span(part), "password-in-command")
+    braces = found[1].startswith(b"{") or found[2].startswith(b"{")             # {{user}}:{{password}}, of a template
+    return None if braces or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain else Finding(*found.span(part), "password-in-command")
