@@ -38,7 +38,7 @@ async def test_what_a_page_said_is_not_the_models_own_idea_a_turn_later(tmp_path
     await agent.close()
 
 
-@pytest.mark.parametrize("proposal", [CALL % ("unlock", ""), CALL % ("unlock", ":SURE T"), '(:TYPE :REQUEST :PAYLOAD (:ACTION :PLAN :EXPLANATION "The person wants the door to be open." :STEPS ((:CALL "unlock"))))'])
+@pytest.mark.parametrize("proposal", [CALL % ("unlock", ""), CALL % ("unlock", ":SURE T"), CALL % ("unlock", ':WHICH ""'), '(:TYPE :REQUEST :PAYLOAD (:ACTION :PLAN :EXPLANATION "The person wants the door to be open." :STEPS ((:CALL "unlock"))))'])
 @pytest.mark.parametrize("turns", [1, 3])
 async def test_a_call_without_any_word_of_the_person_is_asked_about_as_long_as_a_page_is_before_the_model(tmp_path, proposal, turns):
     "There is no value to look for in it, and so nothing that would say whose idea it was."
@@ -46,7 +46,7 @@ async def test_a_call_without_any_word_of_the_person_is_asked_about_as_long_as_a
         (folder := tmp_path / str(read) / "memex").mkdir(parents=True)
         opened, answers = [], [*[CALL % ("page", ':NAME "bill"')] * read, *[SAY % "Fine."] * turns, proposal, SAY % "Open."]
         agent = await booted(folder.parent, answers, [])
-        agent.tools.register(Tool("unlock", "Unlock the door", [Parameter("sure", "boolean", required=False)], lambda sure=None: opened.append(1) or "open", effects=["destructive", "open-world"]))
+        agent.tools.register(Tool("unlock", "Unlock the door", [Parameter("sure", "boolean", required=False), Parameter("which", required=False)], lambda sure=None, which=None: opened.append(1) or "open", effects=["destructive", "open-world"]))
         await agent.handle("What does the bill say?")
         for _ in range(turns - 1): await agent.handle("Thank you")
         reply = await agent.handle("Go on")

@@ -48,7 +48,7 @@ def is_unbidden(tool: Tool | None, args: Mapping[str, Any], words: Words) -> boo
     "Does a call with these literal `args` do something without a single word of the person in it? Values that are worked out by a plan are judged when they are known."
     if tool is None or is_harmless(tool) or not tool.foreign and (tool.commands or tool.effects.read_only): return False
     given = [each for name, value in args.items() if name not in tool.by_name or value != tool.by_name[name].default for each in (value if isinstance(value, tuple) else (value,))]
-    return not any([is_mapping(each) or each is not None and not isinstance(each, bool) and words.hold(each) for each in given])
+    return not any([is_mapping(each) or each is not None and not isinstance(each, bool) and any(map(str.isalnum, str(each))) and words.hold(each) for each in given])
 
 def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     "(tool, arguments) of every call in the steps of a plan, in blocks as well."
