@@ -1,11 +1,15 @@
 "What a walk through the commands found, one small thing each"
 import asyncio, io, json, os, shutil, signal, subprocess, sys
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from passepartout.daemon import Daemon
 from passepartout.index import Index
+from passepartout.org import parse_org
+from passepartout.providers.edits import Surroundings
+from passepartout.providers.grammar import exact_form, understand
 from passepartout.resources import Root
 from passepartout.targets import resolve_target
 from test_acceptance import PATIENCE, command
@@ -111,3 +115,60 @@ def test_a_backup_into_no_folder_names_the_folder(tmp_path):
     assert command(tmp_path, "ask", "note: milk")[0] == 0
     code, told = command(tmp_path, "backup", str(tmp_path / "nowhere" / "x"))
     assert code == 5 and f"{tmp_path / 'nowhere'}. Make the folder first" in told and ".x." not in told, told
+
+
+def test_undo_of_more_than_there_is_says_how_much_it_was_with_its_code(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "notes/inbox.org").write_text("* Milk\n")
+    for text in ("milk", "bread"): assert command(tmp_path, "ask", f"todo: {text}")[0] == 0
+    code, told = command(tmp_path, "undo", "3", "--json")
+    assert code == 1 and json.loads(told)["status"] == "failed" and "That was 2 of 3" in told and (tmp_path / "notes/inbox.org").read_text() == "* Milk\n", told
+    assert command(tmp_path, "undo", "3")[0] == 0                                     # nothing at all to take back: the notes are as they should be
+    for text in ("milk", "bread"): assert command(tmp_path, "ask", f"todo: {text}")[0] == 0
+    assert command(tmp_path, "undo", "2")[0] == 0
+
+
+def test_undo_that_stops_at_a_note_that_was_changed_says_so_with_its_code(tmp_path):
+    (tmp_path / "notes").mkdir()
+    for name in ("a", "b"): (tmp_path / f"notes/{name}.org").write_text("* Milk\n"); assert command(tmp_path, "ask", f"note in {name}.org: x")[0] == 0
+    (tmp_path / "notes/a.org").write_text("* my own\n")
+    code, told = command(tmp_path, "undo", "2")
+    assert code == 1 and "That was 1 of 2" in told and (tmp_path / "notes/b.org").read_text() == "* Milk\n" and (tmp_path / "notes/a.org").read_text() == "* my own\n", told
+
+
+def test_advice_about_a_memex_that_is_none_helps(tmp_path):
+    (tmp_path / "file").write_text(""); (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for name, told in (("file", "is not a folder"), ("link", "a link that leads to no folder"), ("nowhere", "mkdir -p")):
+        code, said = command(tmp_path, "ask", "--memex", str(tmp_path / name), "hello")
+        assert code == 5 and told in said and ("mkdir" in said) == (name == "nowhere"), said
+
+
+def test_when_no_model_answers_the_person_hears_why_and_what_helps(tmp_path, monkeypatch):
+    (tmp_path / "notes").mkdir(); (tmp_path / "config/passepartout").mkdir(parents=True)
+    (tmp_path / "config/passepartout/settings.ini").write_text("[assistant]\nprovider_cascade = local\nprovider_urls = local=http://127.0.0.1:1/v1\n")
+    for _ in range(4): code, told = command(tmp_path, "ask", "tell me")
+    assert code == 1 and "it rests for" in told and "cascade failure" not in told and "reflex" in told, told
+    (tmp_path / "config/passepartout/settings.ini").write_text("[assistant]\nprovider_cascade = local\nprovider_urls = local=http://127.0.0.1:2/v1\n")
+    assert "nothing answers at http://127.0.0.1:2" in command(tmp_path, "ask", "tell me")[1]        # mended, it is asked at once
+
+
+BIRTHDAY = "* TODO Ana's birthday\nDEADLINE: <2025-12-03 Wed +1y>\n* Choir, the small concert <2026-11-28 Sat>\n* Choir, the big concert <2026-12-28 Mon>\n* Bank <2026-11-02 Mon>\n"
+
+@pytest.mark.parametrize("text, day", [("remind me in 3 working days to call Ana", "2026-11-24"), ("erinnere mich in drei Arbeitstagen an Ana", "2026-11-24"), ("remind me a week before Ana's birthday to buy a gift", "2026-11-26"),
+                                       ("todo buy a gift two days before Ana's birthday", "2026-12-01"), ("erinnere mich eine Woche vor Ana's birthday an das Geschenk", "2026-11-26"), ("remind me 2 business days before the big concert to iron", "2026-12-24")])
+def test_working_days_and_days_of_the_notes_are_counted_from(text, day):
+    found = understand(text, date(2026, 11, 19), Surroundings(lambda: [parse_org(BIRTHDAY, "a.org")]))
+    assert found["payload"]["args"]["scheduled"] == day, found
+
+
+@pytest.mark.parametrize("text, told", [("remind me a week before the concert to sing", "Which of these days"), ("remind me a week before the bank to pay", "That is over"), ("todo pack a week before the submarine", "no heading called “the submarine” has a date"),
+                                        ("what is due today? who is Ana?", "one question at a time"), ("when is Ana's birthday and who is Ana?", "Ask first: when is Ana's birthday?")])
+def test_what_is_not_clear_about_days_and_questions_is_said(text, told):
+    around = Surroundings(lambda: [parse_org(BIRTHDAY, "a.org")])
+    assert told in understand(text, date(2026, 11, 19), around)["payload"]["text"] and exact_form(text, date(2026, 11, 19), around) is None
+
+
+def test_what_is_counted_from_the_notes_is_nobodys_exact_word():
+    around = Surroundings(lambda: [parse_org(BIRTHDAY, "a.org")])
+    assert exact_form("remind me a week before Ana's birthday to buy a gift", date(2026, 11, 19), around) is None
+    kept = exact_form("note: a week before Ana's birthday", date(2026, 11, 19), around)
+    assert kept["payload"]["args"]["title"] == "a week before Ana's birthday"

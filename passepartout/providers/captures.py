@@ -131,7 +131,7 @@ _PLACES = "first second third fourth fifth".split()
 def _repeats(words: tuple[str, ...]) -> bool:
     "Whether `words` end in something like `every 3 days`, `every friday`, `every first monday of the month` or `on the last day of every month`."
     ends = [words[i + 1:] for i, word in enumerate(words[:-1]) if word in ("every", "each") and len(words) - i <= 7]
-    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "workday", "weekend", "morning", "evening", "night")
+    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday", "weekend", "morning", "evening", "night")
     return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
 # %% ../../nbs/providers/captures.ipynb #3018c119

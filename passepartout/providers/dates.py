@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/providers/dates.html.md"""
 
 # %% auto #0
 __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_day', 'say_span', 'NoSuchDate', 'words_of',
-           'a_count', 'make_day', 'closest_year', 'named_day', 'weekday', 'counted', 'feast', 'nth_weekday', 'numeric',
-           'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span', 'calendar_span',
-           'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours', 'read_when',
-           'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
+           'a_count', 'make_day', 'closest_year', 'working_days', 'named_day', 'weekday', 'counted', 'feast',
+           'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span',
+           'calendar_span', 'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours',
+           'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -99,6 +99,22 @@ def _shift(day: date, count: int, unit: str) -> date:
     except (OverflowError, ValueError, IndexError):
         raise NoSuchDate("That is further away than the calendar goes.") from None
 
+# %% ../../nbs/providers/dates.ipynb #605d530b
+_WORKDAYS = frozenset(("workday", "workdays", "weekday", "weekdays"))
+
+def working_days(start: date, count: int) -> date:
+    "The day that is `count` working days after `start`, or before it when `count` is below zero. `NoSuchDate` beyond the calendar."
+    day, step = start, 1 if count > 0 else -1
+    while count:
+        day = _shift(day, step, "day")
+        count -= step * (day.weekday() < 5)
+    return day
+
+def _in_one_word(words: tuple[str, ...]) -> tuple[str, ...]:
+    "*working days* and *business days* as one word, as the other units are."
+    pairs = {i for i, word in enumerate(words[:-1]) if word in ("working", "business", "work") and words[i + 1] in ("day", "days")}
+    return tuple("workdays" if i - 1 in pairs else word for i, word in enumerate(words) if i not in pairs)
+
 # %% ../../nbs/providers/dates.ipynb #9e78d830
 def named_day(words, today, nearest):
     "today, tomorrow, the day after tomorrow, yesterday"
@@ -117,13 +133,15 @@ def weekday(words, today, nearest):
 
 
 def counted(words, today, nearest):
-    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago"
-    words, sign, start = tuple(w for w in words if w != "time"), -1 if "before" in words[2:3] else 1, today
+    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
+    words = _in_one_word(tuple(w for w in words if w != "time"))
+    sign, start = -1 if "before" in words[2:3] else 1, today
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
-        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest), today) if unit in UNITS else None
+        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest), today) if unit in UNITS or unit in _WORKDAYS else None
         case (n, unit, "ago"): sign = -1
         case _: return None
+    if unit in _WORKDAYS and start and (count := a_count(n)) is not None: return working_days(start, sign * count)
     count, unit = (2, "week") if unit == "fortnight" and n == "a" else (a_count(n), UNITS.get(unit))
     return _shift(start, sign * count, unit) if start and unit and count is not None else None
 
@@ -360,7 +378,7 @@ def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 
 _HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day

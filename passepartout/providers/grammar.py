@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'clock', 'understand',
-           'not_understood']
+           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock',
+           'several_questions', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
-from .answers import TODO_OR_NOTE, how_long, is_it_then, kept, taken_up, when_is
+from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
 from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
@@ -42,6 +42,7 @@ HELP = """I work without a language model and understand these requests:
   note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise inbox.org
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
+  remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting
@@ -211,7 +212,7 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
-    if unfit(text) or in_sequence(Request.of(text, today), around) is not None: return None
+    if unfit(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None: return None
     return exact_call(text, today, around)
 
 # %% ../../nbs/providers/grammar.ipynb #bad4a43d
@@ -361,9 +362,30 @@ def from_now(request: Request, around: Surroundings) -> dict | None:
     if proposal is None or proposal["payload"].get("tool") != "org-capture": return None
     return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{timed}”. {proposal['payload']['explanation']}"}}
 
+def from_day(request: Request, around: Surroundings) -> dict | None:
+    "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
+    if (dated := day_beside(request, around)) is None or isinstance(dated, dict): return dated
+    again = Request.of(dated, request.today)
+    proposal = understood(again, around) or translated(again, around)
+    if proposal is None or proposal["payload"].get("tool") != "org-capture": return proposal
+    return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{dated}”. {proposal['payload']['explanation']}"}}
+
 def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"
     return say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK else None
+
+# %% ../../nbs/providers/grammar.ipynb #f7ce032f
+_NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
+
+def several_questions(request: Request, around: Surroundings) -> dict | None:
+    "The answer to several questions at once: which to ask first. `None` when it is one, or when a part of it is none that is understood."
+    text = request.text.strip()
+    if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?") for part in _NEXT_QUESTION.split(text)]) <= 5: return None
+    again = [Request.of(part, request.today) for part in parts]
+    if not all(each.words and each.words[0] in _QUESTION and len(each.words) > 2 and (understood(each, around) or translated(each, around)) for each in again): return None
+    return say(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
+
+_QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
 
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
@@ -373,7 +395,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     try:
         around = spelled_out(around, today)
         if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or say(not_understood(request))
-        return clock(request, around) or from_now(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
+        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
     except NoSuchDate as problem: return say(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
