@@ -23,7 +23,7 @@ from .plandesk import PlanWindow
 from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
 from .turns import Reply, Turn, recorded_turn
-from .undo import nothing_left, undo_action, undo_groups
+from .undo import fewer_than, nothing_left, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -177,13 +177,15 @@ class Undoing(Answers):
     "Taking back what was edited."
     async def undo(self, count: int = 1, session: str | None = None, source: str = "cli") -> Reply:
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
-        replies = []
-        for effect in [effect for group in undo_groups(self.journal, session)[:max(count, 0)] for effect in group]:
+        replies, groups = [], undo_groups(self.journal, session)[:max(count, 0)]
+        for effect in [effect for group in groups for effect in group]:
             signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"}, meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
             if not replies[-1].effects: break
         if not replies: return Reply(nothing_left(self.journal, session), "answered")
-        return Reply("\n".join(replies), replies[-1].status, replies[-1].turn, (), tuple(e for r in replies for e in r.effects))
+        done, last = tuple(e for r in replies for e in r.effects), replies[-1]
+        short = fewer_than(count, groups, len(done))
+        return Reply("\n".join([*replies, short] if short else replies), "failed" if short and last.status == "answered" else last.status, last.turn, (), done)
 
 # %% ../nbs/18d_conversation.ipynb #82ab1eb1
 class Watching(Undoing):
