@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from .agreement import agreed, disagreement
-from .backends import Vote, backend_cascade_call, consensus_call
+from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .budget import utf8_bound
 from .conditions import PassepartoutError
 from .lazy import Regex
@@ -130,7 +130,7 @@ async def think(agent, signal: Any) -> Action | Signal | ApprovalRequired:
 def without_model(agent, signal: Signal, failure: str) -> str:
     "What the person is told when no provider answered."
     agent.mark(signal, "failed")
-    told = f"No model answered. {failure}"
+    told = f"No model answered: {failure.removeprefix(EXHAUSTED).rstrip('.')}. Plain requests need none, if reflex stands at the end of PROVIDER_CASCADE."
     if signal.sensor == TOOL_OUTPUT: return f"{signal.payload.get('content')}\n\n({told})"
     return told
 
