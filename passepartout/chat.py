@@ -146,7 +146,7 @@ def cost(chat: Any, rest: str) -> None:
 
 # %% ../nbs/20a_chat.ipynb #e15378ce
 def only_code(chat: Any, text: str) -> str:
-    if not text: raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits.")
+    if not text: raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits, and /grants what may be revoked.")
     return text.split()[-1].strip("<>\"'.,")
 
 # %% ../nbs/20a_chat.ipynb #e7ab73f9

@@ -97,9 +97,10 @@ def said_arguments(tool: Any, text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals or (parameter := tool.by_name.get(name.replace("-", "_"))) is None:
+        if not equals or (parameter := tool.by_name.get(name.replace("-", "_").lower())) is None:
             takes = ", ".join(p.name.replace("_", "-") for p in tool.parameters) or "none"
-            raise PassepartoutError(f"“{word[:60]}” is not understood. Say NAME=VALUE with one of {takes}; the tool is {tool.name}.")
+            quote = "" if equals else " A value with blanks wants quotes."
+            raise PassepartoutError(f"“{word[:60]}” is not understood. Say NAME=VALUE with one of {takes}; the tool is {tool.name}.{quote}")
         found[parameter.name] = parameter.check(tool.name, as_typed(parameter.type, value))
     return found
 
