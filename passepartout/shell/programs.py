@@ -160,6 +160,7 @@ def _sockets(value: str, places: Places) -> str | None:
 
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
+    "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
     "lines": lambda value, places: next(filter(None, [_path(part, places) for part in value.split(":")[1:] if part]), None),          # 1,5:FILE, or :NAME:FILE
