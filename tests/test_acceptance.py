@@ -40,15 +40,21 @@ def allow(journal):
 
 
 @pytest.fixture
-def home(tmp_path):
-    "A closed journal: three turns, what a person allowed, two turns."
-    journal = opened(tmp_path / "one")
+def home(made, tmp_path):
+    "A closed journal: three turns, what a person allowed, two turns; each test has a copy of its own."
+    return shutil.copytree(made, tmp_path / "one")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "one"
+    journal = opened(folder)
     for n in range(3): turn(journal, n)
     allow(journal)
     batch = journal.batch("main", "t3"); batch.remember("m1", "h", '{"title":"Shopping"}'); batch.commit_now()
     for n in (3, 4): turn(journal, n)
     journal.close()
-    return tmp_path / "one"
+    return folder
 
 
 def edited(home, *statements):

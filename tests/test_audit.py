@@ -8,10 +8,16 @@ NOW = [1000.0]
 
 
 @pytest.fixture
-def home(tmp_path):
-    "A closed journal with twelve records of several kinds."
+def home(made, tmp_path):
+    "A closed journal with twelve records of several kinds; each test has a copy of its own."
     NOW[0] = 1000.0
-    folder = tmp_path / "one"
+    return shutil.copytree(made, tmp_path / "one")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    NOW[0] = 1000.0
+    folder = tmp_path_factory.mktemp("made") / "one"
     journal = Journal.open(folder / "journal.db", clock=lambda: NOW[0])
     for n in range(3):
         batch = journal.batch("main", f"t{n}")
