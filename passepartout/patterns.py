@@ -546,5 +546,4 @@ def _in_login(raw: bytes, start: int, end: int) -> Finding | None:
     part = 2 if found[2] else 1
     word = found[part].decode("latin-1")
     plain = word.isalpha() and (word.islower() or word.isupper() or word.istitle())
-    braces = found[1].startswith(b"{") or found[2].startswith(b"{")             # {{user}}:{{password}}, of a template
-    return None if braces or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain else Finding(*found.span(part), "password-in-command")
+    return None if b"{{" in found[0] or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain else Finding(*found.span(part), "password-in-command")

@@ -194,7 +194,7 @@ def folded(raw: bytes) -> tuple[bytes, list[int]]:
     return bytes(plain + raw[at:]), [*places, *range(at, len(raw) + 1)]
 
 # %% ../nbs/04c_secrets.ipynb #d548e203
-_DUMPED = Regex(rb"(?m)^[ \t]*[0-9a-fA-F]{6,10}(:?)[ \t]{1,4}((?:[0-9a-fA-F]{2}){1,4}(?:[ \t]{1,2}(?:[0-9a-fA-F]{2}){1,4}){1,15})(?![0-9a-fA-F])")
+_DUMPED = Regex(rb"(?m)^[ \t]*[0-9a-fA-F]{6,10}(:?)[ \t]{1,4}((?:[0-9a-fA-F]{2}){1,4}(?:[ \t]{1,2}(?:[0-9a-fA-F]{2}){1,4}){0,15})(?![0-9a-fA-F])")
 _LETTERS = Regex(rb"(?m)^[0-7]{7}((?:[ \t]{1,3}(?:\\[0abtnvfr]|[!-~]|[0-7]{3}|nl|sp|ht|cr| )){2,16})[ \t]*$")
 _OCTAL = Regex(rb"(?m)^[0-7]{7}((?: [0-7]{6}){1,8})[ \t]*$")
 _OFFSET = r"(?m)^[ \t]*[0-9a-fA-F]{6,10}:?[ \t]"

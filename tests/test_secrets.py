@@ -585,6 +585,14 @@ DUMPS = {
     "od": lambda raw, n: f"{n:07o} " + " ".join(f"{int.from_bytes(raw[i:i + 2], 'little'):06o}" for i in range(0, len(raw), 2)), "od -b": lambda raw, n: f"{n:07o} " + " ".join(f"{b:03o}" for b in raw)}
 
 
+@pytest.mark.parametrize("tool", [tool for tool in DUMPS if tool not in ("od -c",)])
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_the_last_line_of_a_dump_may_be_short(tool, cut):
+    "A value whose last letters stand alone on the last line was not found."
+    raw = b"x" * (16 - len(VALUE) + cut) + VALUE.encode()
+    assert "[secret:T]" in SCANNER.redact("\n".join(DUMPS[tool](raw[n:n + 16] + b"\0" * (len(raw[n:n + 16]) % 2), n) for n in range(0, len(raw), 16)) + "\n")
+
+
 @pytest.mark.parametrize("tool", DUMPS)
 @pytest.mark.parametrize("before", ["", "the file:\n"])
 def test_a_known_value_is_found_in_a_dump_and_none_of_its_letters_stay(tool, before):
