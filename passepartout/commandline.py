@@ -80,6 +80,7 @@ def reply_json(reply: Any, status: str | None = None) -> dict:
 def _print_reply(reply: Any, memex: Path | None) -> None:
     "The answer, or what it asks together with the command that says yes."
     where = f" --memex {shlex.quote(str(memex))}" if memex is not None else ""
+    if reply.approvals and reply.effects: tell("Something was done already: passepartout trace shows it, passepartout undo takes edits back. Now it asks:")
     for pending in reply.approvals:
         console = screen()
         print_lines(ask_lines(pending, text_columns(console)), console)

@@ -172,3 +172,17 @@ def test_what_is_counted_from_the_notes_is_nobodys_exact_word():
     assert exact_form("remind me a week before Ana's birthday to buy a gift", date(2026, 11, 19), around) is None
     kept = exact_form("note: a week before Ana's birthday", date(2026, 11, 19), around)
     assert kept["payload"]["args"]["title"] == "a week before Ana's birthday"
+
+
+def test_a_yes_that_leads_to_the_next_question_says_that_the_first_was_done(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "notes/house.org").write_text("* Roof\n* Gutter\n")
+    call = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "house.org" :HEADING "{0}" :ARCHIVE "house.org_archive") :EXPLANATION "Put the {0} away, it is decided"))'
+    (tmp_path / "script").write_text("\n---\n".join(map(call.format, ("Roof", "Gutter"))))
+    (tmp_path / "config/passepartout").mkdir(parents=True)
+    (tmp_path / "config/passepartout/settings.ini").write_text(f"[assistant]\nprovider_cascade = scripted\nscripted_file = {tmp_path / 'script'}\n")
+    code, told = command(tmp_path, "ask", "put the roof and the gutter away", "--json")
+    first, = json.loads(told)["approvals"]
+    assert code == 4 and "done already" not in command(tmp_path, "approvals", "list")[1]
+    (tmp_path / "script").write_text(call.format("Gutter"))                                # each process begins the script anew
+    code, told = command(tmp_path, "approvals", "approve", first["id"], first["code"])
+    assert code == 4 and told.startswith("Something was done already") and (tmp_path / "notes/house.org").read_text() == "* Gutter\n", told
