@@ -186,3 +186,8 @@ def test_a_yes_that_leads_to_the_next_question_says_that_the_first_was_done(tmp_
     (tmp_path / "script").write_text(call.format("Gutter"))                                # each process begins the script anew
     code, told = command(tmp_path, "approvals", "approve", first["id"], first["code"])
     assert code == 4 and told.startswith("Something was done already") and (tmp_path / "notes/house.org").read_text() == "* Gutter\n", told
+
+
+@pytest.mark.parametrize("text", ["erinnere mich", "erinnere mich morgen", "erinner mich bitte am Freitag um 9"])
+def test_a_german_reminder_without_its_matter_asks_for_it(text):
+    assert understand(text, date(2026, 11, 19))["payload"]["text"].startswith("Remind you of what?")
