@@ -269,6 +269,13 @@ class Screen:
             time.sleep(0.05)
         return self.lines()
 
+    def ready(self):
+        "Wait until the chat waits for a line: a Ctrl-C before that ends nothing, and nothing is said about it."
+        end = time.monotonic() + PATIENCE
+        while not (lines := self.lines()) or lines[-1].strip() != "›":
+            assert time.monotonic() < end, "\n".join(lines)
+            time.sleep(0.05)
+
     def close(self): subprocess.run([*self.base, "kill-server"], capture_output=True, timeout=10)
 
 
@@ -283,7 +290,7 @@ def test_narrow_wide_and_resized_in_tmux(tmp_path):
         narrow = [line for line in lines if line.startswith(("›", "?", "·", "‹"))]
         assert "· gates" in [line.strip() for line in narrow] and any(line.startswith("  (:TYPE") for line in lines)     # the text stands below its word
         tall.resize(120)
-        tall.keys("/trace", "Enter"); tall.wait("· gates     policy ✓")
+        tall.keys("/trace", "Enter"); tall.wait("· gates     policy ✓"); tall.ready()
         tall.keys("C-c"); tall.wait("(Ctrl-D leaves.)")
         tall.keys("C-d"); tall.wait("ended 0")
     finally: tall.close()
