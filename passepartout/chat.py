@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/chat.html.md"""
 # %% auto #0
 __all__ = ['ALIASES', 'COMMANDS', 'PLAIN_ANSWERS', 'ALONE', 'Command', 'run_command', 'nearest', 'count_of', 'approve', 'deny',
            'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'attest', 'revoke', 'trace', 'pending',
-           'tell_news', 'cost', 'only_code', 'help_text', 'Chat', 'remember_lines', 'load_lines', 'append_line',
-           'complete_commands', 'greet', 'run_chat']
+           'tell_news', 'cost', 'only_code', 'help_text', 'Shown', 'Answering', 'Chat', 'remember_lines', 'load_lines',
+           'append_line', 'complete_commands', 'greet', 'run_chat']
 
 # %% ../nbs/20a_chat.ipynb #1740a5b2
 import os
@@ -176,8 +176,8 @@ def help_text(commands: Mapping[str, Command]) -> str:
 PLAIN_ANSWERS = frozenset(["do it", "go ahead", *"y yes yeah yep ok okay sure ja oui si sim da approve confirm n no nope nein non deny cancel".split()])
 
 # %% ../nbs/20a_chat.ipynb #7af3386f
-class Chat:
-    "One conversation in a terminal."
+class Shown:
+    "What one conversation shows in a terminal."
     worded: tuple[str, str] = ("", "")            # a line that showed the words of what it would write, and the yes to them
 
     def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input, remember: Callable[[str], None] = lambda line: None):
@@ -208,6 +208,9 @@ class Chat:
         if str(reply).strip(): self.say(reply)
         elif reply.status == "dropped": self.say("(nothing came of that; /trace shows why)", "dim")
 
+# %% ../nbs/20a_chat.ipynb #1c029352
+class Answering(Shown):
+    "What becomes of one line."
     def one(self, line: str) -> bool:
         "Handle one line; `False` ends the chat."
         text = line.strip()
@@ -225,6 +228,9 @@ class Chat:
         "The codes that this process has shown."
         return set(self.agent.desk.codes.values())
 
+# %% ../nbs/20a_chat.ipynb #886f72cb
+class Chat(Answering):
+    "One conversation in a terminal."
     def loop(self, prompt: str = "› ") -> int:
         "Read and answer until the end; the exit code. However often Ctrl-C is pressed, the chat goes on."
         while True:
