@@ -130,7 +130,7 @@ async def think(agent, signal: Any) -> Action | Signal | ApprovalRequired:
 def without_model(agent, signal: Signal, failure: str) -> str:
     "What the person is told when no provider answered."
     agent.mark(signal, "failed")
-    told = f"No model answered: {failure.removeprefix(EXHAUSTED).rstrip('.')}. Plain requests need none, if reflex stands at the end of PROVIDER_CASCADE."
+    told = f"No model answered ({failure.removeprefix(EXHAUSTED).rstrip('.')}). Plain requests need none, if reflex stands at the end of PROVIDER_CASCADE."
     if signal.sensor == TOOL_OUTPUT: return f"{signal.payload.get('content')}\n\n({told})"
     return told
 
