@@ -6,7 +6,9 @@ Docs: https://example.org/passepartout/gateway.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_PIECES', 'CODE_S', 'FORGET_S', 'KEPT_S', 'HELP', 'Incoming', 'GatewayFailed', 'Gateway', 'units', 'pieces',
-           'LinkFile', 'Linked', 'Linking', 'Links', 'Telling', 'Answering', 'Reporting', 'Porter', 'shown_name']
+           'open_links', 'LinkFile', 'Linked', 'Knowing', 'Linking', 'Taking', 'Links', 'asked', 'Wording', 'Telling',
+           'Deciding', 'Commanded', 'Answering', 'Recalling', 'Reporting', 'shown_name', 'Greeting', 'Admitting',
+           'Porter']
 
 # %% ../nbs/19m_gateway.ipynb #aff52bef
 import asyncio
@@ -31,7 +33,7 @@ from .previews import visible
 from .records import record
 from .verify import brief
 
-# %% ../nbs/19m_gateway.ipynb #c78d4534
+# %% ../nbs/19m_gateway.ipynb #a3e3ba36
 @record
 class Incoming:
     "A message as a service tells it. `own`: the sender wrote it themselves; `direct`: in a conversation of two."
@@ -43,12 +45,14 @@ class Incoming:
     own: bool = True
     direct: bool = True
 
+# %% ../nbs/19m_gateway.ipynb #5425d90b
 class GatewayFailed(PassepartoutError):
     "The service did not answer as it should. `wait`: seconds that it asks for; `final`: trying again is no use until somebody mends it."
     def __init__(self, message: str, wait: float | None = None, final: bool = False):
         super().__init__(message)
         self.wait, self.final = wait, final
 
+# %% ../nbs/19m_gateway.ipynb #c78d4534
 class Gateway(Protocol):
     "A service. `limit` is the longest message, in units of UTF-16; `key` names whose numbers its messages have: another bot counts anew."
     name: str
@@ -58,7 +62,7 @@ class Gateway(Protocol):
     async def send(self, chat: str, text: str) -> None: "Send one message."
     async def close(self) -> None: "Let go of connections."
 
-# %% ../nbs/19m_gateway.ipynb #632d9cd0
+# %% ../nbs/19m_gateway.ipynb #84d64cba
 MOST_PIECES = 8
 
 def units(text: str) -> int:
@@ -71,8 +75,15 @@ def _cut(text: str, most: int) -> int:
     while at < len(text) and (used := used + (2 if text[at] > "\uffff" else 1)) <= most: at += 1
     return at
 
+# %% ../nbs/19m_gateway.ipynb #907e62f0
 _JOINS = ("\u200d", "\ufe0f", "\u0301")
 
+def _within(text: str, cut: int) -> bool:
+    "Would a cut here divide a character?"
+    after = text[cut:cut + 1]
+    return after in _JOINS or text[cut - 1] == "\u200d" or "\u0300" <= after <= "\u036f" or "\U0001f3fb" <= after <= "\U0001f3ff"
+
+# %% ../nbs/19m_gateway.ipynb #632d9cd0
 def pieces(text: str, most: int) -> list[str]:
     "`text` in messages of at most `most` units; at most MOST_PIECES, the last of which says how much is left out."
     found, rest = [], text.strip("\n")
@@ -80,8 +91,7 @@ def pieces(text: str, most: int) -> list[str]:
         end = _cut(rest, most)
         at = next((at for mark in ("\n\n", "\n", ". ", " ") if (at := rest.rfind(mark, end // 3, end)) > 0), -1)
         cut = at + (1 if at >= 0 and rest[at] == "." else 0) if at > 0 else end
-        if at < 0:
-            while cut > end // 2 and (rest[cut:cut + 1] in _JOINS or rest[cut - 1] == "\u200d" or "\u0300" <= rest[cut:cut + 1] <= "\u036f" or "\U0001f3fb" <= rest[cut:cut + 1] <= "\U0001f3ff"): cut -= 1
+        while at < 0 and cut > end // 2 and _within(rest, cut): cut -= 1
         found.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip(" ").lstrip("\n")
     if units(rest) > most:
@@ -98,6 +108,21 @@ CREATE TABLE taken(gateway TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NO
 """
 CODE_S, FORGET_S, KEPT_S = 600.0, 6 * 86_400.0, 30 * 86_400.0
 
+# %% ../nbs/19m_gateway.ipynb #d5993b47
+def open_links(path: Path | None) -> sqlite3.Connection:
+    "The file at `path` (None: in memory), with its tables. `OSError`, also for a link that lies in its place, and `sqlite3.Error`."
+    if path is not None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
+    db.execute("BEGIN IMMEDIATE")
+    if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+        for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
+        db.execute("PRAGMA user_version = 1")
+    db.execute("COMMIT")
+    return db
+
 # %% ../nbs/19m_gateway.ipynb #b03d898b
 class LinkFile:
     "The file at `path` (None: in memory), written in transactions."
@@ -108,7 +133,7 @@ class LinkFile:
         "One transaction. `GatewayFailed` when it cannot be written."
         with self._lock:
             try:
-                if self._db is None: self._db = self.open()
+                if self._db is None: self._db = open_links(self.path)
                 self._db.execute("BEGIN IMMEDIATE")
                 try: yield self._db
                 except BaseException:
@@ -117,25 +142,12 @@ class LinkFile:
                 self._db.execute("COMMIT")
             except (sqlite3.Error, OSError) as error: raise GatewayFailed(f"What gateways do cannot be written down ({error}), so nothing is taken from any. Check {self.path} and the free space there.") from error
 
-    def open(self) -> sqlite3.Connection:
-        if self.path is not None:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        db = sqlite3.connect(self.path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
-        db.execute("BEGIN IMMEDIATE")
-        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
-            db.execute("PRAGMA user_version = 1")
-        db.execute("COMMIT")
-        return db
-
     def close(self) -> None:
         with self._lock:
             if self._db is not None: self._db.close()
             self._db = None
 
-# %% ../nbs/19m_gateway.ipynb #7310f0ad
+# %% ../nbs/19m_gateway.ipynb #7d6bcac9
 @record
 class Linked:
     "The account that a service is linked to, and whether it may answer asks."
@@ -144,23 +156,9 @@ class Linked:
     name: str
     approvals: bool
 
-class Linking(LinkFile):
-    "Who is linked to which service."
-    def new_code(self, gateway: str) -> str:
-        "A code that links whoever sends it within ten minutes. `GatewayFailed` when somebody is linked already."
-        if (there := self.linked(gateway)) is not None: raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway unlink {gateway}")
-        code = new_code(10)
-        with self.writing() as db: db.execute("INSERT OR REPLACE INTO code VALUES(?, ?, ?)", (gateway, sha256(code.encode()).hexdigest(), self.clock() + CODE_S))
-        return code
-
-    def bind(self, gateway: str, code: str, account: str, chat: str, name: str) -> bool:
-        "Link an account, if the code fits and nobody is linked."
-        with self.writing() as db:
-            row, now = db.execute("SELECT hash, expires FROM code WHERE gateway = ?", (gateway,)).fetchone(), self.clock()
-            if row is None or not now < row[1] <= now + CODE_S or not hmac.compare_digest(row[0], sha256(code.strip().lower().encode("utf-8", "replace")).hexdigest()): return False
-            db.execute("DELETE FROM code WHERE gateway = ?", (gateway,))
-            return db.execute("INSERT OR IGNORE INTO link VALUES(?, ?, ?, ?, 0, ?)", (gateway, account, chat, name, now)).rowcount == 1
-
+# %% ../nbs/19m_gateway.ipynb #d5ec0306
+class Knowing(LinkFile):
+    "Who is linked to which service, and whether they may answer asks."
     def linked(self, gateway: str) -> Linked | None:
         "Who is linked; a file that does not exist yet links nobody."
         if self._db is None and self.path is not None and not self.path.exists(): return None
@@ -177,9 +175,27 @@ class Linking(LinkFile):
         "Let asks be answered there, or no longer; False when nobody is linked."
         with self.writing() as db: return db.execute("UPDATE link SET approvals = ? WHERE gateway = ?", (approvals, gateway)).rowcount == 1
 
+# %% ../nbs/19m_gateway.ipynb #7310f0ad
+class Linking(Knowing):
+    "How an account comes to be linked."
+    def new_code(self, gateway: str) -> str:
+        "A code that links whoever sends it within ten minutes. `GatewayFailed` when somebody is linked already."
+        if (there := self.linked(gateway)) is not None: raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway unlink {gateway}")
+        code = new_code(10)
+        with self.writing() as db: db.execute("INSERT OR REPLACE INTO code VALUES(?, ?, ?)", (gateway, sha256(code.encode()).hexdigest(), self.clock() + CODE_S))
+        return code
+
+    def bind(self, gateway: str, code: str, account: str, chat: str, name: str) -> bool:
+        "Link an account, if the code fits and nobody is linked."
+        with self.writing() as db:
+            row, now = db.execute("SELECT hash, expires FROM code WHERE gateway = ?", (gateway,)).fetchone(), self.clock()
+            if row is None or not now < row[1] <= now + CODE_S or not hmac.compare_digest(row[0], sha256(code.strip().lower().encode("utf-8", "replace")).hexdigest()): return False
+            db.execute("DELETE FROM code WHERE gateway = ?", (gateway,))
+            return db.execute("INSERT OR IGNORE INTO link VALUES(?, ?, ?, ?, 0, ?)", (gateway, account, chat, name, now)).rowcount == 1
+
 # %% ../nbs/19m_gateway.ipynb #04ebe4e7
-class Links(Linking):
-    "Who is linked to which service, and which messages were taken."
+class Taking(Linking):
+    "Which messages were taken, and which of them were done."
     def take(self, gateway: str, number: int, begins: str) -> bool:
         "Is this message taken for the first time? Then that is on disk."
         with self.writing() as db:
@@ -196,6 +212,9 @@ class Links(Linking):
             db.execute("UPDATE taken SET state = 'cut off', begins = '' WHERE gateway = ? AND state = 'begun'", (gateway,))
             return found
 
+# %% ../nbs/19m_gateway.ipynb #8221c4bf
+class Links(Taking):
+    "Who is linked to which service, which messages were taken, and how far each service was read."
     def place(self, gateway: str) -> int | None:
         "The number after which to go on; None at the beginning, and after six quiet days, since services then begin to count anew."
         with self.writing() as db: row = db.execute("SELECT number, at FROM place WHERE gateway = ?", (gateway,)).fetchone()
@@ -204,9 +223,20 @@ class Links(Linking):
     def reached(self, gateway: str, number: int) -> None:
         with self.writing() as db: db.execute("INSERT OR REPLACE INTO place VALUES(?, ?, ?)", (gateway, number, self.clock()))
 
+# %% ../nbs/19m_gateway.ipynb #28a067e9
+def asked(pending: Any, link: Linked) -> str:
+    "An ask, with its code only where it may be answered."
+    if not link.approvals:
+        return f"This needs your approval: {pending.reason}\nAnswer it at your terminal: passepartout approvals list"
+    if not pending.code:
+        return (f"This needs your approval: {pending.reason}\n"
+                "It was asked by an earlier process; answer it at your terminal: passepartout approvals list")
+    phrase = f" {pending.phrase}" if pending.phrase else ""
+    return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{phrase}\n/deny {pending.code}"
+
 # %% ../nbs/19m_gateway.ipynb #ba25941e
-class Telling:
-    "What may be said through a service, and how it is sent. `log` takes one line, `clock` gives Unix time."
+class Wording:
+    "What may be said through a service. `log` takes one line, `clock` gives Unix time."
     def __init__(self, house: Any, gateway: Gateway, links: Links, log: Callable[[str], Any] = lambda text: None,
                  clock: Callable[[], float] = time.time):
         self.house, self.gateway, self.links, self.log, self.clock = house, gateway, links, log, clock
@@ -216,7 +246,7 @@ class Telling:
 
     def worded(self, reply: Any, link: Linked) -> str:
         "A reply as it may be told here."
-        if reply.approvals: return "\n\n".join(self.asked(each, link) for each in reply.approvals)
+        if reply.approvals: return "\n\n".join(asked(each, link) for each in reply.approvals)
         agent = self.house.agent
         if self.holds_private(reply) and not agent.settings.gateway_private:
             return "The answer holds something private, so it is not sent through here. It waits at your terminal: passepartout trace"
@@ -228,16 +258,9 @@ class Telling:
         found = self.house.agent.journal.records(turn=reply.turn, kinds=["answer"], limit=1)
         return not found or bool((found[0]["body"] or {}).get("private"))
 
-    def asked(self, pending: Any, link: Linked) -> str:
-        "An ask, with its code only where it may be answered."
-        if not link.approvals:
-            return f"This needs your approval: {pending.reason}\nAnswer it at your terminal: passepartout approvals list"
-        if not pending.code:
-            return (f"This needs your approval: {pending.reason}\n"
-                    "It was asked by an earlier process; answer it at your terminal: passepartout approvals list")
-        phrase = f" {pending.phrase}" if pending.phrase else ""
-        return f"{pending.summary}\n\nBecause: {pending.reason}\n/approve {pending.code}{phrase}\n/deny {pending.code}"
-
+# %% ../nbs/19m_gateway.ipynb #c1053675
+class Telling(Wording):
+    "How it is sent."
     async def say(self, chat: str, text: str) -> None:
         "Send a text in pieces, without secrets and without what drives a screen. What cannot be sent after some tries is dropped, and logged."
         agent = self.house.agent
@@ -252,10 +275,41 @@ class Telling:
                         return self.log(f"GATEWAY: {self.name}: an answer could not be sent: {error.message}")
                     await asyncio.sleep(min(error.wait if error.wait is not None else 2.0 ** attempt, 300.0))
 
-# %% ../nbs/19m_gateway.ipynb #6238d8aa
+# %% ../nbs/19m_gateway.ipynb #e182cc17
 HELP = "Write what you want, in plain words. /pending shows what waits for your answer, /deny CODE refuses it" 
 
-class Answering(Telling):
+# %% ../nbs/19m_gateway.ipynb #6f386f8a
+class Deciding(Telling):
+    "Takes the answers to asks."
+    async def deny(self, code: str, session: str) -> str:
+        "Refuse what has this code."
+        async def refuse(agent: Any) -> Any: return agent.deny(None, code, session)
+        return str(await self.house.in_turn(session, refuse))
+
+    async def approve(self, code: str, words: str, link: Linked, session: str) -> str:
+        "Allow what has this code, where that is allowed at all; `words` is what has to be typed besides."
+        if not link.approvals: return f"Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: passepartout gateway approvals {self.name} on"
+        async def allow(agent: Any) -> Any: return await agent.approve(None, code, session, source=self.name, confirm=words)
+        try: return self.worded(await self.house.in_turn(session, allow), link)
+        except Unconfirmed as error: return f"{error.message}\nAs in: /approve {code} {error.phrase}"
+
+# %% ../nbs/19m_gateway.ipynb #ef7223a5
+class Commanded(Deciding):
+    "Does what a slash command says."
+    async def command(self, text: str, link: Linked, session: str) -> str:
+        "A slash command."
+        name, _, rest = text[1:].partition(" ")
+        name, code, words = name.partition("@")[0].lower(), *rest.strip().partition(" ")[::2]
+        if name in ("link", "start"): return f"This account is linked. {HELP}."
+        if name == "pending":
+            waiting = self.house.agent.pending(session, self.name)
+            return "\n\n".join(asked(each, link) for each in waiting) or "Nothing waits for your answer here."
+        if name == "deny" and code: return await self.deny(code, session)
+        if name == "approve" and code: return await self.approve(code, words, link, session)
+        return HELP + (", /approve CODE does it." if link.approvals else ".")
+
+# %% ../nbs/19m_gateway.ipynb #6238d8aa
+class Answering(Commanded):
     "Answers the linked person: a command, or words for the agent."
     async def answer(self, message: Incoming, link: Linked) -> None:
         "What the linked person said: a command, or words for the agent."
@@ -275,27 +329,9 @@ class Answering(Telling):
             return await agent.process(Signal.build(payload=payload, meta=FrozenDict(source=Keyword(self.name), session=session), label=PERSON))
         return self.worded(await self.house.in_turn(session, work), link)
 
-    async def command(self, text: str, link: Linked, session: str) -> str:
-        "A slash command."
-        name, _, rest = text[1:].partition(" ")
-        name, code, words = name.partition("@")[0].lower(), *rest.strip().partition(" ")[::2]
-        if name in ("link", "start"): return f"This account is linked. {HELP}."
-        if name == "pending":
-            waiting = self.house.agent.pending(session, self.name)
-            return "\n\n".join(self.asked(each, link) for each in waiting) or "Nothing waits for your answer here."
-        if name == "deny" and code:
-            async def refuse(agent: Any) -> Any: return agent.deny(None, code, session)
-            return str(await self.house.in_turn(session, refuse))
-        if name == "approve" and code:
-            if not link.approvals: return f"Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: passepartout gateway approvals {self.name} on"
-            async def allow(agent: Any) -> Any: return await agent.approve(None, code, session, source=self.name, confirm=words)
-            try: return self.worded(await self.house.in_turn(session, allow), link)
-            except Unconfirmed as error: return f"{error.message}\nAs in: /approve {code} {error.phrase}"
-        return HELP + (", /approve CODE does it." if link.approvals else ".")
-
-# %% ../nbs/19m_gateway.ipynb #e8dec173
-class Reporting(Answering):
-    "Tells what nobody asked for just now."
+# %% ../nbs/19m_gateway.ipynb #4776cea8
+class Recalling(Answering):
+    "Tells what became of the messages of an earlier process."
     async def tell_cut_off(self) -> None:
         "Tell which messages were being worked on when the last process ended."
         link, found = self.links.linked(self.name), self.links.cut_off(self.key)
@@ -304,6 +340,9 @@ class Reporting(Answering):
         lines += [f"· {brief(text or '(no text)', 60)}" for text in found[-5:]]
         await self.say(link.chat, "\n".join([*lines, "passepartout trace shows how far it came."]))
 
+# %% ../nbs/19m_gateway.ipynb #e8dec173
+class Reporting(Recalling):
+    "Tells what background jobs have found."
     async def push_news(self, every: float = 5.0) -> None:
         "Pass on what background jobs have to tell, each once."
         while True:
@@ -324,8 +363,54 @@ class Reporting(Answering):
             text = "Something private waits at your terminal: passepartout jobs news" if hidden else each.text
             await self.say(link.chat, f"[{each.job}] {text}")
 
+# %% ../nbs/19m_gateway.ipynb #cfd44f48
+def shown_name(name: str) -> str:
+    "A name as strangers give it to themselves, made harmless."
+    return " ".join(visible(name).split())[:60] or "(no name)"
+
 # %% ../nbs/19m_gateway.ipynb #991d9877
-class Porter(Reporting):
+class Greeting(Reporting):
+    "Lets a stranger in who brings the code, and nobody else."
+    def start(self, work: Any) -> asyncio.Task:
+        "A task of its own for `work`, which may take long; what goes wrong in it is logged."
+        task = asyncio.get_running_loop().create_task(work)
+        self.busy.add(task)
+        task.add_done_callback(self.busy.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
+        return task
+
+    def stranger(self, message: Incoming, link: Linked | None) -> asyncio.Task | None:
+        "The one thing a stranger can do: bring the code, while nobody is linked."
+        word, _, code = message.text.partition(" ")
+        asks = link is None and message.direct and message.own and word in ("/link", "/start") and 0 < len(code) <= 40
+        if not asks or not self.links.bind(self.name, code, message.account, message.chat, shown_name(message.name)):
+            self.strangers += 1
+            return None
+        diary = diary_of(self.house.agent, self.clock)
+        diary.add_news("gateway", f"{self.name} is linked to {shown_name(message.name)} (account {message.account}). "
+                       f"If that was not you: passepartout gateway unlink {self.name}")
+        diary.close()
+        return self.start(self.say(message.chat, f"Linked. {HELP}."))
+
+# %% ../nbs/19m_gateway.ipynb #1539cd99
+class Admitting(Greeting):
+    "Decides what is begun."
+    def take(self, message: Incoming) -> asyncio.Task | None:
+        "Begin what a message asks for, if it is the linked person's. Strangers get nothing."
+        link = self.links.linked(self.name)
+        if link is None or (message.account, message.chat) != (link.account, link.chat) or not message.direct:
+            return self.stranger(message, link)
+        if not self.links.take(self.key, message.number, self.house.agent.log.redact(message.text)): return None
+        if len(self.busy) >= 8 or self.bucket.take() > 0:
+            self.links.done(self.key, message.number)
+            if self.warned: return None
+            self.warned = True
+            return self.start(self.say(link.chat, "That is more than I can take at once. What came since was not read; write again in a minute."))
+        self.warned = False
+        return self.start(self.answer(message, link))
+
+# %% ../nbs/19m_gateway.ipynb #8cb65996
+class Porter(Admitting):
     "Carries messages between a service and the agent of a house."
     async def run(self) -> None:
         "Carry messages until cancelled. A service that fails is tried again, later each time."
@@ -353,42 +438,3 @@ class Porter(Reporting):
         for message in await self.gateway.receive(self.links.place(self.key)):
             self.take(message)
             self.links.reached(self.key, message.number)
-
-    def take(self, message: Incoming) -> asyncio.Task | None:
-        "Begin what a message asks for, if it is the linked person's. Strangers get nothing."
-        link = self.links.linked(self.name)
-        if link is None or (message.account, message.chat) != (link.account, link.chat) or not message.direct:
-            return self.stranger(message, link)
-        if not self.links.take(self.key, message.number, self.house.agent.log.redact(message.text)): return None
-        if len(self.busy) >= 8 or self.bucket.take() > 0:
-            self.links.done(self.key, message.number)
-            if self.warned: return None
-            self.warned = True
-            return self.start(self.say(link.chat, "That is more than I can take at once. What came since was not read; write again in a minute."))
-        self.warned = False
-        return self.start(self.answer(message, link))
-
-    def start(self, work: Any) -> asyncio.Task:
-        "A task of its own for `work`, which may take long; what goes wrong in it is logged."
-        task = asyncio.get_running_loop().create_task(work)
-        self.busy.add(task)
-        task.add_done_callback(self.busy.discard)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
-        return task
-
-    def stranger(self, message: Incoming, link: Linked | None) -> asyncio.Task | None:
-        "The one thing a stranger can do: bring the code, while nobody is linked."
-        word, _, code = message.text.partition(" ")
-        asks = link is None and message.direct and message.own and word in ("/link", "/start") and 0 < len(code) <= 40
-        if not asks or not self.links.bind(self.name, code, message.account, message.chat, shown_name(message.name)):
-            self.strangers += 1
-            return None
-        diary = diary_of(self.house.agent, self.clock)
-        diary.add_news("gateway", f"{self.name} is linked to {shown_name(message.name)} (account {message.account}). "
-                       f"If that was not you: passepartout gateway unlink {self.name}")
-        diary.close()
-        return self.start(self.say(message.chat, f"Linked. {HELP}."))
-
-def shown_name(name: str) -> str:
-    "A name as strangers give it to themselves, made harmless."
-    return " ".join(visible(name).split())[:60] or "(no name)"
