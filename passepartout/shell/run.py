@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/run.html.md"""
 
 # %% auto #0
 __all__ = ['FILES', 'Again', 'Limits', 'Outcome', 'readable', 'ShellError', 'file_redirects', 'job_items', 'OpenedScript',
-           'open_script', 'open_for', 'never', 'answer', 'Running', 'run_script']
+           'open_script', 'open_for', 'never', 'answer', 'Prepared', 'Stopping', 'Collecting', 'Running', 'run_script']
 
 # %% ../../nbs/shell/run.ipynb #6c41d313
 import asyncio
@@ -166,8 +166,8 @@ def answer(running, said: dict) -> None:
     except OSError: running.kill()
 
 # %% ../../nbs/shell/run.ipynb #3dd6c93d
-class Running:
-    "A started script: the process, the socket and pipes to it, and what it said so far."
+class Prepared:
+    "A script with all that its process will need: the socket and pipes to it, and where its words will go."
     def __init__(self, script: Script, files: Sequence[OpenedPath], limits: Limits, again: Again = never):
         self.items, self.late, self.again = [], [], again
         self.items = job_items(script, late=self.late)
@@ -180,6 +180,39 @@ class Running:
         self.ours, self.given = {self.out: 1, self.err: 2}, [out, err, os.memfd_create("job")]
         for fd in (self.out, self.err, self.control.fileno()): os.set_blocking(fd, False)
 
+    def close(self) -> None:
+        "Give back every descriptor."
+        loop = asyncio.get_running_loop()
+        for fd in (self.control.fileno(), self.out, self.err): loop.remove_reader(fd)
+        self.control.close(); self.theirs.close()
+        for fd in (self.out, self.err, *self.given, *(() if self.first is None else (self.first,))): os.close(fd)
+
+# %% ../../nbs/shell/run.ipynb #208fea88
+class Stopping(Prepared):
+    "A script that can be ended."
+    def kill(self) -> None:
+        "End every process of the script now. In a sandbox the kernel does it when the first process dies; elsewhere the program inside does, when the socket closes."
+        try:
+            if self.first is not None: signal.pidfd_send_signal(self.first, signal.SIGKILL)
+            elif self.outcome.sandboxed and self.process is not None and self.process.returncode is None: self.process.kill()
+            self.control.shutdown(socket.SHUT_RDWR)
+        except OSError: pass
+
+# %% ../../nbs/shell/run.ipynb #93e54cd2
+class Collecting(Stopping):
+    "A script whose output is taken in."
+    def listen(self, fd: int) -> bool:
+        "Take what stands in one pipe. False when there is nothing more now."
+        try: data = os.read(fd, 65536)
+        except BlockingIOError: return False
+        if not data: asyncio.get_running_loop().remove_reader(fd)
+        self.outcome.take(self.ours[fd], data, self.limits.output)
+        if self.outcome.kept + self.outcome.cut > self.limits.flood and not self.outcome.ended: self.outcome.ended = "output"; self.kill()
+        return bool(data) and self.outcome.cut < 2 * self.limits.flood
+
+# %% ../../nbs/shell/run.ipynb #18234e27
+class Running(Collecting):
+    "A started script: the process, the socket and pipes to it, and what it said so far."
     def attend(self) -> None:
         "Answer and listen from now on."
         loop = asyncio.get_running_loop()
@@ -200,30 +233,6 @@ class Running:
         except (OSError, ShellError, IndexError, TypeError) as error: self.control.send((getattr(error, "strerror", None) or str(error)).encode()[:4000]); return
         try: socket.send_fds(self.control, [b"ok"], [fd])
         finally: os.close(fd)
-
-    def listen(self, fd: int) -> bool:
-        "Take what stands in one pipe. False when there is nothing more now."
-        try: data = os.read(fd, 65536)
-        except BlockingIOError: return False
-        if not data: asyncio.get_running_loop().remove_reader(fd)
-        self.outcome.take(self.ours[fd], data, self.limits.output)
-        if self.outcome.kept + self.outcome.cut > self.limits.flood and not self.outcome.ended: self.outcome.ended = "output"; self.kill()
-        return bool(data) and self.outcome.cut < 2 * self.limits.flood
-
-    def kill(self) -> None:
-        "End every process of the script now. In a sandbox the kernel does it when the first process dies; elsewhere the program inside does, when the socket closes."
-        try:
-            if self.first is not None: signal.pidfd_send_signal(self.first, signal.SIGKILL)
-            elif self.outcome.sandboxed and self.process is not None and self.process.returncode is None: self.process.kill()
-            self.control.shutdown(socket.SHUT_RDWR)
-        except OSError: pass
-
-    def close(self) -> None:
-        "Give back every descriptor."
-        loop = asyncio.get_running_loop()
-        for fd in (self.control.fileno(), self.out, self.err): loop.remove_reader(fd)
-        self.control.close(); self.theirs.close()
-        for fd in (self.out, self.err, *self.given, *(() if self.first is None else (self.first,))): os.close(fd)
 
 # %% ../../nbs/shell/run.ipynb #58ed90f7
 async def _start(running: Running, roots: Sequence[Root], cwd: OpenedPath | None, wrap: Bubblewrap, home: str, **sandbox) -> None:
