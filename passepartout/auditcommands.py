@@ -36,13 +36,14 @@ def past_moment(text: str, now: datetime) -> float:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError): raise PassepartoutError(f"“{text[:40]}” is no moment of the past. Write a date such as 2026-01-01, or how long ago: 12h, 30d, 6w.") from None
 
-# %% ../nbs/20dc_auditcommands.ipynb #59ef1ef6
+# %% ../nbs/20dc_auditcommands.ipynb #44bcef16
 def moment_or_fail(text: str | None, json_: bool) -> float | None:
     "`past_moment` of an option, `None` for one that was not given; ends the command with code 2 when it cannot be read."
     if text is None: return None
     try: return past_moment(text, datetime.now())
     except PassepartoutError as error: fail(error.message, 2, json_)
 
+# %% ../nbs/20dc_auditcommands.ipynb #59ef1ef6
 def find_turn(journal: Any, prefix: str | None, json_: bool) -> str | None:
     "The id of the one turn whose id begins with `prefix`; ends the command when there is none, or when there are several."
     if prefix is None: return None
@@ -82,7 +83,7 @@ def trace(turn: Annotated[Optional[str], typer.Argument(help="A turn's id, or it
         console = screen()
         for each in reversed(turns): print_lines(trace_lines(each, text_columns(console), times=True), console)
 
-# %% ../nbs/20dc_auditcommands.ipynb #da927e40
+# %% ../nbs/20dc_auditcommands.ipynb #1fd91f3b
 def show_verdict(verdict: Any, json_: bool, accepted: Sequence[dict] = ()) -> int:
     "Print the result of checking the chain, with what of it was `accepted` earlier; the exit code."
     head = f"{verdict.seq}:{verdict.head.hex()[:32]}"
@@ -97,6 +98,7 @@ def show_verdict(verdict: Any, json_: bool, accepted: Sequence[dict] = ()) -> in
     tell("What it holds may tell you what happened: passepartout trace -n 9. With a backup, passepartout restore FILE; to go on with what is there, passepartout journal accept")
     return 3
 
+# %% ../nbs/20dc_auditcommands.ipynb #da927e40
 def pinned(text: str | None, json_: bool) -> tuple[int, str] | None:
     "Number and seal of a head that was written down; ends the command when it is none."
     if text is None: return None
@@ -111,6 +113,7 @@ def through(journal: Any, verdict: Any, pin: tuple[int, str] | None) -> Any:
     why = f"it ends at record {verdict.seq}" if seal is None else f"record {pin[0]} bears another seal"
     return verdict._replace(ok=False, kind="cut-off", problem=f"The chain does not pass through the head that you wrote down: {why}. An older copy was put back, or another record is in its place.")
 
+# %% ../nbs/20dc_auditcommands.ipynb #e18ac25f
 def print_prompts(agent: Any, turns: list[dict], json_: bool) -> None:
     "Print what models were asked in these turns, oldest first."
     asked = [(n + 1, each) for turn in reversed(turns) for n, each in enumerate(agent.asked_of_models(turn["turn"]))]
@@ -124,6 +127,7 @@ def print_prompts(agent: Any, turns: list[dict], json_: bool) -> None:
         tell(f"---- prompt, {len(each.prompt):,} characters", "cyan")
         tell(each.prompt)
 
+# %% ../nbs/20dc_auditcommands.ipynb #09c8c1ed
 def print_org(agent: Any, one: str | None, session: str | None, since: float | None, limit: int | None, private: bool) -> None:
     "Print the thought journal as Org: one turn, the latest ones, or all."
     from passepartout.thoughts import org_journal
