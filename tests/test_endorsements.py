@@ -32,8 +32,13 @@ async def test_a_value_that_a_person_answers_for_runs_next_time_and_only_there(t
     agent.deny((await asked(agent)).id)                                                    # another value
     script(EVE, whom)
     agent.deny((await asked(agent, "other")).id, session="other")                          # another conversation
-    script(plan(FIND, '(:EXTRACT "text" :FROM (:REF "mails") :ASK "which text" :AS "who") (:CALL "send" :ARGS (:TO "ana@example.org" :AMOUNT 6))'), whom)
+    six = plan(FIND, '(:EXTRACT "text" :FROM (:REF "mails") :ASK "which text" :AS "who") (:CALL "send" :ARGS (:TO "ana@example.org" :AMOUNT 6))')
+    script(six, whom)
     reply = await agent.handle("Pay whom the mail says")
+    assert "after something was read" in reply.approvals[0].reason and len(ran) == 1        # a call without a word of the person's makes the whole plan ask
+    agent.deny(reply.approvals[0].id)
+    script(six, whom)
+    reply = await agent.handle("Pay ana@example.org what the mail says")
     assert "amount" in reply.approvals[0].reason and len(ran) == 1                          # another argument still asks
     agent.deny(reply.approvals[0].id)
     agent.revoke(agent.endorsed("main")[0]["id"])
