@@ -37,13 +37,12 @@ async def test_a_value_that_a_person_answers_for_runs_next_time_and_only_there(t
     reply = await agent.handle("Pay whom the mail says")
     assert "after something was read" in reply.approvals[0].reason and len(ran) == 1        # a call without a word of the person's makes the whole plan ask
     agent.deny(reply.approvals[0].id)
-    script(six, whom)
-    reply = await agent.handle("Pay ana@example.org what the mail says")
-    assert "amount" in reply.approvals[0].reason and len(ran) == 1                          # another argument still asks
-    agent.deny(reply.approvals[0].id)
     agent.revoke(agent.endorsed("main")[0]["id"])
     script(EVE, whom)
     assert (await asked(agent)).code and len(ran) == 1                                      # taken back
+    script(six, whom)
+    reply = await agent.handle("Pay ana@example.org what the mail says")
+    assert "amount" in reply.approvals[0].reason and len(ran) == 1                          # another argument still asks
     assert agent.journal.verify(whole=True).ok
     await agent.close()
 
