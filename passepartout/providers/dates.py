@@ -115,13 +115,13 @@ def _in_one_word(words: tuple[str, ...]) -> tuple[str, ...]:
     pairs = {i for i, word in enumerate(words[:-1]) if word in ("working", "business", "work") and words[i + 1] in ("day", "days")}
     return tuple("workdays" if i - 1 in pairs else word for i, word in enumerate(words) if i not in pairs)
 
-# %% ../../nbs/providers/dates.ipynb #9e78d830
+# %% ../../nbs/providers/dates.ipynb #4fb3c3fd
 def named_day(words, today, nearest):
     "today, tomorrow, the day after tomorrow, yesterday"
     ahead = NAMED.get(" ".join(words))
     return None if ahead is None else _shift(today, ahead, "day")
 
-
+# %% ../../nbs/providers/dates.ipynb #2a0beb37
 def weekday(words, today, nearest):
     "friday, this friday, next friday, last friday"
     if words[-1] not in WEEKDAY or len(words) > 2: return None
@@ -131,7 +131,7 @@ def weekday(words, today, nearest):
         case ("next",): return _shift(today, WEEKDAY[words[-1]] - today.weekday() + 7, "day")
         case ("last",): return _shift(today, ahead - 7, "day")
 
-
+# %% ../../nbs/providers/dates.ipynb #9e78d830
 def counted(words, today, nearest):
     "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
     words = _in_one_word(tuple(w for w in words if w != "time"))
@@ -145,25 +145,31 @@ def counted(words, today, nearest):
     count, unit = (2, "week") if unit == "fortnight" and n == "a" else (a_count(n), UNITS.get(unit))
     return _shift(start, sign * count, unit) if start and unit and count is not None else None
 
-
+# %% ../../nbs/providers/dates.ipynb #d6a202a8
 def feast(words, today, nearest):
     "christmas eve, new year's eve: days that people call by their names"
     found = _FEASTS.get(" ".join(words).replace("'s", "s"))
     return found and closest_year(*found, today, nearest)
+
+# %% ../../nbs/providers/dates.ipynb #a95c6abf
+def _month_meant(words, today, nearest) -> date | None:
+    "The first day of `december`, `the month`, `next month`; `None` when that is no month."
+    if len(words) == 1 and words[0] in _MONTH: return closest_year(_MONTH[words[0]], 28, today, nearest).replace(day=1)
+    if words[-1] != "month": return None
+    return (period(words if len(words) == 2 else ("this",) + words, today) or (None,))[0]
 
 
 def nth_weekday(words, today, nearest):
     "first monday of december, last friday of the month, last day of november"
     words = tuple(w for w in words if w != "the")
     if len(words) not in (4, 5) or words[2] not in ("of", "in") or words[0] not in (*_NTH[:5], "last") or words[1] not in (*WEEKDAY, "day"): return None
-    first = closest_year(_MONTH[words[3]], 28, today, nearest).replace(day=1) if words[3] in _MONTH and len(words) == 4 else (period(("this",) * (len(words) == 4) + words[3:], today) or (None,))[0] if words[-1] == "month" else None
-    if first is None: return None
+    if (first := _month_meant(words[3:], today, nearest)) is None: return None
     days = [day for n in range(monthrange(first.year, first.month)[1]) if (day := first + timedelta(n)) and (words[1] == "day" or day.weekday() == WEEKDAY[words[1]])]
     if words[0] == "last": return days[-1]
     if _NTH.index(words[0]) < len(days): return days[_NTH.index(words[0])]
     raise NoSuchDate(f"There is no {words[0]} {words[1].capitalize()} in {MONTHS[first.month - 1]} {first.year}.")
 
-# %% ../../nbs/providers/dates.ipynb #273d61b9
+# %% ../../nbs/providers/dates.ipynb #32cd50a9
 def numeric(words, today, nearest):
     "2026-11-24, 24.11.2026, 24.11., 24/11"
     if len(words) != 1: return None
@@ -173,7 +179,7 @@ def numeric(words, today, nearest):
     if not year: return closest_year(int(month), int(day), today, nearest)
     return make_day(int(year) + (2000 if len(year) == 2 else 0), int(month), int(day))
 
-
+# %% ../../nbs/providers/dates.ipynb #273d61b9
 def written(words, today, nearest):
     "24 november, 24th of nov 2026, november 24"
     words, year = (words[:-1], int(words[-1])) if len(words) > 2 and re.fullmatch(r"[0-9]{4}", words[-1]) else (words, None)
@@ -185,7 +191,7 @@ def written(words, today, nearest):
     number, month = int(found[1]), _MONTH[month]
     return make_day(year, month, number) if year is not None else closest_year(month, number, today, nearest)
 
-
+# %% ../../nbs/providers/dates.ipynb #646cbe83
 def day_of_month(words, today, nearest):
     "24th: in this month, or the first later one that has such a day"
     if len(words) != 1 or not (found := _ORDINAL.fullmatch(words[0])) or not found[2]: return None
@@ -194,7 +200,7 @@ def day_of_month(words, today, nearest):
     if found := next(fits, None): return found
     raise NoSuchDate(f"There is no {words[0]} in any month ahead.")
 
-
+# %% ../../nbs/providers/dates.ipynb #c70c89bb
 def ending(words, today, nearest):
     "end of the week, end of next month, end of february"
     words = tuple(w for w in words if w != "the")
@@ -241,7 +247,7 @@ class Span:
         dates = say_span(self.start, self.end)
         return dates if self.words in ("", dates.lower()) else f"{self.words}, {dates}"
 
-# %% ../../nbs/providers/dates.ipynb #794b3dc3
+# %% ../../nbs/providers/dates.ipynb #757b1857
 _NEXT, _LAST = ("next", "coming", "following"), ("last", "past", "previous")
 _FROM_TO = Regex(r"^(\d{1,2}\.?)([-–])(\d{1,2}\.?)$", re.ASCII)
 _FILLER = ("for", "during", "over", "of", "in", "on", "the", "within", "my", "due")
@@ -254,7 +260,7 @@ def counted_span(words, today):
     if words[0] in _NEXT: return today, _shift(today, count, UNITS[words[2]])
     if words[0] in _LAST: return _shift(today, -count, UNITS[words[2]]), today
 
-
+# %% ../../nbs/providers/dates.ipynb #794b3dc3
 def calendar_span(words, today):
     "week, this month, november 2026, week 47, week of 23 november, overdue"
     if words in (("overdue",), ("late",)): return _shift(today, -10, "year"), _shift(today, -1, "day")
@@ -268,7 +274,13 @@ def calendar_span(words, today):
         return first, _shift(_shift(first, 1, "month"), -1, "day")
     return period(words if len(words) == 2 else ("this",) + words, today)
 
-# %% ../../nbs/providers/dates.ipynb #34c78b5d
+# %% ../../nbs/providers/dates.ipynb #52d7e839
+def _in_order(first: date, last: date) -> tuple[date, date]:
+    "The two days, or `NoSuchDate` when the second comes before the first."
+    if first <= last: return first, last
+    raise NoSuchDate(f"That ends before it begins: {say_day(first)} comes after {say_day(last)}.")
+
+# %% ../../nbs/providers/dates.ipynb #f95ca4f8
 def open_span(words, today):
     "until friday, by 24 nov, since monday"
     if len(words) < 2 or words[0] not in ("until", "till", "by", "before", "since"): return None
@@ -279,7 +291,7 @@ def open_span(words, today):
     day = read_day(words[1:], today) or (last[1] if (last := calendar_span(words[1:], today)) else None)
     return day and _in_order(today, _shift(day, -1, "day") if words[0] == "before" else day)
 
-
+# %% ../../nbs/providers/dates.ipynb #34c78b5d
 def closed_span(words, today):
     "from monday to wednesday, between 20 and 27 november, 16 to 22 november, 23-29 nov"
     words = words_of(" ".join(_FROM_TO.sub(r"\1 \2 \3", word) for word in words))
@@ -290,12 +302,6 @@ def closed_span(words, today):
     if len(left) == 1 and _ORDINAL.fullmatch(left[0]) and len(right) > 1: left += right[1:]
     first = read_day(left, today, nearest=True)
     return first and (last := read_day(right, first)) and _in_order(first, last)
-
-
-def _in_order(first: date, last: date) -> tuple[date, date]:
-    "The two days, or `NoSuchDate` when the second comes before the first."
-    if first <= last: return first, last
-    raise NoSuchDate(f"That ends before it begins: {say_day(first)} comes after {say_day(last)}.")
 
 # %% ../../nbs/providers/dates.ipynb #90c41906
 def read_span(text: str | tuple[str, ...], today: date) -> Span | None:
@@ -373,14 +379,14 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}.")
     return begin, end
 
-# %% ../../nbs/providers/dates.ipynb #568c923b
+# %% ../../nbs/providers/dates.ipynb #152faf86
 def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
     return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
-
+# %% ../../nbs/providers/dates.ipynb #568c923b
 _HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day
 
 def _without_clock(words):
@@ -393,7 +399,7 @@ def _without_clock(words):
         if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
     yield (None, None), words
 
-
+# %% ../../nbs/providers/dates.ipynb #1c9e246b
 def _short_day(rest, words) -> bool:
     "Whether `rest`, before a time of day, is a weekday in short."
     return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
@@ -445,6 +451,12 @@ def same_day_again(words, today) -> tuple[str, date] | None:
     if first and (first.month, first.day) == (2, 29): raise NoSuchDate("Not every year has a 29 February, so this can't be repeated as it stands. Name another day.")
     return first and ("+1y", first)
 
+# %% ../../nbs/providers/dates.ipynb #f4021708
+def _skipped(words) -> tuple[int, tuple[str, ...]]:
+    "How many *every other*, *every second* or *every third* counts, and the words behind that. The first friday is one of a month, and none of those."
+    count = 2 if words[:1] == ("other",) else _NTH.index(words[0]) + 1 if words[:1] and words[0] in _NTH else int(found[1]) if words[:1] and (found := _ORDINAL.fullmatch(words[0])) and found[2] else 1
+    return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
+
 # %% ../../nbs/providers/dates.ipynb #7d278e3e
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
@@ -463,11 +475,7 @@ def read_repeat(words, today) -> tuple[str, When | None] | None:
         if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS: return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
     return None
 
-def _skipped(words) -> tuple[int, tuple[str, ...]]:
-    "How many *every other*, *every second* or *every third* counts, and the words behind that. The first friday is one of a month, and none of those."
-    count = 2 if words[:1] == ("other",) else _NTH.index(words[0]) + 1 if words[:1] and words[0] in _NTH else int(found[1]) if words[:1] and (found := _ORDINAL.fullmatch(words[0])) and found[2] else 1
-    return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
-
+# %% ../../nbs/providers/dates.ipynb #df103805
 def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
