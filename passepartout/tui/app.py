@@ -90,6 +90,7 @@ _SIZES = """
 .-wide #talk { width: 55%; height: 1fr; }
 .-wide #side { width: 45%; height: 1fr; padding-left: 1; }
 .-alone #side { display: none; }
+.-wide.-alone #talk { width: 100%; }
 .-small #side { display: none; }
 .-small.-beside #talk { display: none; }
 .-small.-beside #side { display: block; height: 1fr; }
