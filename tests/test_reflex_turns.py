@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent
@@ -259,6 +259,7 @@ def test_random_words_edit_nothing(text):
 
 
 @given(st.sampled_from(VERBS), sentences)
+@example("schedule", "dentist for ,")
 @settings(max_examples=examples(400), deadline=None)
 def test_what_is_proposed_is_exact_and_reads_back(verb, rest):
     proposal = understand(f"{verb} {rest}", TODAY, AROUND)
