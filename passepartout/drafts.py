@@ -21,8 +21,8 @@ from .reason import markdown_strip, message_action
 from .verify import is_answer, judge
 
 # %% ../nbs/17aa_drafts.ipynb #b2426e0f
-_JSON = Regex(r'\{\s*(?:"proposal"\s*:\s*\{\s*)?"action"\s*:\s*"message"\s*,\s*"text"\s*:\s*"((?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*+)')
-_LIST = Regex(r'\(\s*(?::type\s+:request\s+)?(?::target\s+nil\s+)?:payload\s*\(\s*:action\s+:message\s+:text\s+"((?:[^"\\]|\\.)*+)', re.I | re.S)
+_JSON = Regex(r'\{\s*(?:"proposal"\s*:\s*\{\s*)?"action"\s*:\s*"message"\s*,\s*"text"\s*:\s*"((?>(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*))')
+_LIST = Regex(r'\(\s*(?::type\s+:request\s+)?(?::target\s+nil\s+)?:payload\s*\(\s*:action\s+:message\s+:text\s+"((?>(?:[^"\\]|\\.)*))', re.I | re.S)
 _THOUGHTS = Regex(r"\A\s*<think>(?:.*?</think>|.*\Z)", re.S)
 _FENCE = Regex(r"\A```\w*\s*")
 

@@ -54,7 +54,7 @@ def closing(text: str, at: int) -> int:
 
 # %% ../nbs/08s_headerargs.ipynb #8dda42f3
 _BLANK = " \t\n\r\f\v"
-_QUOTED = Regex(r'"((?:[^"\\]|\\.)*+)"', re.S)
+_QUOTED = Regex(r'"((?>(?:[^"\\]|\\.)*))"', re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 def read_value(text: str) -> str:
@@ -114,7 +114,7 @@ class Arguments(dict):
         return not set(words).isdisjoint(self.text(name).split())
 
 # %% ../nbs/08s_headerargs.ipynb #7b3fc7aa
-_TOP = Regex(r"(?:#(?:[ \t][^\n]*)?\n)*+")
+_TOP = Regex(r"(?>(?:#(?:[ \t][^\n]*)?\n)*)")
 
 def local_values(outline: Outline, node: Node, name: str) -> tuple[str | None, list[str]]:
     "What the drawer of `node` says about `name`: its value, and what is added to it."

@@ -79,16 +79,16 @@ def trim(address: str) -> str:
     return address.rstrip(signs)
 
 # %% ../nbs/08k_links.ipynb #93fcdec9
-_BARE = rf"(?<!\w)(?P<bare>(?:{'|'.join(re.escape(k) for k in sorted(KINDS, key=len, reverse=True) if k not in ('shell', 'elisp', 'help', 'man', 'info', 'file+sys', 'file+emacs'))}):(?:[^\s()<>\[\]]|\([^\s()<>\[\]]*+\))++)"
+_BARE = rf"(?<!\w)(?P<bare>(?:{'|'.join(re.escape(k) for k in sorted(KINDS, key=len, reverse=True) if k not in ('shell', 'elisp', 'help', 'man', 'info', 'file+sys', 'file+emacs'))}):(?>(?:[^\s()<>\[\]]|\([^\s()<>\[\]]*+\))+))"
 _ANGLE = r"<(?P<angle>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^<>\n]++)>"
 ORG = Regex(rf"""
     (?P<code>{VERBATIM.pattern})
-  | \[\[(?P<target>(?:[^\[\]\\\n]|\\.|\n[ \t]*+(?=[^\W\d]))++)\](?:\[(?P<label>(?:[^\[\]\n]|\n[ \t]*(?=[^\W\d])|\](?!\])|\[(?!\[))+?)\])?\]
+  | \[\[(?P<target>(?>(?:[^\[\]\\\n]|\\.|\n[ \t]*+(?=[^\W\d]))+))\](?:\[(?P<label>(?:[^\[\]\n]|\n[ \t]*(?=[^\W\d])|\](?!\])|\[(?!\[))+?)\])?\]
   | {_ANGLE} | {_BARE}""", re.X)
 MARKDOWN = Regex(rf"""
     (?P<code>(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)|^[ ]{{0,3}}\[(?!\^)[^\[\]\n]++\]:[ \t]++[^\n]*+)
   | (?P<embed>!?)(?:\[\[(?P<wiki>[^\[\]\n|]++)(?:\|(?P<alias>[^\[\]\n]*+))?\]\]
-  | \[(?P<label>(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\](?:\((?P<target><[^<>\n]*+>|(?:[^\s()<>]|\([^\s()<>]*+\))++)(?:[ \t]+(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)|\[(?P<ref>[^\[\]\n]*+)\])?)
+  | \[(?P<label>(?>(?:[^\[\]\n]|\[[^\[\]\n]*+\])*))\](?:\((?P<target><[^<>\n]*+>|(?>(?:[^\s()<>]|\([^\s()<>]*+\))+))(?:[ \t]+(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)|\[(?P<ref>[^\[\]\n]*+)\])?)
   | {_ANGLE} | {_BARE}""", re.X | re.M)
 DEFINED = Regex(r"^ {0,3}\[(?!\^)([^\[\]\n]++)\]:[ \t]+<?([^\s<>]+)>?", re.M)
 

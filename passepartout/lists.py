@@ -20,7 +20,7 @@ from .records import record
 # %% ../nbs/08ja_lists.ipynb #0f072a92
 BOXES = {" ": ("TODO", False), "X": ("DONE", True), "-": ("DOING", False)}
 START = Regex(r"([ \t]*)(?:(?P<bullet>[-+*]|\d{1,9}[.)])(?=[ \t\r]|\Z)[ \t]*(?:\[@\d{1,9}\][ \t]*)?(?:(?P<box>\[[ xX/-]\])(?=[ \t\r]|\Z)[ \t]*)?(?P<text>[^\r]*))?")
-RULE = Regex(r"[ \t]*([-*_])[ \t]*(?:\1[ \t]*){2,}+\r?\Z")
+RULE = Regex(r"[ \t]*([-*_])[ \t]*(?>(?:\1[ \t]*){2,})\r?\Z")
 
 # %% ../nbs/08ja_lists.ipynb #addb47c0
 @record
@@ -114,7 +114,7 @@ def progress(outline: Outline, node: Node) -> tuple[int, int]:
 
 # %% ../nbs/08ja_lists.ipynb #a119c176
 ROW = Regex(r"[ \t]*\|")
-DASHES = Regex(r"[ \t]*\|?+[ \t]*:?-++:?[ \t]*(?:\|[ \t]*:?-++:?[ \t]*)*+\|?+[ \t\r]*\Z")
+DASHES = Regex(r"[ \t]*\|?+[ \t]*:?-++:?[ \t]*(?>(?:\|[ \t]*:?-++:?[ \t]*)*)\|?+[ \t\r]*\Z")
 BAR = {"org": Regex(r"\|"), "markdown": Regex(r"(?<!\\)\|")}
 
 # %% ../nbs/08ja_lists.ipynb #6c6440f3

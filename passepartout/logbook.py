@@ -129,7 +129,7 @@ def record_indent(outline: Outline, node: Node) -> str:
 def drawer_log(outline: Outline, node: Node, line: str, logging: Logging, stop: int) -> Change:
     "The same in a drawer, which is made when there is none."
     text, end = outline.text, ending_at(outline, node.start)
-    drawer = re.compile(rf"^([ \t]*):{re.escape(logging.drawer)}:[ \t]*\r?\n((?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*+)[ \t]*:END:[ \t]*\r?$", re.I | re.M)
+    drawer = re.compile(rf"^([ \t]*):{re.escape(logging.drawer)}:[ \t]*\r?\n((?>(?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*))[ \t]*:END:[ \t]*\r?$", re.I | re.M)
     for found in drawer.finditer(text, node.body_start, stop):
         if inside(outline.dead, found.start()): continue
         at = found.start(2) if logging.newest_first else found.end(2)

@@ -17,7 +17,7 @@ from .lazy import Regex
 from .org import Builder, Outline
 
 # %% ../nbs/08a_markdown.ipynb #4a98a14e
-FRONT = Regex(r"\A\ufeff?---[ \t]*\r?\n((?:(?!(?:---|\.\.\.)[ \t\r]*(?:\n|\Z))[^\n]*\n)*+)(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
+FRONT = Regex(r"\A\ufeff?---[ \t]*\r?\n((?>(?:(?!(?:---|\.\.\.)[ \t\r]*(?:\n|\Z))[^\n]*\n)*))(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
 PAIR = Regex(r"([^\s:#-][^:\n]*?)[ \t]*:(?:[ \t]+(.*))?$")
 
 # %% ../nbs/08a_markdown.ipynb #1c6a3251
@@ -58,7 +58,7 @@ LISTED = Regex(r"\[(.*)\](?:[ \t]+#.*)?", re.S)
 SCALARS = Regex(r""" ?("[^"]*"|'[^']*'|[^,]+)(?:,|$)""")
 
 # %% ../nbs/08a_markdown.ipynb #75e6dee3
-TOML = Regex(r"\A\ufeff?\+\+\+[ \t]*\r?\n((?:(?!\+\+\+[ \t\r]*(?:\n|\Z))[^\n]*\n)*+)\+\+\+[ \t\r]*(?:\n|\Z)")
+TOML = Regex(r"\A\ufeff?\+\+\+[ \t]*\r?\n((?>(?:(?!\+\+\+[ \t\r]*(?:\n|\Z))[^\n]*\n)*))\+\+\+[ \t\r]*(?:\n|\Z)")
 
 # %% ../nbs/08a_markdown.ipynb #7d9ac588
 def read_toml(text: str) -> dict[str, Any]:

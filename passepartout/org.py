@@ -192,7 +192,7 @@ def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
 
 # %% ../nbs/08_org.ipynb #f63fddfc
 PLANNING = Regex(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):[^\n]*(?:\n|\Z)")
-DRAWER = Regex(r"[ \t]*:PROPERTIES:[ \t\r]*\n((?:[ \t]*:(?!END:)[^\s:][^\s]*:(?:[ \t][^\n]*|\r?)\n)*+)[ \t]*:END:[ \t\r]*(?:\n|\Z)", re.I)
+DRAWER = Regex(r"[ \t]*:PROPERTIES:[ \t\r]*\n((?>(?:[ \t]*:(?!END:)[^\s:][^\s]*:(?:[ \t][^\n]*|\r?)\n)*))[ \t]*:END:[ \t\r]*(?:\n|\Z)", re.I)
 PROPERTY = Regex(r"^[ \t]*:(\S+?)(\+?):(?:[ \t]+([^\n]*?))?[ \t\r]*$", re.M)
 
 # %% ../nbs/08_org.ipynb #897f2071
@@ -208,7 +208,7 @@ def read_properties(drawer: str) -> dict[str, str]:
 SETTING = Regex(r"#\+((?i:title|filetags|todo|seq_todo|typ_todo|category|property)):[ \t]*([^\r\n]*)")
 BLOCK, BLOCK_END, STARS = Regex(r"#\+(?i:begin)_(\S+)[^\n]*"), Regex(r"#\+(?i:end)_(\S+)[ \t\r]*$", re.M), Regex(r"^\*+ ", re.M)
 DEAD_KINDS = frozenset(("src", "example", "export", "comment"))
-PREAMBLE = Regex(r"(?:[ \t]*(?:#[^\n]*)?\n)*+")
+PREAMBLE = Regex(r"(?>(?:[ \t]*(?:#[^\n]*)?\n)*)")
 
 # %% ../nbs/08_org.ipynb #72154205
 def find_blocks(text: str) -> tuple[tuple[int, int], ...]:

@@ -37,7 +37,7 @@ class Visible:
 _LONG = Regex(r"&#[xX]?[0-9a-fA-F]{9,};?")
 
 # %% ../nbs/11da_pagetext.ipynb #57f6bf0e
-_TAG = Regex(r"""<(/?)([A-Za-z][^\s/>]*+)((?>[^>=]++|=\s*+(?>"[^"]*+"|'[^']*+'|(?!["'])))*+)>""")
+_TAG = Regex(r"""<(/?)([A-Za-z][^\s/>]*+)((?>(?:[^>=]++|=\s*+(?>"[^"]*+"|'[^']*+'|(?!["'])))*))>""")
 _COMMENTED = Regex(r"--!?>")
 _WHOLE = {name: Regex(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style", "title", "textarea")}     # nothing in them is a tag
 

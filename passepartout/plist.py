@@ -24,8 +24,8 @@ _PLAIN = r"""[^\s()"'`,;|\\\x00-\x1f\x7f]"""
 _TOKEN = Regex(rf"""[ \t\n\r\f]*+
     ( {_PLAIN}++ (?![|\\])
     | [()]
-    | "(?: [^"\\]++ | \\. )*+"
-    | (?: {_PLAIN}++ | \\. | \|(?: [^|\\]++ | \\. )*+\| )++
+    | "(?>(?: [^"\\]++ | \\. )*)"
+    | (?>(?: {_PLAIN}++ | \\. | \|(?>(?: [^|\\]++ | \\. )*)\| )+)
     | . | \Z )""", re.VERBOSE | re.DOTALL)
 
 # %% ../nbs/02_plist.ipynb #c09a9446
@@ -85,7 +85,7 @@ def _float(token: str, marker: str | None):
     return number
 
 # %% ../nbs/02_plist.ipynb #eb927792
-_PIECE = Regex(r"\\(.)|\|((?:[^|\\]++|\\.)*+)\||([^|\\]++)", re.DOTALL)
+_PIECE = Regex(r"\\(.)|\|((?>(?:[^|\\]++|\\.)*))\||([^|\\]++)", re.DOTALL)
 
 
 def _name(token: str) -> str:

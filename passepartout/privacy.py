@@ -46,7 +46,7 @@ def mentions_private(text: str, private: Iterable[str]) -> bool:
 
 # %% ../nbs/08aa_privacy.ipynb #0880902c
 COPIES = ("_archive", "~", "#", ".bak", ".backup", ".old", ".orig", ".rej", ".save", ".copy", ".tmp", ".new")
-_COPY = Regex(r"(.+?\.(?:org|md|markdown))(?>_archive|[~#]|\.[\w~-]{1,20})*+", re.IGNORECASE | re.DOTALL)
+_COPY = Regex(r"(.+?\.(?:org|md|markdown))(?>(?:_archive|[~#]|\.[\w~-]{1,20})*)", re.IGNORECASE | re.DOTALL)
 
 def as_note(name: str) -> str:
     "The name of the note of which the file `name` is a copy; any other name as it is."

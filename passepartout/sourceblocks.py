@@ -75,7 +75,7 @@ def said_above(text: str, start: int) -> tuple[str, list[str]]:
     return name, headers
 
 # %% ../nbs/08t_sourceblocks.ipynb #48e31cdd
-_BEGIN = Regex(r"[ \t]*#\+begin_src(?: +(\S+))?((?: +(?:-(?:l \"[^\n]+\"|[ikr])|[-+]n(?: *[0-9]+)?))++)?([^\n]*)", re.I)
+_BEGIN = Regex(r"[ \t]*#\+begin_src(?: +(\S+))?((?>(?: +(?:-(?:l \"[^\n]+\"|[ikr])|[-+]n(?: *[0-9]+)?))+))?([^\n]*)", re.I)
 _ESCAPED = Regex(r"^([ \t]*,*),(?=\*|#\+)")
 
 def org_sources(outline: Outline) -> list[Source]:

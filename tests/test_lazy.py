@@ -2,6 +2,7 @@
 import importlib
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,15 @@ def test_every_pattern_of_every_room_compiles():
                 count += 1
                 assert isinstance(re.compile(pattern.pattern, pattern.asked), re.Pattern), f"{room}.{name}"
     assert count > 200
+
+
+def test_no_group_is_repeated_possessively():
+    "Python 3.11.0 to 3.11.4 (Debian 12 has 3.11.2) match `(…)*+` wrongly when the group can go back or look ahead; `(?>(…)*)` says the same."
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+    found = [f"{path}:{number}" for path in Path(passepartout.__file__).parent.rglob("*.py") if path.name != "_modidx.py"
+             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if possessive.search(line)]
+    assert not found
+    assert possessive.search(r"(?:a|b)*+") and possessive.search("(ab){2,}+") and not possessive.search(r"[^\)]*+ \(x\)++")
 
 
 @given(st.sampled_from([r"a+", r"(?P<x>b)|c", r"^\s*$", r"[^ab]{2,}"]), st.sampled_from([0, re.I, re.M, re.S | re.I]), st.text("abcABC \n", max_size=20))

@@ -386,7 +386,7 @@ def _all_used(reader: _Reader, at: int = 0, end: int | None = None) -> None:
 
 # %% ../../nbs/shell/syntax.ipynb #f67c96e4
 _EASY = Regex(r"""
-    ( (?:[a-zA-Z0-9\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")++(?=[ \t|;]|&&|\Z)                # a word,
+    ( (?>(?:[a-zA-Z0-9\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")+)(?=[ \t|;]|&&|\Z)                # a word,
     | [012]?(?:>&[012]|(?:&>>|&>|>>|>\||>|<)[ \t]*+[\w@%+=:,./-]++)(?=[ \t|;]|&&|\Z)         # a redirection,
     | &&|\|\||\|(?![|&])|;(?!;) )[ \t]*+                                                    # or a sign between commands;
     | ([\s\S]+)""", re.VERBOSE)                                                              # or all the rest, when none of them stands here
