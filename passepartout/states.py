@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/states.html.md"""
 
 # %% auto #0
 __all__ = ['COOKIE', 'BOXES', 'BOX', 'Draft', 'cookie', 'counted', 'set_state', 'change_state', 'repeating', 'first_state',
-           'repeat', 'as_wanted', 'complete', 'set_box', 'next_dates']
+           'repeat', 'as_wanted', 'complete', 'next_dates', 'set_box']
 
 # %% ../nbs/08fc_states.ipynb #6969ba12
 import re
@@ -51,11 +51,12 @@ class Draft:
 # %% ../nbs/08fc_states.ipynb #f5bf1db7
 COOKIE = Regex(r"\[\d*%\]|\[\d*/\d*\]")
 
-# %% ../nbs/08fc_states.ipynb #e0c5c023
+# %% ../nbs/08fc_states.ipynb #e7b4dc38
 def cookie(old: str, done: int, every: int) -> str:
     "The new text of a counter."
     return f"[{100 * done // max(1, every)}%]" if "%" in old else f"[{done}/{every}]"
 
+# %% ../nbs/08fc_states.ipynb #e0c5c023
 def counted(outline: Outline, node: Node) -> list:
     "The changes of the counters above `node`, whose state was changed."
     above = outline.nodes[node.parent]
@@ -101,12 +102,13 @@ def change_state(draft: Draft, state: str | None, before: str | None, how: Loggi
         if how.done == "note" and not logged: line = f"CLOSING NOTE {log_time(now)}"
     return state_line(state, before, now)[2:] if state and logged else line
 
-# %% ../nbs/08fc_states.ipynb #19e95145
+# %% ../nbs/08fc_states.ipynb #b5eed0ed
 def repeating(outline: Outline, node: Node) -> list[tuple[int, int]]:
     "The spans of the active dates of `node` that have a repeater."
     spans = [(s.start, s.end) for s in stamps(outline) if s.node == node.index and s.active]
     return [m.span() for a, b in spans for m in BRACKETS.finditer(outline.text, a, b) if (r := REPEATER.search(m[0], 11)) and int(r[2])]
 
+# %% ../nbs/08fc_states.ipynb #19e95145
 def first_state(outline: Outline, node: Node, before: str | None) -> str | None:
     "The state in which a repeated task begins again."
     wanted = node.properties.get("REPEAT_TO_STATE")
@@ -153,6 +155,23 @@ def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", log
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}
 BOX = Regex(r"\[([ xX/-])\]")
 
+# %% ../nbs/08fc_states.ipynb #474a9dbf
+def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
+    "The changes, relative to the line, that move the dates of a repeated task on."
+    every = EVERY.match(rule["every"])
+    if not every or re.match(r"\w|[ \t]+(?!when)\w", outline.text[rule.start("every") + every.end():][:20]):
+        raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. Nothing was changed.")
+    dates = []
+    for m in MARK.finditer(outline.text, *words(outline, node)):
+        group = next((g for g in "abcd" if m[g]), None)
+        name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
+        if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"): dates.append((kind, m.start(group), date.fromisoformat(m[group][:10])))
+    if not dates: raise RewriteError(f"“{node.title}” repeats and has no date to count from; nothing was changed.")
+    base = min(dates)[2]
+    start = now.date() if "done" in rule["every"].lower() else base
+    shift = later(datetime(start.year, start.month, start.day), int(every[1] or 1), every[2][0].lower()).date() - base
+    return [(at - node.start, at - node.start + 10, (day + shift).isoformat()) for _, at, day in dates]
+
 # %% ../nbs/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
     "The text with the box of a Markdown task in `state`; a repeated task that is done gets a successor."
@@ -169,19 +188,3 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:
         raise RewriteError(f"The next “{node.title}” would not be read as a task, so nothing was changed.")
     return after
-
-def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
-    "The changes, relative to the line, that move the dates of a repeated task on."
-    every = EVERY.match(rule["every"])
-    if not every or re.match(r"\w|[ \t]+(?!when)\w", outline.text[rule.start("every") + every.end():][:20]):
-        raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. Nothing was changed.")
-    dates = []
-    for m in MARK.finditer(outline.text, *words(outline, node)):
-        group = next((g for g in "abcd" if m[g]), None)
-        name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
-        if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"): dates.append((kind, m.start(group), date.fromisoformat(m[group][:10])))
-    if not dates: raise RewriteError(f"“{node.title}” repeats and has no date to count from; nothing was changed.")
-    base = min(dates)[2]
-    start = now.date() if "done" in rule["every"].lower() else base
-    shift = later(datetime(start.year, start.month, start.day), int(every[1] or 1), every[2][0].lower()).date() - base
-    return [(at - node.start, at - node.start + 10, (day + shift).isoformat()) for _, at, day in dates]
