@@ -63,6 +63,7 @@ def _says_so(value: str, more: str = _WORDS_FOR_NOTHING) -> bool:
 
 # %% ../nbs/04b_assignments.ipynb #5d965a11
 _STAND_IN = Regex(r"(?i)^(?:[a-z]{2,9}[ _-])?(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|api[_-]?key|credentials?)s?$|^(?:test|foo|new|old|user|current|confirm)_?(?:password|passwd)$|^(?:password|token|secret|key)[_-]?[a-z]+$")
+_WORDS_ONLY = Regex(r"(?i)[a-z]*[ _-]?(?:password|secret|token|key)s?[a-z]{0,6}")          # userAccessToken, oldPasswords
 _WORDY = Regex(r"[A-Za-z0-9_-]+")
 _SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dummy|fake|sample|your|invalid|enter|here($|[^a-z])|hidden|removed|(^|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
 
@@ -71,7 +72,8 @@ def in_earnest(value: str, kind: str, quoted: bool) -> bool:
     if kind == "weak" or len(value) < 8 or not any(map(str.isalpha, value)) or _says_so(value[:64], _SURELY_NOTHING): return False
     digits = sum(map(str.isdigit, value))
     if not quoted: return digits > 0 and (kind == "password" and value.isalnum() or len(value) >= 16 and digits >= 3 and _WORDY.fullmatch(value) is not None)
-    return digits > 0 or kind == "password" and not _STAND_IN.search(value)
+    if digits > 0 or kind == "password" and not _STAND_IN.search(value): return True
+    return not _WORDS_ONLY.fullmatch(value) and (len(value) >= 16 or not _STAND_IN.search(value))
 
 # %% ../nbs/04b_assignments.ipynb #34597cc3
 _NOT_A_VALUE = Regex(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^sha[0-9]{1,3}[-:]|^@\w+$|^(env|process|os|ENC|vault|op|file|arn|urn|config|self|settings|args|data)[.:(\[]|^[.~]{0,2}/[\w./-]+$|^\w+://|^#|^\[|"
@@ -83,7 +85,7 @@ _BASE64 = Regex(r"[A-Za-z0-9+/]{38,}={0,2}")            # a slash in forty such 
 _HEX = Regex(r"(?i)(0x|sha\d+[:-])?[0-9a-f]+")
 _UUID = Regex(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-_PLAIN = Regex(r"[a-z]{5,40}(?:[_-][a-z]{3,16}){0,2}")      # a word in quotes behind `password =`
+_PLAIN = Regex(r"(?:[a-z]{1,16}[_-]){0,3}[a-z]{4,40}")      # words in quotes behind `password =`
 _CAMEL = Regex(r"[A-Za-z]{8,}")                             # the same with capitals in it
 
 _JOINED_WORDS = Regex(r"(?=.*[A-Z])(?:[A-Za-z]{1,12}-){3,}[A-Za-z]{1,12}")         # four words or more, with capitals among them
@@ -95,7 +97,8 @@ _CHANCE = Regex(r"(?=[A-Za-z0-9]{0,20}[0-9])(?:[A-Z]{1,2}[a-z]{1,2}|[a-z]{1,2}[A
 def looks_secret(value: str, kind: str, quoted: bool = True, near: bool = True) -> bool:
     "Could `value` be a secret of this `kind`? `near`: the name stands right before it. Unquoted values may be code, of which more is asked."
     value = value[:100]                                    # the rest tells nothing more, and costs
-    if len(value) < (5 if kind == "password" else 6 if kind == "strong" and quoted and near else 8) or len(set(value)) < 5: return False
+    told = kind != "weak" and quoted and near               # password = "…"
+    if len(value) < (4 if told else 5 if kind == "password" else 8) or len(set(value)) < (3 if told else 5): return False
     marked = near and still_a_key(value, named=True)
     if stands_in(start := value[:64]) and not (marked and REFERENCE.sub("", start) == start): return False
     if value[0] == " " and value[-1] == "=": return False                       # ` value=`, between the values of two attributes
@@ -115,10 +118,10 @@ def looks_secret(value: str, kind: str, quoted: bool = True, near: bool = True) 
     if quoted and near and kind == "password" and value.isdigit(): return True
     if kind != "password" and value.isalnum() and value.isascii() and (value.isdigit() and len(value) >= 32 or value.isalpha() and len(value) >= 32 and len(set(value)) > 16): return True
     if kind == "weak": return digit and letter and len(value) >= 10 and bits >= 3.2 and (not _HEX.fullmatch(value) and not _UUID.fullmatch(value) or len(value) >= 32)
-    if kind == "strong" and quoted and near and _PLAIN.fullmatch(value): return value not in USUAL
+    if told and (_PLAIN.fullmatch(value) or _CAMEL.fullmatch(value) and not value[1:].islower() and not value.isupper()): return value not in USUAL and not _says_so(value, _SURELY_NOTHING)
     if kind == "strong": return (digit and letter and bits >= 2.3) or (sign and letter and len(value) >= 12) or (len(value) >= 15 and value.isdigit())
-    if quoted and near and (_CAMEL.fullmatch(value) and not value[1:].islower() and not value.isupper() or _PLAIN.fullmatch(value) or _JOINED_WORDS.fullmatch(value)): return value not in USUAL
-    return letter and (digit or sign) and (len(value) >= 8 or value.isalnum() or quoted)
+    if told and _JOINED_WORDS.fullmatch(value): return True
+    return letter and (digit or sign) and (len(value) >= 6 or value.isalnum() or quoted)
 
 
 # %% ../nbs/04b_assignments.ipynb #e3b2e01c
@@ -169,7 +172,7 @@ def _is_phrase(value: str) -> bool:
 def candidate_heads() -> str:
     "What has to stand in a text before a value behind a name can be found in it."
     value = r"""[ \t\r\n"'`=>:|,*~\\(@{\]]*(?:[rRbBfFuUL@$]{1,2}["'`])?(?:&?[A-Za-z_][\w.\[\], |]*=[ \t"'`]*)?(?:[^\s"'`]*?(?:[0-9$@#%&!^+?~*]|[a-z][A-Z][A-Za-z]*?[a-z][A-Z][A-Za-z]*?[a-z][A-Z])|["'`][a-z]+ [a-z]+ [a-z ]+["'`])"""
-    plain = r"""(?i:passw(?:or)?d|pwd|passphrase|psk)\\?["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
+    plain = r"""(?i:passw(?:or)?d|pwd|passphrase|psk)\\?["'`\]]*[ \t]*(?:[:=]+>?[ \t]*)?\\?["'][A-Za-z_-]+\\?["']|(?i:pass|creds?|credentials?|secret(?:_?key)?|token|(?:api|access|private|auth|signing|encryption|master)_?key)["'`\]]*[ \t]*[:=]+>?[ \t]*\\?["'][A-Za-z_-]+\\?["']"""
     return rf"""{plain}|{WORDS}(?:[^\n=:|>,"'`(]*?(?:\r?\n[ \t][ \t]*=|[=:|>,"'`({{]|[ \t](?:is|was|ist|lautet|est|es)[ \t]){value})"""
 
 COMPARISON_HEADS = r"""["'`][ \t]{0,3}[!=]={1,2}[ \t]{0,3}[\w.$]{0,40}(?i:passw|secret|private_?key|api_?key|access_?key|token|pwd|pass|auth)"""
@@ -219,6 +222,7 @@ def _judge(raw: bytes, start: int) -> Finding | None:
     if harmless_name(before, word, after) or (value := _value_at(text, tail, head)) is None: return None
     found, begins, quoted = value
     if word.lower() == "pin" and sum(map(str.isdigit, found)) * 2 < len(found) or word.lower() == "pin" and len(found) > 16: return None
+    if word.lower() == "credentials" and _PLAIN.fullmatch(found): return None           # of a browser: credentials: 'include'
     kind = kind_of(before[-20:] + word)
     if not quoted and tail and tail[3] == "=" and begins == head.end() and (before + word + after).isupper(): quoted = True           # of the shell, which would write a variable with a sign
     if kind == "weak" and tail and len(before) > 3 and before[-1] in "_-" and len(found) >= 12 and _HEX.fullmatch(found) and not found.isalpha() and not found.isdigit(): kind = "strong"        # acme_key = 3f9c2b7a1d8e

@@ -642,3 +642,14 @@ def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
     assert [list(row) for row in redact_all(scanner, body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
     silent = {"gates": Rows([quiet])}
     assert redact_all(scanner, silent) is silent
+
+
+@pytest.mark.parametrize("text, secret", [
+    ('const apiKey = "oops"', "oops"), ("SECRET_KEY = 'weak'", "weak"), ('config.clientSecret = "secretHardcodedString"', "secretHardcodedString"), ('session({ secret: "my-hardcoded-secret" })', "my-hardcoded-secret"), ("create(:user, password: 'asdf')", "asdf"), ("password : cackle!", "cackle!")])
+def test_a_plain_word_in_quotes_behind_a_telling_name_is_a_secret(text, secret):
+    assert secret not in Scanner().redact(text), text
+
+
+@pytest.mark.parametrize("text", ["fetch(u, {credentials: 'include'})", "credentials: 'same-origin'", "credentials: 'omit'", "token = 'token'", "secret: 'client_secret'", 'userToken = "userAccessToken"'])
+def test_a_plain_word_that_names_what_it_stands_for_is_none(text):
+    assert not Scanner().find(text), text
