@@ -257,7 +257,7 @@ def from_npm(name: str, version: str) -> Path:
         KEPT.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT) as folder:
             subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-            shutil.unpack_archive(next(Path(folder).glob("*.tgz")), folder, filter="data")
+            subprocess.run(["tar", "-xzf", next(Path(folder).glob("*.tgz")).name], cwd=folder, check=True)
             os.rename(Path(folder) / "package", kept)
     return kept
 
