@@ -279,6 +279,7 @@ class Screen:
     def close(self): subprocess.run([*self.base, "kill-server"], capture_output=True, timeout=10)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 def test_narrow_wide_and_resized_in_tmux(tmp_path):
     tall = Screen(tmp_path, 40)

@@ -6,7 +6,6 @@ import pytest
 
 import passepartout
 
-from conftest import thinned
 from passepartout.doctor import close_off, left_behind
 from test_cli import forks, home
 
@@ -202,7 +201,8 @@ def test_a_true_process(home):
     assert done.stdout.splitlines()[-1].startswith("Health:")
 
 
-@pytest.mark.parametrize("harm", thinned([lambda gate: gate.unlink(), lambda gate: gate.write_text("def broken(:\n"), lambda gate: gate.write_text("raise RuntimeError('boom')\n")], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", [lambda gate: gate.unlink(), lambda gate: gate.write_text("def broken(:\n"), lambda gate: gate.write_text("raise RuntimeError('boom')\n")])
 def test_an_installation_that_lost_a_gate_starts_nothing_and_says_so(home, harm):
     there = home.folder / "site"
     shutil.copytree(Path(passepartout.__file__).parent, there / "passepartout", ignore=shutil.ignore_patterns("__pycache__", "sample"))
