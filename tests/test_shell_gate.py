@@ -14,7 +14,7 @@ from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell import past
 from passepartout.shell.judge import judge_command
 from passepartout.shell.places import Places
-from passepartout.shell.sandbox import find_bubblewrap
+from passepartout.shell.sandbox import environment, find_bubblewrap
 from passepartout.shell.programs import _awk, _sed, pinned
 from passepartout.shell import syntax
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
@@ -691,3 +691,10 @@ def test_an_option_is_declared_for_the_commands_that_have_it(text, roots):
     "Elsewhere it is the beginning of another one: `pip hash --local x` is `--local-log x`, which writes."
     assert level(text, roots) >= ASK
     assert level("pip list --local", roots) == level("pip inspect --local", roots) == level("pip hash a", roots) == READ
+
+
+@pytest.mark.parametrize("form", ["{}=./mine; git status", "{}=; ls", "ls; {}=x && git diff", "A=1 {}=x; ls", "{}=$(cat a.txt); git log", "git grep x $({}=x; git status)"])
+def test_no_line_assigns_what_commands_begin_with(form, roots):
+    "To a shell such an assignment lasts for all programs after it, and git takes programs to start from there."
+    for name in environment("/home"): assert level(form.format(name), roots) >= ASK, name
+    assert level(form.format("MINE"), roots) == READ or "$(" in form

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache
 from ..lazy import Regex
 from .places import Places, expand_pattern
+from .sandbox import environment
 from .script import END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, has_hole
 from .words import Impure, assigned, bad_character, dequote, expand_word, is_pattern
 
@@ -310,6 +311,9 @@ def _pipeline(reader: _Reader, node, redirects: Sequence) -> tuple[list[Simple],
 # %% ../../nbs/shell/syntax.ipynb #ebfb13d7
 _NOT_OURS = Regex(r"(PATH|HOME|IFS|PWD|OLDPWD|CDPATH|ENV|SHELL|USER|LOGNAME|LANG|LANGUAGE|TERM|TMPDIR|TZ|DISPLAY|EDITOR|PAGER|(LC_|LD_|BASH|PS\d|GLOB|POSIX|XDG_).*)", re.ASCII)
 
+@cache
+def _begun_with() -> frozenset[str]: return frozenset(environment(""))
+
 def _settle(reader: _Reader, operator: str) -> None:
     "Forget what is not certain any more, before the words of the next pipeline are read."
     if operator != "&&":
@@ -339,7 +343,7 @@ def _follow(reader: _Reader, operator: str, command: Simple) -> Simple:
         reader.variables["PWD"] = folder = reader.places.enter(command.argv[1])
         return Simple("", ("cd", folder), (), command.redirects)
     for name, value in command.assignments:
-        if not command.argv and _NOT_OURS.fullmatch(name): raise Impure(f"{name} belongs to the shell itself")
+        if not command.argv and (name in _begun_with() or _NOT_OURS.fullmatch(name)): raise Impure(f"{name} belongs to the shell itself")
         if command.argv and has_hole(value): raise Impure(f"export hands on a value of {name} that is not known before it runs")
         reader.variables[name] = value if operator != "||" else None
         if operator == "&&": reader.unsure.add(name)
