@@ -698,3 +698,15 @@ def test_no_line_assigns_what_commands_begin_with(form, roots):
     "To a shell such an assignment lasts for all programs after it, and git takes programs to start from there."
     for name in environment("/home"): assert level(form.format(name), roots) >= ASK, name
     assert level(form.format("MINE"), roots) == READ or "$(" in form
+
+
+@pytest.mark.parametrize("text", ["BC_ENV_ARGS=.env bc", "BC_ENV_ARGS=/etc/group bc -l", "env BC_ENV_ARGS=a bc", "timeout 5 env BC_ENV_ARGS=a bc", "WORDLIST=.env look K", "nice env WORDLIST=a look one", "BLOCK_SIZE=../x du", "OPENSSL_CONF=a openssl version", "LD_BIND_NOW=1 ls"])
+def test_a_variable_that_its_program_looks_at_is_asked_about(text, roots):
+    assert level(text, roots) == ASK
+
+
+@pytest.mark.parametrize("text, runs", [("FOO=bar ls", "/usr/bin/ls"), ("OPENSSL_CONF=a sha256sum a", "/usr/bin/sha256sum a"), ("FOO=1 LC_ALL=C sort a", "LC_ALL=C /usr/bin/sort a"), ("FOO=1 timeout 5 cat a", "/usr/bin/timeout 5 /usr/bin/cat a"), ("env FOO=1 LC_ALL=C BAR= sort a", "/usr/bin/env LC_ALL=C /usr/bin/sort a"),
+                                        ("env FOO=1 cat a", "/usr/bin/env /usr/bin/cat a"), ("FOO=1 nice env BAR=2 env COLUMNS=9 ls", "/usr/bin/nice /usr/bin/env /usr/bin/env COLUMNS=9 /usr/bin/ls"), ("BLOCK_SIZE=1K du a", "BLOCK_SIZE=1K /usr/bin/du a")])
+def test_a_program_that_looks_at_no_variables_is_given_none(text, runs, roots):
+    judged = judge_command(text, roots, HOME)
+    assert (judged.level, script_text(judged.script)) == (READ, runs)

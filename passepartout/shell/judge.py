@@ -47,15 +47,18 @@ class _Findings:
         if reason not in self.reasons and len(self.reasons) < 8: self.reasons.append(reason)
 
 # %% ../../nbs/shell/judge.ipynb #20c5f2f2
-_HARMLESS = Regex(r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|TERM", re.ASCII)
+_HARMLESS = Regex(r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|TERM|(?:D[UF]_|LS_)?BLOCK_?SIZE|LS_COLORS|TIME_STYLE|QUOTING_STYLE", re.ASCII)
 _LIBRARY = Regex(r"LD_.*|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|MALLOC_.*|NIS_PATH|NLSPATH|RESOLV_HOST_CONF|RES_OPTIONS|TMPDIR|TZDIR|PATH|HOME|IFS|PWD|SHELL|ENV|BASH.*|POSIXLY_CORRECT|GREP_.*|AWK.*|GAWK.*", re.ASCII)
 
-def _variables(findings: _Findings, command: Simple, declared: Program | None) -> None:
+def _variables(findings: _Findings, command: Simple, declared: Program | None) -> tuple[tuple[str, str], ...]:
+    "Judge the variables in front of a command; gives those that it is to have."
+    kept = []
     for name, value in command.assignments:
         known = _HARMLESS.fullmatch(name)
-        if known and "/" not in value: continue
         if not known and declared is not None and declared.environment and not _LIBRARY.fullmatch(name): continue
-        findings.add(ASK, f"It sets {name} for {shown(command.argv[0])}, which may change what that does.")
+        kept.append((name, value))
+        if not known or "/" in value: findings.add(ASK, f"It sets {name} for {shown(command.argv[0])}, which may change what that does.")
+    return tuple(kept)
 
 # %% ../../nbs/shell/judge.ipynb #22a967fd
 def _redirections(findings: _Findings, command: Simple) -> Simple:
@@ -167,9 +170,9 @@ def _through(findings: _Findings, command: Simple, program: str, at: int, told: 
     inner = _command(findings, Simple("", tuple(words[at:]), command.assignments + told))
     if inner.each is not None: raise Impure(f"{command.argv[0]} cannot do what {shown(words[at])} does here")
     if not inner.program: raise Impure(f"{command.argv[0]} cannot start {shown(words[at])}, which is a command of the shell itself")
-    more = tuple(f"{name}={value}" for name, value in inner.assignments[len(command.assignments) + len(told):])
-    if more: raise Impure(f"{command.argv[0]} would start {shown(words[at])} without variables it needs")
-    return replace(command, program=program, argv=(command.argv[0], *words[:at], inner.program, *inner.argv[1:]))
+    if not set(inner.assignments) <= {*command.assignments, *told}: raise Impure(f"{command.argv[0]} would start {shown(words[at])} without variables it needs")
+    before = [f"{name}={value}" for name, value in told if (name, value) in inner.assignments] if told else words[:at]
+    return replace(command, program=program, argv=(command.argv[0], *before, inner.program, *inner.argv[1:]), assignments=tuple(pair for pair in command.assignments if pair in inner.assignments))
 
 def _builtin(findings: _Findings, command: Simple) -> Simple:
     "`cd` moves the places; `export` is judged like variables in front of a command that is not known; the others are harmless."
@@ -192,7 +195,7 @@ def _known(findings: _Findings, command: Simple, program: str, base: str, words:
     if base == "git": chosen, words, places, why = _git_options(findings, words)
     found = lookup(base, words)
     declared, count = found or (None, 0)
-    if command.assignments: _variables(findings, command, declared)
+    kept = _variables(findings, command, declared) if command.assignments else ()
     if declared is None: why = why or f"{shown(base)} is not known to only read."
     else: why = why or another(base, program)
     why = why or objection(declared, words[count:], places) or (_git_objection(findings, words, places) if base == "git" else None)
@@ -202,7 +205,7 @@ def _known(findings: _Findings, command: Simple, program: str, base: str, words:
         return Simple(program, command.argv, command.assignments, command.redirects)
     tail = () if declared.recurses and not _recursive(declared, words) else declared.tail
     argv = (command.argv[0], *declared.add, *chosen, *words[:count], *tail, *words[count:])
-    return Simple(program, argv, command.assignments + declared.variables, command.redirects)
+    return Simple(program, argv, kept + declared.variables, command.redirects)
 
 # %% ../../nbs/shell/judge.ipynb #b2b98fe3
 def _git_objection(findings: _Findings, words: list[str], places: Places) -> str | None:

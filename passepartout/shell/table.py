@@ -88,7 +88,8 @@ def _text() -> list[Program]:
         program("numfmt", "z -d=text --to=word --from=word --suffix=text --padding=number --grouping --header? --field=text --format=text --round=word --delimiter=text --invalid=word", "text*", environment=True, yes="numfmt --to=iec 1048576", no="numfmt --x 1"),
         *(program(name, options, operands, environment=True, yes=yes, no=no) for name, options, operands, yes, no in (
             ("factor", "h", "number*", "factor 42", "factor x"), ("tsort", "", "path", "tsort a", "tsort /etc/passwd"), ("pr", "adFmTt -l=number -w=number -h=text -n? -s?", "path*", "pr -l 60 a", "pr /etc/passwd"),
-            ("bc", "lqsw", "path*", "bc -l; bc a", "bc /etc/passwd; bc -x"), ("look", "adf", "text path", "look be a", "look be /etc/passwd"))),
+            )),
+        program("bc", "lqsw", "path*", yes="bc -l; bc a", no="bc /etc/passwd; bc -x"), program("look", "adf", "text path", yes="look be a", no="look be /etc/passwd"),        # both have a file named by a variable
         program("seq", "w -f=text -s=text --equal-width --separator=text --format=text", "number number number", environment=True, yes="seq 1 5", no="seq a"),
         program("expr", "", "text*", environment=True, yes="expr 1 + 2", no="expr --x"),
     ]
