@@ -710,3 +710,9 @@ def test_a_variable_that_its_program_looks_at_is_asked_about(text, roots):
 def test_a_program_that_looks_at_no_variables_is_given_none(text, runs, roots):
     judged = judge_command(text, roots, HOME)
     assert (judged.level, script_text(judged.script)) == (READ, runs)
+
+
+@pytest.mark.parametrize("text", ["xmllint %2eenv", "xmllint --noout %2e%2e%2foutside%2fsecret", "xmllint src/%2e%2e/%2Eenv", "xmllint --xpath //a %2fetc%2fgroup", "pdfinfo 100%25.pdf", "apt show ./a.deb", "apt show ../a.deb", "npm explain ../x"])
+def test_a_name_that_a_program_may_decode_or_open_is_asked_about(text, roots):
+    assert level(text, roots) == ASK
+    assert level("cat 100%25.org", roots) == level("apt show git", roots) == level("npm explain @types/node", roots) == READ

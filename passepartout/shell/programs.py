@@ -59,9 +59,11 @@ def _is_shared(found: Place, places: Places) -> bool:
 _OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/timezone", *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat vmstat modules".split())])
 
 _ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
 
 def _path(value: str, places: Places) -> str | None:
-    return f"{shown(value)} may be taken for an address, and ./{shown(value)} is surely a file." if _ADDRESS.match(value) else _revision(value, places)
+    if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what stands behind a percent sign."
+    return _ADDRESSED.format(shown(value)) if _ADDRESS.match(value) else _revision(value, places)
 
 def _revision(value: str, places: Places) -> str | None:
     if value in _OF_THE_MACHINE or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
@@ -73,7 +75,7 @@ def _revision(value: str, places: Places) -> str | None:
 _AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff diff3 du egrep expand fgrep file find fmt fold gawk grep head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
 
 def _name(value: str, places: Places) -> str | None:
-    return _path(value, places) if "://" in value else _revision(value, places)
+    return _ADDRESSED.format(shown(value)) if "://" in value else _revision(value, places)
 
 def _number(value: str, places: Places) -> str | None:
     return None if re.fullmatch(r"[-+]?\d{1,12}(?:\.\d{1,6})?[kKMGTbBcw]?", value, re.ASCII) else f"{shown(value)} is not a number."
@@ -167,7 +169,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "setting": lambda value, places: None if re.fullmatch(r"[A-Za-z][\w-]*(?:\.[^\s=]+)+", value, re.ASCII) else f"{shown(value)} is not the name of a setting.",
     "word": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*", value, re.ASCII) else f"{shown(value)} is not a plain word.",
     "ps": lambda value, places: None if re.fullmatch(r"[aufxwTlj]+|\d+", value, re.ASCII) else f"{shown(value)} may show more than the processes.",
-    "name": lambda value, places: None if re.fullmatch(r"[\w.@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
+    "name": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
     "format": lambda value, places: "the format asks for signatures, which starts another program." if "%G" in value or "signature" in value.lower() else None,
     "network": lambda value, places: None if value in _NETWORK else f"ip {shown(value)} may change something.",
     "network-word": lambda value, places: None if re.fullmatch(_SHOWN, value, re.ASCII) else f"{shown(value)} may tell ip to change something.",
