@@ -37,13 +37,15 @@ def own_places(settings: Settings) -> list[str]:
 def no_folder(path: Path) -> str:
     "Why a path is no folder of notes, and what to do. A folder is made only where nothing is: `mkdir` does not help against a file, nor against a link that leads nowhere."
     name = "Name the folder of your notes with --memex DIR or MEMEX_DIR"
-    if os.path.lexists(path): return f"is {'a link that leads to no folder' if path.is_symlink() else 'not a folder'}. {name}."
-    return f"does not exist. {name}, or create it: mkdir -p '{path}'"
+    try: os.lstat(path)
+    except FileNotFoundError: return f"does not exist. {name}, or create it: mkdir -p '{path}'"
+    except (OSError, ValueError) as error: return f"cannot be opened: {getattr(error, 'strerror', None) or error}. {name}."
+    return f"is {'a link that leads to no folder' if path.is_symlink() else 'not a folder'}. {name}."
 
 def open_roots(settings: Settings) -> list[Root]:
     "The memex and the named workspaces as opened directories."
-    if not settings.memex_dir.is_dir():
-        raise PassepartoutError(f"The memex {settings.memex_dir} {no_folder(settings.memex_dir)}")
+    if not os.path.isdir(settings.memex_dir):
+        raise PassepartoutError(f"The memex {str(settings.memex_dir)[:200]} {no_folder(settings.memex_dir)}")
     try: os.scandir(settings.memex_dir).close()
     except PermissionError: raise PassepartoutError(f"The memex {settings.memex_dir} cannot be read: you have no permission. Change its permissions, for example with chmod u+rx '{settings.memex_dir}', or name another folder with --memex DIR or MEMEX_DIR.") from None
     closed, own = own_places(settings), list(passepartout.__path__)

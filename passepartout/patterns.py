@@ -337,7 +337,7 @@ riot-key             RGAPI-                                   [0-9a-z]{8}-[0-9a-
 razorpay-key         rzp_(?:live|test)_                       [A-Za-z0-9]{14}
 voyage-key           pa-[A-Za-z0-9]                           [\w-]{39,44}\b
 telegram-token       [0-9]{8,12}:AA                           [\w-]{31}
-ethereum-key         0x                                       [0-9a-fA-F]{64}\b
+ethereum-key         0x[0-9a-fA-F]{20}                        [0-9a-fA-F]{44}\b
 openai-account-key   T3BlbkFJ                                 [\w-]{16}
 azure-key            JQQJ99                                   [A-Z0-9]{2}
 google-client        \.apps\.googleusercontent\.com           \b
