@@ -186,7 +186,7 @@ def jumbled(word: str) -> bool:
     bare = word.replace("-", "").replace("_", "")
     digits = sum(map(str.isdigit, bare))
     if not 16 <= len(bare) <= 100 or digits < 3 or digits > 0.6 * len(bare) or _HEXADECIMAL.fullmatch(bare) or dull(word) or _LETTERS.search(word): return False
-    return entropy(bare) >= 3.4 and len(_SPLIT.findall(bare)) >= 0.16 * len(bare)
+    return len(_SPLIT.findall(bare)) >= 0.16 * len(bare) and entropy(bare) >= 3.4
 
 # %% ../nbs/04ba_nearby.ipynb #59c83152
 _PIECES = Regex(r"[A-Za-z0-9]+")
@@ -206,19 +206,22 @@ def _find_joined(raw: bytes) -> list[Finding]:
     hints = [hint for hint in _HINTS if hint in low]
     for hit in linear(_JOINED).finditer(raw):
         start, end = hit.span()
+        first = start
         if end - start > 120 or end - start - len(raw[start:end].translate(None, _DIGITS)) < 3: continue
-        if (looked := looked + 1) > _MOST: raise TooMuch("It holds too much that looks random to be judged.")
-        quoted = start and raw[start - 1] in _QUOTE and end < len(raw) and raw[end] == raw[start - 1]
         word = raw[start:end].decode("latin-1")
         if word.startswith("sha") and word[3:6].isdigit(): continue
         if name := _NAME_PIECES.match(word): start, word = start + name.end(), word[name.end():]           # acme-access-key-…
+        chancy, in_pieces = jumbled(word), pieced(word)
+        if (looked := looked + (6 if chancy else 2 if in_pieces else 1)) > 6 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")
+        if not (chancy or in_pieces): continue
+        quoted = first and raw[first - 1] in _QUOTE and end < len(raw) and raw[end] == raw[first - 1]
         before, near = raw[max(0, start - 60):start], low[max(0, start - 60):start]
         hinted = any([hint in near for hint in hints])
         by_name = named(before)
         thorough = len(word) >= 32 and len(_SPLIT.findall(word)) >= 0.24 * len(word) and len(set(word.translate(_KINDS))) >= 4
         by_key = _DASHED.search(before) is not None
-        far = not (hinted or quoted or by_name or thorough) and jumbled(word) and below(start)
-        if not (hinted or quoted or by_name or thorough or far) or not (jumbled(word) or (by_name or by_key) and pieced(word)): continue
+        far = not (hinted or quoted or by_name or thorough) and chancy and below(start)
+        if not (hinted or quoted or by_name or thorough or far) or not (chancy or by_name or by_key): continue
         if linear(_OTHERWISE).search(before) is not None or start and raw[start - 1] in _INSIDE: continue
         kinds = len(set(word.translate(_KINDS)) - set("-_"))
         if hinted and announced(before) or by_name or by_key or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word)) or thorough or far) and alone(raw, start, end): found.append(Finding(start, end, "secret"))

@@ -537,7 +537,9 @@ def _in_program(raw: bytes, start: int, end: int) -> Finding | None:
     if raw.startswith(b"sqlplus", start): word = word.partition("@")[0]
     until = end - 1 + len(word)
     if _NOTHING_ELSE.match(raw, start): return None if stands_in(word) and not (word.lower() in USUAL and raw[end - 2:end - 1] in (b'"', b"'")) or len(word) < 4 or word.isupper() else Finding(end - 1, until, "password-in-command")
-    return None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha() and (word.islower() or word.isupper() or word.istitle()) else Finding(end - 1, until, "password-in-command")
+    return None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha() and (word.islower() or word.isupper() or word.istitle()) or _A_CONSTANT.fullmatch(word) else Finding(end - 1, until, "password-in-command")
+
+_A_CONSTANT = Regex(r"[%&@]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+%?")          # "identified by %ATTR_MAC", as manuals name a field
 
 # %% ../nbs/04a_patterns.ipynb #1104f7ae
 def _in_login(raw: bytes, start: int, end: int) -> Finding | None:
