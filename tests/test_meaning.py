@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from passepartout.meaning import fuse
 from passepartout.messages import Signal
 from passepartout.resources import Root
 from waits import away, next_line
+
+carried = pytest.mark.skipif(find_spec("wordllama") is None, reason="wordllama is not installed; for this Python it has to be built: pip install -e '.[semantic]'")
 
 TRAVEL = "* Flights to Lisbon\n:PROPERTIES:\n:ID: flights\n:END:\nThe plane leaves on friday morning from the airport.\n"
 
@@ -39,6 +42,7 @@ async def agent_in(tmp_path, **notes):
     return agent
 
 
+@carried
 async def test_an_agent_finds_and_shows_what_is_meant(tmp_path):
     agent = await agent_in(tmp_path, travel=TRAVEL, trip="* Flights to Porto\nThe plane leaves on friday evening.\n", health="* Flights to the clinic :@personal:\nThe plane leaves on friday, nobody knows.\n", house="* Roof\nWater drips through the ceiling into the attic.\n")
     assert "Roof" in await agent.handle("find ceiling leaks")
@@ -50,6 +54,7 @@ async def test_an_agent_finds_and_shows_what_is_meant(tmp_path):
     await agent.close()
 
 
+@carried
 async def test_a_private_hit_by_meaning_is_private(tmp_path):
     agent = await agent_in(tmp_path, travel=TRAVEL, health="* Dentist :@personal:\nA bad tooth hurts, the doctor pulls it.\n")
     seen = []
@@ -60,6 +65,7 @@ async def test_a_private_hit_by_meaning_is_private(tmp_path):
     await agent.close()
 
 
+@carried
 def test_the_model_is_loaded_without_any_network(tmp_path):
     code = ("import socket\ndef no(*a, **k): raise SystemExit('tried the network')\nsocket.socket.connect = socket.getaddrinfo = socket.create_connection = no\n"
             "from passepartout.embeddings import packaged_embedder\nprint(packaged_embedder().embed(['roof', 'slate']).shape)")
@@ -139,6 +145,7 @@ async def main():
 asyncio.run(main())
 """
 
+@carried
 def test_the_model_is_in_a_process_that_ends_with_the_agent_however_that_ends(tmp_path):
     (tmp_path / "memex").mkdir()
     (tmp_path / "memex" / "house.org").write_text("* Roof\nWater drips through the ceiling into the attic.\n")
