@@ -69,7 +69,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         command = _unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command) and not (names and _tells_names(name, command)): continue
-        if here is None or name != "git" and any_hole(command.argv) or any("from" in word or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
+        if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
         elif name == "git": found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False, opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
@@ -104,7 +104,7 @@ def _stays(command: Simple) -> bool:
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
     if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
-    return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word for word in words)
+    return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word.lower() for word in words)
 
 # %% ../nbs/12ca_walks.ipynb #9c96d902
 def _tells_names(name: str, command: Simple) -> bool:

@@ -716,3 +716,15 @@ def test_a_program_that_looks_at_no_variables_is_given_none(text, runs, roots):
 def test_a_name_that_a_program_may_decode_or_open_is_asked_about(text, roots):
     assert level(text, roots) == ASK
     assert level("cat 100%25.org", roots) == level("apt show git", roots) == level("npm explain @types/node", roots) == READ
+
+
+@pytest.mark.parametrize("query", ["SELECT name, data FROM fsdir('.')", "select data from FSDIR where path = '.env'", "select * from \"newdir\"('.')", "select [newdir]('.')", "select `newdir`('.')", "select newdir\t\n('.')", "select newdir/**/('.')", "select newdir --\n('.')", "select \"it's\", newdir(1), 'x'", "select [it's], newdir(1), ''",
+                                   "select `a'b`, newdir('.'), 'x'", "select 'a\"b', newdir(1), \"c\"", "with a(b) as (select newdir('.')) select b from a", "select max(newdir(1))", "select 1; select newdir('.')", "values (newdir(1))", "explain select newdir(1)", "select lsmode(1)", "select 'a"])
+def test_a_query_that_calls_what_may_open_a_file_is_asked_about(query, roots):
+    assert level(f"sqlite3 a {shlex.quote(query)}", roots) == ASK
+
+
+@pytest.mark.parametrize("query", ["select count(*), group_concat(a, '(') from t where a in (1, 2) and b not in (select c from d)", "with recursive c(x) as not materialized (values(1) union all select x + 1 from c where x < 5) select x from c", "select sum(a) filter (where b > 1) over (partition by c) from t join u using (id)",
+                                   "select 'newdir(1)', 'it''s (x' || lower(a) from t", "select date('now', '-1 day'), cast(a as int) from \"my table\" t", "select j.value from t, json_each(t.b) j", "pragma table_info('t')", ".schema t"])
+def test_queries_that_compute_run_unasked(query, roots):
+    assert level(f"sqlite3 -readonly a {shlex.quote(query)}", roots) == READ

@@ -255,3 +255,13 @@ async def test_calls_that_no_command_needs_are_not_made(tmp_path):
     assert outcome.status == 0, outcome.text
     for name in CALLS: assert int(told[name]) in ({38} if name == "x32" else {97} if name in ("sockets", "vsock", "alg") else {1}), (name, outcome.text)
     assert outcome.text.endswith("pair\ninet\n")
+
+
+@pytest.mark.parametrize("query", ["SELECT data FROM newtable WHERE path = '.'", "select * From t", "select a fRoM t"])
+def test_a_query_may_go_anywhere_however_it_is_spelled(place, query):
+    "The program has tables that open files, and a release may bring one that nobody has listed."
+    folder, root = place
+    (folder / "a.db").write_text("")
+    found = judged(f"sqlite3 a.db \"{query}\"", root)
+    assert found.level == READ
+    assert {os.path.relpath(cover.path, folder) for cover in covers(goings(found.script, [root]))} >= {"server.pem", ".env", "credentials.json"}

@@ -131,10 +131,19 @@ def _yq(value: str, places: Places) -> str | None:
     return None if found == "missing" else _path(value, places)
 
 _SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
-_REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_", re.I)
+_REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_|fsdir|lsmode|sqlar|shell_|sha3_query|--|/\*", re.I)
+_CALLED = frozenset("""abs avg ceil ceiling char coalesce cos count date datetime decimal degrees dense_rank exp first_value floor format glob group_concat hex highlight ifnull iif instr json json_array json_array_length json_each json_extract json_group_array json_group_object json_object json_quote json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2
+    lower ltrim max median min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank round row_number rtrim sign sin snippet soundex sqlite_version sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof unhex unicode unixepoch unlikely upper bm25 generate_series
+    all and as between by case cast distinct else except exists filter from glob having in intersect is join like limit materialized not offset on or over partition recursive select then union using values when where with""".split())
+_QUOTED, _HEADED = Regex(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""), Regex(r"\b\w+\s*\([\w\s,]*\)\s*as\s*(?:not\s+)?(?:materialized\s*)?\(", re.I)
 
 def _sql(value: str, places: Places) -> str | None:
-    return None if _SQL.fullmatch(value) and not _REACHES.search(value) else "the SQL may do more than select."
+    if not _SQL.fullmatch(value) or _REACHES.search(value): return "the SQL may do more than select."
+    if value.lstrip()[:1].lower() not in "swve": return None                        # a pragma, and the program's own commands, are read to the letter
+    plain = _HEADED.sub(" (", _QUOTED.sub("''", value))
+    strange = next((before for before in re.findall(r"([\w$]+|'+)\s*\(", plain) if before.lower() not in _CALLED), None)
+    if strange: return f"the SQL calls {'a name in quotes' if strange[0] == chr(39) else shown(strange)}, of which it is not known what it opens."
+    return "the SQL has a quote that is not closed." if re.search("""["'`\\[]""", plain.replace("''", "")) else None
 
 def _jq(value: str, places: Places) -> str | None:
     return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
