@@ -1,5 +1,5 @@
 "The program as a script and a person meet it: real processes, real files, and everything that can be wrong with them"
-import atexit, contextlib, functools, json, os, re, shutil, signal, sqlite3, stat, subprocess, sys, time
+import atexit, contextlib, functools, json, os, re, shlex, shutil, signal, sqlite3, stat, subprocess, sys, time
 from pathlib import Path
 
 import pytest
@@ -426,6 +426,19 @@ def test_a_reader_that_goes_away(home):
     line = " ".join([*BEGIN, "trace", "-n", "900", "--json", "--memex", str(home.memex)])
     done = subprocess.run(["bash", "-c", f"{line} | head -c 5; exit ${{PIPESTATUS[0]}}"], env=home.env, capture_output=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"[\n  {", b"")
+
+
+@pytest.mark.parametrize("both", ["", "2>&1"])
+def test_what_nobody_reads_ends_as_if_somebody_did(home, both):
+    "The exit code is that of the command, and a turn is not left in the middle because its answer cannot be printed."
+    for words, code in ((["gate", "check", COMMAND_OUT], 3), (["ask", "note: the boiler man comes"], 0), (["trace", "-n", "x"], 2)):
+        line = " ".join(map(shlex.quote, [*BEGIN, *words, "--memex", str(home.memex)]))
+        done = subprocess.run(["bash", "-c", f"{line} {both} | (exec <&-; sleep 0.1); exit ${{PIPESTATUS[0]}}"], env=home.env, capture_output=True, timeout=60)
+        assert done.returncode == code and b"Traceback" not in done.stderr and b"BrokenPipe" not in done.stderr, (words, done)
+    assert "boiler man" in (home.memex / "inbox.org").read_text()
+
+
+COMMAND_OUT = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "/etc/passwd") :EXPLANATION "The person wants to see who has an account"))'
 
 
 def test_no_colour_in_a_pipe(home):
