@@ -92,7 +92,7 @@ _LARGEST = 4 << 20
 
 @cache
 def _key_names():
-    return linear(r"(?i)[^\x00-\x1f/]{0,100}(?:\.(?:pem|key|p8|p12|pfx|ppk|jks|keystore|kdbx?|ovpn|env|agekey|keytab)|(?:id_|env\.|credential|secret|passw|netrc|pgpass|key|token|wallet|shadow)[^\x00-\x1f/]{0,60})\x00")
+    return linear(r"(?i)[^\x00-\x1f/]{0,100}(?:\.(?:pem|p8|p12|pkcs12|pfx|ppk|jks|kdbx?|psafe3|ovpn|env)[^\x00-\x1f/]{0,40}|(?:id_|env\.|credential|secret|secring|passw|netrc|pgpass|key|token|wallet|shadow)[^\x00-\x1f/]{0,60})\x00")
 
 def kept_keys(git: str) -> str:
     "The name of a file of keys that the repository with this `.git` keeps, or empty. OSError when nobody can tell."
