@@ -728,3 +728,14 @@ def test_a_query_that_calls_what_may_open_a_file_is_asked_about(query, roots):
                                    "select 'newdir(1)', 'it''s (x' || lower(a) from t", "select date('now', '-1 day'), cast(a as int) from \"my table\" t", "select j.value from t, json_each(t.b) j", "pragma table_info('t')", ".schema t"])
 def test_queries_that_compute_run_unasked(query, roots):
     assert level(f"sqlite3 -readonly a {shlex.quote(query)}", roots) == READ
+
+
+@pytest.mark.parametrize("name", [".cargo/config", ".cargo/config.toml"])
+def test_cargo_is_asked_about_where_it_finds_settings(name, roots, memex):
+    "They can set LD_PRELOAD for the compiler, which cargo asks about its machine."
+    told = ("cargo tree", "cargo metadata --no-deps", "cd src && cargo tree -d", "timeout 9 cargo pkgid")
+    for command in told: assert level(command, roots) == READ
+    (memex / ".cargo").mkdir()
+    (memex / name).write_text("[env]\nLD_PRELOAD = './x.so'\n")
+    for command in told: assert level(command, roots) == ASK
+    assert level("cargo --version", roots) == READ

@@ -203,6 +203,7 @@ class Program:
     tail: tuple[str, ...] = ()                        # as `add`, behind the subcommand
     variables: tuple[tuple[str, str], ...] = ()       # set for the call, which switches off what could run something
     listing: frozenset[str] = frozenset()             # options under which operands are patterns of what is listed, not names of something new
+    settings: tuple[str, ...] = ()                    # files in the folder it stands in, or above, by which it could be told to start something
     recurses: str = ""                                # the option that makes it go through folders, hidden ones too
     yes: tuple[str, ...] = ()                         # examples that pass
     no: tuple[str, ...] = ()                          # examples that are asked about
@@ -212,7 +213,7 @@ class TableError(PassepartoutError):
     "A program is declared wrongly."
 
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
-            add: str = "", tail: str = "", **more) -> Program:
+            add: str = "", tail: str = "", settings: str = "", **more) -> Program:
     "A declaration from its text form. Examples are separated by line ends or semicolons."
     table: dict[str, str | None] = {}
     for word in options.split():
@@ -223,7 +224,7 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     for operand in operands.split():
         if operand.rstrip("*") not in _CHECKS: raise TableError(f"{name}: there is no kind {operand}.")
     lines = lambda text: tuple(line.strip() for line in re.split(r"[\n;]", text) if line.strip())
-    return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()), listing=frozenset(listing.split()), tail=tuple(tail.split()), yes=lines(yes), no=lines(no), **more)
+    return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()), listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes), no=lines(no), **more)
 
 # %% ../../nbs/shell/programs.ipynb #2931e92e
 def _long(declared: Program, word: str, rest: list[str], found: list, seen: set) -> str | None:
@@ -278,6 +279,16 @@ def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None
     if declared.must and not declared.must & seen: return found, operands, f"{' '.join([declared.name, *words[:1]])} is not known to only read; {declared.name} {' or '.join(sorted(declared.must))} is."
     return found, operands, None
 
+# %% ../../nbs/shell/programs.ipynb #f343d174
+def _told_by(declared: Program, places: Places) -> str | None:
+    "Why a program is asked about that finds settings of its own where it stands or above."
+    folder = places.here or (places.roots[0].path if places.roots else "/")
+    while True:
+        for name in declared.settings:
+            if os.path.lexists(path := os.path.join(folder, name)): return f"{declared.name.split()[0]} would follow {shown(path)}, which can make it start something."
+        if folder == "/": return None
+        folder = os.path.dirname(folder)
+
 # %% ../../nbs/shell/programs.ipynb #ae8593a5
 def objection(declared: Program, words: Sequence[str], places: Places) -> str | None:
     "Why a call of the program with these `words` is asked about; `None` when it only reads, inside."
@@ -286,6 +297,7 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     found, operands, why = _parse(declared, words, seen)
     if why: return why
     kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if declared.given and any(option in declared.given for option, _, _ in found) else declared.operands)
+    if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
     checks = _CHECKS_AS_IT_STANDS if declared.name in _AS_IT_STANDS else _CHECKS
     for option, kind, value in found:

@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from .programs import Program, program
 
+# %% ../../nbs/shell/table.ipynb #86d8a31d
+_CARGO = ".cargo/config .cargo/config.toml"
+
 # %% ../../nbs/shell/table.ipynb #fecf0c1b
 def _files() -> list[Program]:
     return [
@@ -177,7 +180,7 @@ def _services() -> list[Program]:
         program("pacman -Q", "ilsktdmneqcg", "name*", yes="pacman -Q bash; pacman -Q -i bash", no="pacman -S x; pacman -Q --config x; pacman -Q -p x"),
         *(program(f"{pip} {verb}", "v --verbose --no-color" + " --local --user" * (verb == "inspect"), operands, add="--no-input --disable-pip-version-check", yes=f"{pip} {verb}", no=f"{pip} {verb} --log x; {pip} cache purge; {pip} download x") for pip in ("pip", "pip3") for verb, operands in (("inspect", ""), ("debug", ""), ("cache dir", ""), ("cache info", ""), ("cache list", "word"), ("hash", "path*"))),
         *(program(f"npm {verb}", "g --global --json --long", operands, add="--offline --no-update-notifier --no-onload-script", yes=f"npm {verb}", no=f"npm {verb} --prefix=/x; npm publish") for verb, operands in (("explain", "name*"), ("why", "name*"), ("query", "text"), ("version", ""))),
-        *(program(f"cargo {verb}", "qv --quiet --verbose --no-deps --format-version=number --all-features --no-default-features --workspace --message-format=word", "", tail="--offline --locked", variables=(("RUSTUP_TOOLCHAIN", "stable"), ("RUSTC", "/usr/bin/rustc"), ("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")), yes=f"cargo {verb}", no=f"cargo {verb} --config x; cargo {verb} --manifest-path /x; cargo run") for verb in ("metadata", "pkgid", "locate-project")),
+        *(program(f"cargo {verb}", "qv --quiet --verbose --no-deps --format-version=number --all-features --no-default-features --workspace --message-format=word", "", tail="--offline --locked", settings=_CARGO, variables=(("RUSTUP_TOOLCHAIN", "stable"), ("RUSTC", "/usr/bin/rustc"), ("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")), yes=f"cargo {verb}", no=f"cargo {verb} --config x; cargo {verb} --manifest-path /x; cargo run") for verb in ("metadata", "pkgid", "locate-project")),
         program("openssl list", "-commands -digest-commands -cipher-commands -digest-algorithms -cipher-algorithms -public-key-algorithms -disabled -options=word", "", whole=True, yes="openssl list -commands", no="openssl list -provider x; openssl list -provider-path /x"), program("openssl ciphers", "-v -V -s -tls1_2 -tls1_3", "name", whole=True, yes="openssl ciphers -v", no="openssl ciphers -provider x; openssl enc x"),
         *(program(f"openssl {verb}", "-in=path -inform=word -noout -text -subject -verify -nextupdate -lastupdate -issuer -hash -modulus -pubkey -fingerprint", "", whole=True, must="-in", yes=f"openssl {verb} -in a -noout -text", no=f"openssl {verb} -in a -out b; openssl {verb} -in /x; openssl {verb} -new; openssl {verb} -config x -in a; openssl {verb} -engine x -in a; openssl {verb} -in a -key k") for verb in ("crl", "req")),
     ]
@@ -193,7 +196,7 @@ def _versions() -> list[Program]:
         *(program(name, "V --version", "", must="-V --version", yes=f"{name} -V; {name} --version", no=f"{name}; {name} x.py; {name} -c x; {name} -m http.server") for name in ("python", "python3", "pip", "pip3")),
         program("go version", "", "", variables=(("GOTOOLCHAIN", "local"),), yes="go version", no="go version x; go test ./...; go env -w a=b"),
         *(program(name, "V --version", "", must="-V --version", variables=(("RUSTUP_TOOLCHAIN", "stable"),), yes=f"{name} --version", no=f"{name} build; {name} x.rs") for name in ("cargo", "rustc")),
-        program("cargo tree", "dnq -i=name -p=name -e=fields --depth=number --invert=name --duplicates --edges=fields --prefix=word --package=name --workspace --no-dedupe --all-features --no-default-features --charset=word", "", tail="--offline --locked",
+        program("cargo tree", "dnq -i=name -p=name -e=fields --depth=number --invert=name --duplicates --edges=fields --prefix=word --package=name --workspace --no-dedupe --all-features --no-default-features --charset=word", "", tail="--offline --locked", settings=_CARGO,
                 variables=(("RUSTUP_TOOLCHAIN", "stable"), ("RUSTC", "/usr/bin/rustc"), ("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")), yes="cargo tree; cargo tree -d", no="cargo tree --config x; cargo tree --manifest-path /x; cargo build"),
         program("npm ls", "apl --all --long --json --parseable --depth=number --global -g --prod --dev", "name*", add="--offline --no-update-notifier --no-onload-script", yes="npm ls --depth=0", no="npm ls --prefix=/x; npm install; npm run build"),
         program("npm list", "apl --all --long --json --parseable --depth=number --global -g --prod --dev", "name*", add="--offline --no-update-notifier --no-onload-script", yes="npm list -g", no="npm list --script-shell=x"),
