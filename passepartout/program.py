@@ -23,7 +23,7 @@ COMMANDS = {"ask": "commands:ask", "chat": "commands:chat", "demo": "commands:de
             "tui": "tuicommand:tui", "tangle": "tanglecommand:tangle", "agenda": "notecommands:agenda", "find": "notecommands:find", "show": "notecommands:show",
             "capture": "changecommands:capture", "todo": "changecommands:todo", "done": "changecommands:done"}
 
-GROUPS = {"approvals": "commands:approvals_app", "gate": "commands:gates_app", "journal": "commands:journal_app", "sessions": "sessioncommands:sessions_app", "skills": "skillcommands:skills_app",
+GROUPS = {"approvals": "approvalscommand:approvals_app", "gate": "commands:gates_app", "journal": "commands:journal_app", "sessions": "sessioncommands:sessions_app", "skills": "skillcommands:skills_app",
           "plans": "planscommand:plans_app", "rules": "rulescommand:rules_app", "jobs": "jobscommand:jobs_app", "gateway": "gatewaycommand:gateway_app"}
 
 # %% ../nbs/20z_program.ipynb #64a164c5

@@ -163,7 +163,7 @@ def test_in_the_chat_the_words_come_first_and_the_same_line_once_more_writes_the
 def test_from_the_shell_nothing_is_attested_without_somebody_at_a_terminal(tmp_path, monkeypatch):
     import contextlib
     from typer.testing import CliRunner
-    from passepartout import commands
+    from passepartout import approvalscommand as commands
     said = []
 
     class Agent:
