@@ -347,7 +347,7 @@ def test_no_text_holds_the_judge(unit, roots, memex):
 # Values that are programs, names that are more than names ------------------------------------------------------------------
 
 AWK = ["print", "printf", "print ", 'print "', " > ", ">>", "|", '"f"', '"touch f"', "/", '/"/', "/;/", "#", "\n", ";", "{", "}", "(", ")", "$1", '"x"', ",", '",', '"\\""', '"a;b"', "||", '"', "/a/", "BEGIN", "1", "x", "?", ":", "\\", '"}"', "/}/", '"sh"']
-SED = ["s/a/b/", "w f", "e", "e touch f", "w", "p", "{", "}", ";", "\n", ":a", "ba", "b", "t", " ", "1", "$", "/;/", "y/ab/cd/", "y/a;/b;/", "s/x/;w f/", "s/a/touch f/e", "!", "a x", "N", "s,a,b,w f", "}w f", "{w f}", "s|;|e|", "#", "\\", "s/a/b/w f", "b;", "a\\"]
+SED = ["s/a/b/", "w f", "e", "e touch f", "w", "p", "{", "}", ";", "\n", ":a", "ba", "b", "t", " ", "1", "$", "/;/", "y/ab/cd/", "y/a;/b;/", "s/x/;w f/", "s/a/touch f/e", "!", "a x", "N", "s,a,b,w f", "}w f", "{w f}", "s|;|e|", "#", "\\", "s/a/b/w f", "b;", "a\\", "i\\ x", "c w f", "#w f", "\\%a%", "\\,a,", "\\;x;", "M", "I", "F", "w /dev/stdout", "a", "i\\", "s/a/b/m"]
 
 
 def test_scripts_that_pass_write_nothing(tmp_path):

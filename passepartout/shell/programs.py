@@ -82,9 +82,10 @@ def _number(value: str, places: Places) -> str | None:
 
 # %% ../../nbs/shell/programs.ipynb #031bb966
 _BRACKETS = r"\[\^?\]?(?:[^\]\[\\\n]|\\[^\]\n]|\[:[a-z]+:\])*\]"
-_SED_ADDRESS = rf"(?:\d+|\$|/(?:[^/\\\n\[]|\\.|{_BRACKETS})*/I?)(?:[~+]\d+)?"
-_SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zl]|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%;~_])(?:(?!(?P=d))[^\\\n\[]|\\.|{_BRACKETS})*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*)?"
-_SED = Regex(rf"\s*{_SED_COMMAND}\s*")
+_SED_OTHER = "|".join([rf"\\[{sign}](?:[^{sign}\\\n\[]|\\.|{_BRACKETS})*[{sign}][IM]*" for sign in "|,#@:!%;~_"])             # \%…% is /…/
+_SED_ADDRESS = rf"(?:\d+|\$|/(?:[^/\\\n\[]|\\.|{_BRACKETS})*/[IM]*|{_SED_OTHER})(?:[~+]\d+)?"
+_SED_COMMAND = rf"(?:(?:{_SED_ADDRESS})(?:\s*,\s*(?:{_SED_ADDRESS}|[+~]\d+))?\s*!?\s*)?(?:[pPdDgGhHxnN=zlF]|w[ ]*/dev/stdout(?=\n|\Z)|[aic]\\?[ \t]*[^\\\s][^\\\n]*|\#[^\n]*|[qQ]\d*|:[ ]*\w+|[btT][ ]*\w*|y/[^/\\\n]*/[^/\\\n]*/|(?P<open>[{{]+)|[}}]+|s(?P<d>[/|,#@:!%;~_])(?:(?!(?P=d))[^\\\n\[]|\\.|{_BRACKETS})*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiImM0-9]*)?"
+_SED = Regex(rf"[\s;]*{_SED_COMMAND}[ \t]*")
 
 def _sed(value: str, places: Places) -> str | None:
     at = 0
@@ -92,7 +93,7 @@ def _sed(value: str, places: Places) -> str | None:
         found = _SED.match(value, at)
         at = found.end()
         if at >= len(value): return None
-        if found["open"] or value[at] == "}": continue              # what follows a brace needs no separator, nor does a closing one
+        if found["open"] and at > found.start() or value[at] in "}#": continue              # what follows a brace needs no separator, nor does a closing one, or what is only remarked
         if value[at] not in ";\n": break
         at += 1
     return "the sed script may do more than print and edit lines."
