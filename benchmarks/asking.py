@@ -20,6 +20,7 @@ WRITES = re.compile(r"(?<![0-9&])>(?!\s*/dev/null|&|\()|[12&]>>?(?!\s*/dev/null|
                     r"|sed\s+(?:-[a-zA-Z]+\s+)*-[a-zA-Z]*i|perl|python|ruby|ssh|curl|wget|rsync|scp|\b(?:tar|zip|cpio)\b\s+-?-?[a-z]*[crux]|\b(?:bzip2|gzip|gunzip|bunzip2|xz)\b(?!\s+-\w*[clt])|\bmv\b|\brmdir\b|sort\s[^|]*-o\b|git pull|\bmount\b[^|;]*\s\w+\s+\S|ifconfig\s+\w+\s+\w|\b(?:un)?(?:tar|zip)\b\s+(?!-?\w*[tlZv])|\./\w")
 PARTS = re.compile(r"\|\||&&|[|;]|\$\(|`|<\(|>\(|\bdo\b|\bthen\b|\belse\b|\(|\{(?=\s)")
 UNKNOWN = re.compile(r"\$\(|`|[<>]\(|\bxargs\b|-exec|-ok|\b(?:ba)?sh -c|\$[\w{]|\beval\b|\benv\b|\bwatch\b")       # words that nobody knows before it runs, and what starts other programs
+SCRIPT = re.compile(r"\b(?:sed|[gm]?awk)(?:\s+-\S+)*\s+$")                     # what follows in quotes is an expression, as /x/p is
 QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*\"""")
 
 
@@ -42,7 +43,7 @@ def ordinary(line: str) -> bool:
 def inside(line: str) -> str:
     "The same command with its absolute paths below the folder."
     line = re.sub(r"""(?:(?<=[\s="'(<:])|^)(?:~|\$HOME|\$\{HOME\})(?=/)""", "src", line)
-    line = re.sub(r"""((?:^|[\s(])["']?)/(?!dev/null|proc/)(?=[A-Za-z_])""", r"\1src/", line)
+    line = re.sub(r"""((?:^|[\s(])["']?)/(?!dev/null|proc/)(?=[A-Za-z_])""", lambda found: found[0] if SCRIPT.search(line[:found.start() + 1]) else found[1] + "src/", line)
     return re.sub(r"""(?<=\s)(?:/\.?|\.\.|~|\$HOME|"\$HOME")(?=\s|/|$|\))""", ".", line)
 
 
