@@ -89,7 +89,7 @@ def path_test(pattern: str, tight: bool) -> Test:
 
 # %% ../nbs/12a_rules.ipynb #6d9e8ee8
 _ADDRESS = Regex(r"(https?)://(\*\.|\*(?=[:/]))?([^*?/:@\s]*|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?(/.*)")
-_TWISTED = Regex(r"(?i)%(?:2e|2f|5c|25|0)|/\.{1,2}(?:[/?]|$)|//")
+_TWISTED = Regex(r"(?i)%(?:2e|2f|5c|25|3b|0)|/\.{1,2}(?:[/?;]|$)|//")
 
 def address_test(pattern: str, tight: bool) -> Test:
     "A test of an address that was read. `RuleError` when the pattern is none."

@@ -103,7 +103,7 @@ def test_no_pattern_holds_anybody_up(text):
 
 @pytest.mark.parametrize("url", ["https://example.org.evil.net/docs/", "https://example.org@evil.net/docs/", "https://evil.net/https://example.org/docs/", "https://example.org\\@evil.net/docs/",
                                  "https://example.org%2Fdocs@evil.net/", "https://example.org:444/docs/", "http://example.org/docs/", "https://example.org/docs/../secret", "https://example.org/docs/%2e%2e/secret",
-                                 "https://example.org/docs/..%2fsecret", "https://example.org/docs%5c..%5csecret", "https://example.org//docs/", "https://EXAMPLE.ORG.evil.net/docs/", "https://еxample.org/docs/", "https://example.org/DOCS/x"])
+                                 "https://example.org/docs/..%2fsecret", "https://example.org/docs%5c..%5csecret", "https://example.org/docs/..;/secret", "https://example.org/docs/..;a=b/secret", "https://example.org/docs/..%3b/secret", "https://example.org/docs/.;/x", "https://example.org//docs/", "https://EXAMPLE.ORG.evil.net/docs/", "https://еxample.org/docs/", "https://example.org/DOCS/x"])
 def test_an_address_that_only_looks_right_is_not_allowed(url):
     web = Tool("web-fetch", "", [Parameter("url", kind="address")], lambda args: "")
     rules = [Rule("docs", ("web-fetch",), "allow", (("url", ("https://example.org/docs/*",)),))]
