@@ -180,7 +180,7 @@ _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "word": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*", value, re.ASCII) else f"{shown(value)} is not a plain word.",
     "ps": lambda value, places: None if re.fullmatch(r"[aufxwTlj]+|\d+", value, re.ASCII) else f"{shown(value)} may show more than the processes.",
     "name": lambda value, places: None if re.fullmatch(r"[\w@:+][\w.@:+-]*(?:/[\w.@:+-]+)?", value, re.ASCII) else f"{shown(value)} is not a plain name.",
-    "format": lambda value, places: "the format asks for signatures, which starts another program." if "%G" in value or "signature" in value.lower() else None,
+    "format": lambda value, places: "the format asks for signatures, which starts another program." if re.search("%[-+ ]*G", value) or "signature" in value.lower() else None,
     "network": lambda value, places: None if value in _NETWORK else f"ip {shown(value)} may change something.",
     "network-word": lambda value, places: None if re.fullmatch(_SHOWN, value, re.ASCII) else f"{shown(value)} may tell ip to change something.",
     "fields": lambda value, places: None if "env" not in value and re.fullmatch(r"[\w,.=:%+-]+", value, re.ASCII) else f"{shown(value)} is not a list of fields."}

@@ -229,7 +229,7 @@ def _git_contents() -> list[Program]:
     sub, quiet = _sub, _QUIET
     return [
         sub("status", "sbzv --short --branch --long --porcelain? --verbose --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? --column? --no-renames -u? -M?", "path*", tail="--ignore-submodules=dirty", yes="git status; git status -sb; git status --porcelain=v2", no="git status --x; git status /etc"),
-        sub("log", _LOG, "path*", tail=quiet, yes="git log --oneline -20; git log -p -- a.txt; git log --since=yesterday --format='%h %s' main..dev", no="git log --output=x; git log --ext-diff; git log --show-signature; git log --format=%G?; git log --textconv"),
+        sub("log", _LOG, "path*", tail=quiet, yes="git log --oneline -20; git log -p -- a.txt; git log --since=yesterday --format='%h %s' main..dev", no="git log --output=x; git log --ext-diff; git log --show-signature; git log --format=%G?; git log --format=%+G?; git log --textconv"),
         sub("show", _LOG, "path*", tail=quiet, yes="git show HEAD:src/index.ts; git show --stat", no="git show --output=/tmp/x HEAD; git show --ext-diff"),
         sub("diff", _DIFF + " --cached --staged --stdin", "path*", tail=quiet, yes="git diff; git diff --stat HEAD~2; git diff --cached -- a", no="git diff --no-index a b; git diff --output=x; git diff --ext-diff; git diff /etc/passwd a; git diff -O order"),
         sub("whatchanged", _LOG, "path*", tail=quiet, yes="git whatchanged -3", no="git whatchanged --output=x"),
