@@ -265,3 +265,33 @@ def test_a_query_may_go_anywhere_however_it_is_spelled(place, query):
     found = judged(f"sqlite3 a.db \"{query}\"", root)
     assert found.level == READ
     assert {os.path.relpath(cover.path, folder) for cover in covers(goings(found.script, [root]))} >= {"server.pem", ".env", "credentials.json"}
+
+
+@needs_sandbox
+async def test_a_repository_inside_the_repository_starts_nothing(tmp_path):
+    "Its settings came with it and may name programs; git enters it to see whether something changed there, unless it is told not to."
+    outer, inner = tmp_path / "memex", tmp_path / "memex" / "inner"
+    inner.mkdir(parents=True)
+    def git(folder, *words): subprocess.run(["git", "-C", str(folder), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
+    def kept(folder, name):
+        (folder / name).write_text("1\n")
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "1")
+    kept(inner, "a")
+    kept(outer, "b")
+    with (inner / ".git" / "config").open("a") as file: file.write('[filter "x"]\n\tclean = "echo STARTED >&2; cat"\n')
+    (inner / ".gitattributes").write_text("* filter=x\n")
+    (inner / "a").write_text("2\n")                       # of the same length, so that git has to look inside
+    os.utime(inner / "a", (1, 1))
+    started = subprocess.run(["git", "-C", str(outer), "diff"], capture_output=True)
+    assert b"STARTED" in started.stderr, "the trap does not work"
+    root = Root(outer)
+    ran = 0
+    for words in ("status", "status -vv", "status --porcelain=v2", "diff", "diff HEAD", "diff --stat -- inner", "diff-files -p", "diff-index HEAD", "describe --always", "describe --always --dirty", "ls-files -m", "clean -n", "log -p", "stash show", "grep x"):
+        os.utime(inner / "a", (1, 1))
+        outcome = await run(f"git {words}", root)
+        assert outcome is None or "STARTED" not in outcome.text, words
+        ran += outcome is not None
+    root.close()
+    assert ran >= 13

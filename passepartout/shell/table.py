@@ -221,6 +221,7 @@ _LOG = _DIFF + " cgiEFPmqr -# -n=number -L=lines --oneline --graph --decorate? -
 
 # %% ../../nbs/shell/table.ipynb #6212f08f
 _QUIET = "--no-ext-diff --no-textconv"
+_HERE = "--ignore-submodules=dirty"                              # a repository inside has settings of its own, and is not asked whether it changed
 
 def _sub(verb: str, options: str, operands: str = "", **more) -> Program: return program(f"git {verb}", options, operands.replace("path", "revision"), add=_GIT, **more)
 
@@ -228,10 +229,10 @@ def _git_contents() -> list[Program]:
     "Subcommands that show commits, files and differences."
     sub, quiet = _sub, _QUIET
     return [
-        sub("status", "sbzv --short --branch --long --porcelain? --verbose --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? --column? --no-renames -u? -M?", "path*", tail="--ignore-submodules=dirty", yes="git status; git status -sb; git status --porcelain=v2", no="git status --x; git status /etc"),
+        sub("status", "sbzv --short --branch --long --porcelain? --verbose --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? --column? --no-renames -u? -M?", "path*", tail=_HERE, yes="git status; git status -sb; git status --porcelain=v2", no="git status --x; git status /etc"),
         sub("log", _LOG, "path*", tail=quiet, yes="git log --oneline -20; git log -p -- a.txt; git log --since=yesterday --format='%h %s' main..dev", no="git log --output=x; git log --ext-diff; git log --show-signature; git log --format=%G?; git log --format=%+G?; git log --textconv"),
         sub("show", _LOG, "path*", tail=quiet, yes="git show HEAD:src/index.ts; git show --stat", no="git show --output=/tmp/x HEAD; git show --ext-diff"),
-        sub("diff", _DIFF + " --cached --staged --stdin", "path*", tail=quiet, yes="git diff; git diff --stat HEAD~2; git diff --cached -- a", no="git diff --no-index a b; git diff --output=x; git diff --ext-diff; git diff /etc/passwd a; git diff -O order"),
+        sub("diff", _DIFF + " --cached --staged --stdin", "path*", tail=f"{quiet} {_HERE}", yes="git diff; git diff --stat HEAD~2; git diff --cached -- a", no="git diff --no-index a b; git diff --output=x; git diff --ext-diff; git diff /etc/passwd a; git diff -O order"),
         sub("whatchanged", _LOG, "path*", tail=quiet, yes="git whatchanged -3", no="git whatchanged --output=x"),
         sub("shortlog", "nsec --numbered --summary --email --since=text --until=text --all --no-merges", "path*", yes="git shortlog -sn HEAD", no="git shortlog --output=x"),
         sub("blame", "bcefklnpstw -L=text -C? -M? --date=text --porcelain --line-porcelain --since=text --root --show-email --show-name --show-number --abbrev=number", "path*", yes="git blame -L 1,5 a", no="git blame --contents /etc/passwd a; git blame -S f a"),
@@ -258,7 +259,7 @@ def _git_names() -> list[Program]:
         sub("stash show", _DIFF, "path*", tail=quiet, yes="git stash show -p", no="git stash show --output=x"),
         sub("remote", "v --verbose", "", yes="git remote; git remote -v", no="git remote add x y; git remote show origin; git remote update"),
         sub("remote get-url", "--push --all", "word", yes="git remote get-url origin", no="git remote set-url origin x"),
-        sub("describe", "--tags --always --long --all --abbrev=number --match=text --exclude=text --contains --dirty? --exact-match --first-parent", "path*", yes="git describe --tags --always", no="git describe --x"),
+        sub("describe", "--tags --always --long --all --abbrev=number --match=text --exclude=text --contains --exact-match --first-parent", "path*", yes="git describe --tags --always", no="git describe --x; git describe --dirty"),
         sub("reflog", "-# -n=number --oneline --all --date=text --format=format", "", yes="git reflog -5", no="git reflog expire --all; git reflog delete x"),
         sub("reflog show", "-# -n=number --oneline --all --date=text --format=format", "path", yes="git reflog show main", no="git reflog show --output=x"),
         sub("for-each-ref", "--count=number --format=format --sort=format --contains --merged --points-at=text", "text*", yes="git for-each-ref --sort=-committerdate refs/heads", no="git for-each-ref --format=%(signature); git for-each-ref --shell --python --exec=x"),
@@ -270,8 +271,8 @@ def _git_names() -> list[Program]:
         sub("check-ignore", "vnz --verbose --non-matching", "path*", yes="git check-ignore -v a", no="git check-ignore --stdin-x"),
         sub("worktree list", "v --porcelain --verbose", "", yes="git worktree list", no="git worktree add ../x; git worktree remove x"),
         sub("config", "lz --list --get=word --get-all=word --show-origin --show-scope --name-only --local --global --system --type=text", "setting", yes="git config --get user.name; git config -l; git config user.name", no="git config user.name x; git config --unset x; git config --get x y; git config --edit; git config edit; git config -f x -l"),
-        sub("diff-files", _DIFF, "path*", tail=quiet, yes="git diff-files -p", no="git diff-files --output=x"),
-        sub("diff-index", _DIFF + " --cached", "path*", tail=quiet, yes="git diff-index --cached HEAD", no="git diff-index --output=x HEAD"),
+        sub("diff-files", _DIFF, "path*", tail=f"{quiet} {_HERE}", yes="git diff-files -p", no="git diff-files --output=x"),
+        sub("diff-index", _DIFF + " --cached", "path*", tail=f"{quiet} {_HERE}", yes="git diff-index --cached HEAD", no="git diff-index --output=x HEAD"),
         sub("cherry", "v --abbrev?", "path*", yes="git cherry -v main", no="git cherry --x"),
         sub("symbolic-ref", "q --short --quiet", "path", yes="git symbolic-ref --short HEAD", no="git symbolic-ref HEAD refs/heads/x; git symbolic-ref -d HEAD"),
         sub("notes list", "", "path", yes="git notes list", no="git notes add; git notes list --x"),
