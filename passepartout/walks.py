@@ -21,6 +21,7 @@ from .records import record
 from .resources import PathRefused, Place, Root, shown, where
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
+from .shell.repository import repository_of
 from .shell.sandbox import Cover
 from .shell.script import BUILTINS, Script, Simple, any_hole, named
 from .shell.table import lookup
@@ -143,11 +144,7 @@ def _git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -
 
 def _repository(folder: str) -> str:
     "The folder of the repository that `folder` lies in; itself when there is none."
-    place = folder
-    while not os.path.lexists(os.path.join(place, ".git")):
-        if place == "/": return folder
-        place = os.path.dirname(place)
-    return place
+    return repository_of(folder) or folder
 
 # %% ../nbs/12ca_walks.ipynb #feddc658
 _TYPES = frozenset("c cpp css go java js json lua perl php py python ruby rust sh sql swift toml ts typescript yaml".split())

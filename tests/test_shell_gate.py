@@ -746,3 +746,32 @@ def test_a_format_that_asks_for_signatures_is_asked_about_however_it_is_spaced(a
     "git puts a line end, nothing or a blank in front of a value when a sign stands behind the percent."
     for command in ("git log --format='{}'", "git show --pretty='format:{}' HEAD", "git stash list --format='{}'"): assert level(command.format(asked), roots) == ASK
     assert level("git log --format='%h %s %Gone'", roots) == ASK and level("git log --format='%h %+s %an'", roots) == READ
+
+
+def test_a_folder_that_git_passes_over_hides_no_repository_from_the_judge(memex, roots):
+    "git looks further up when something is missing in .git; what cannot be told is asked about."
+    from passepartout.shell.repository import is_whole, repository_of
+    shutil = __import__("shutil")
+    shutil.rmtree(memex / ".git")
+    subprocess.run(["git", "init", "-q", str(memex)], check=True)
+    inner = memex / "src" / ".git"
+    def top(): return subprocess.run(["git", "-C", str(memex / "src"), "rev-parse", "--show-toplevel"], capture_output=True, text=True).stdout.strip()
+    assert is_whole(str(memex / ".git")) is True and level("cd src && git diff", roots) == level("git -C src status", roots) == READ
+    with (memex / ".git" / "config").open("a") as file: file.write('[filter "x"]\n\tclean = ./x\n')
+    def make(head, *folders):
+        shutil.rmtree(inner, ignore_errors=True)
+        inner.mkdir()
+        if head is not None: (inner / "HEAD").write_text(head)
+        for name in folders: (inner / name).mkdir()
+    for head, folders in ((None, ()), ("ref: refs/heads/main\n", ()), ("ref: refs/heads/main\n", ("objects",)), (None, ("objects", "refs")), ("x", ("refs",))):
+        make(head, *folders)
+        assert (is_whole(str(inner)), repository_of(str(memex / "src")), top()) == (False, str(memex), str(memex)), (head, folders)
+        assert level("cd src && git diff", roots) == level("git -C src status", roots) == ASK, (head, folders)
+    for head in ("x", "", "ref:refs/heads/main", "ref: refs/heads/main\nmore", "ref: heads/main", "0" * 40 + " x"):
+        make(head, "objects", "refs")
+        assert is_whole(str(inner)) is None and level("cd src && git diff", roots) == ASK, head
+    make("ref: refs/heads/main\n", "objects", "refs")
+    assert (is_whole(str(inner)), repository_of(str(memex / "src")), top()) == (True, str(memex / "src"), str(memex / "src")) and level("cd src && git diff", roots) == READ
+    (inner / "HEAD").unlink()
+    (inner / "HEAD").symlink_to("refs/heads/main")
+    assert is_whole(str(inner)) is None and level("cd src && git diff", roots) == ASK

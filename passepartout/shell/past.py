@@ -18,7 +18,7 @@ from functools import lru_cache
 from ..resources import PathRefused, Root, shown
 from ..sensitive import sensitive
 from .places import Places
-from .repository import key_among, prints_contents
+from .repository import key_among, prints_contents, repository_of
 from .sandbox import NAMESPACES, environment, find_bubblewrap, system_mounts
 from .script import Script
 from .syscalls import filter_fd
@@ -121,9 +121,7 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     named = words[words.index("--") + 1:] if "--" in words else []
     if named and all(_ordinary(places, name) for name in named): return None
     if not os.path.isabs(folder): return "nobody can tell in which repository it works."
-    while not os.path.lexists(os.path.join(folder, ".git", "HEAD")):           # without it git does not take the folder for a repository
-        if (above := os.path.dirname(folder)) == folder: return None
-        folder = above
+    if (folder := repository_of(folder)) is None: return None
     name = _past(folder).key(wait_s)
     if name is None: return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
     return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
