@@ -30,7 +30,7 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="
            notebook: Annotated[bool, typer.Option("--notebook", help="Turn each Org page into a notebook instead.")] = False,
            plain: Annotated[bool, typer.Option("--plain", help="Without the comments that name page and line of every block: exactly what Org writes.")] = False,
            lines: Annotated[bool, typer.Option("--lines", help="Empty lines for prose, so that errors name the line of the page.")] = False,
-           force: Annotated[bool, typer.Option("--force", help="Overwrite files that tangle did not write, or that were edited since.")] = False) -> None:
+           force: Annotated[bool, typer.Option("--force", help="Overwrite files that tangle did not write, or that were edited since, and write files that other programs run.")] = False) -> None:
     """Export the code of pages to the files they name.
 
     A block of an Org page names its file with :tangle; Markdown pages and notebooks are exported to a module of their own name. Nothing is written outside of one folder, and no file that somebody else wrote is overwritten."""
@@ -43,7 +43,7 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="
 # %% ../nbs/20g_tanglecommand.ipynb #7d85df50
 def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False, name_sources: bool = True, same_lines: bool = False, force: bool = False) -> int:
     "Do what the command says; the exit code. `TangleError` for what is refused."
-    from passepartout.tanglefiles import plan_files, read_page, write_files
+    from passepartout.tanglefiles import plan_files, read_page, refuse, write_files
     plans: dict[Path, list] = {}
     for file in dict.fromkeys(files):
         page = read_page(file)
@@ -54,9 +54,7 @@ def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool =
         plans.setdefault(Path(os.path.realpath(home)), []).extend(planned)
     if stdout: return print_code([each for planned in plans.values() for each in planned])
     if check: return told_differences([each for planned in plans.values() for each in planned])
-    for home, planned in plans.items():
-        refused = [each.relative for each in planned if each.state == "foreign"]
-        if refused and not force: write_files(planned, home, ledger)
+    for planned in plans.values(): refuse(planned, force)
     for home, planned in plans.items():
         written = write_files(planned, home, ledger, force=force)
         for each in planned: tell(f"{each.relative}  {'written' if each.relative in written else 'as it was'}, from {each.page.name}")

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/tanglefiles.html.md"""
 
 # %% auto #0
 __all__ = ['ENDINGS', 'Page', 'read_page', 'page_of', 'placed', 'open_folder', 'Ledger', 'Planned', 'plan_files', 'state_of',
-           'write_files', 'write_file']
+           'refuse', 'write_files', 'write_file']
 
 # %% ../nbs/08w_tanglefiles.ipynb #ec90c9c2
 import hashlib
@@ -21,6 +21,7 @@ from .notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
 from .org import Outline
 from .records import record
+from .sensitive import sensitive
 from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, astray, tangled
@@ -150,16 +151,25 @@ def state_of(folder: Path, relative: str, target: Target, ledger: Ledger) -> str
         return "same" if data == new else "ours" if ledger.owns(file, data) else "foreign"
     finally: os.close(fd)
 
-# %% ../nbs/08w_tanglefiles.ipynb #73c55756
-def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
-    "Write what is new or changed; the paths. `TangleError` before anything is written, when a file is not ours."
+# %% ../nbs/08w_tanglefiles.ipynb #67b926f4
+def refuse(planned: list[Planned], force: bool = False) -> None:
+    "`TangleError` when one of these files must not be written."
     seen: dict[str, Planned] = {}
     for each in planned:
         if (other := seen.setdefault(each.relative, each)) is not each: raise TangleError(f"{other.page.name} and {each.page.name} both write {each.relative}. Nothing was written.")
-    foreign = [each.relative for each in planned if each.state == "foreign"]
-    if foreign and not force: raise TangleError(f"{', '.join(foreign[:5])} was not written by tangle, or was edited since. Nothing was written. Look at the difference, then say --force.")
+    if force: return
+    if foreign := [each.relative for each in planned if each.state == "foreign"]: raise TangleError(f"{', '.join(foreign[:5])} was not written by tangle, or was edited since. Nothing was written. Look at the difference, then say --force.")
+    for each in planned:
+        if each.state == "new" and (why := sensitive(each.relative)): raise TangleError(f"{each.page.name} sends code to {each.relative[:200]}, which {why}. Nothing was written. Look at it with --stdout; if that is what you want there, say --force.")
+
+# %% ../nbs/08w_tanglefiles.ipynb #73c55756
+def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
+    "Write what is new or changed; the paths. `TangleError` before anything is written, when `refuse` has something against it."
+    refuse(planned, force)
     done = [each for each in planned if each.state != "same"]
-    for each in done: write_file(each, folder, ledger)
+    for each in done:
+        if not force and state_of(folder, each.relative, each.target, ledger) not in (each.state, "same"): raise TangleError(f"{each.relative} was changed while it was to be written, and was left as it is. Try again.")
+        write_file(each, folder, ledger)
     return [each.relative for each in done]
 
 def write_file(each: Planned, folder: Path, ledger: Ledger) -> None:
