@@ -12,6 +12,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
+from .bounds import bounds
 from .labels import FREE, SURE
 from .messages import Label
 from .reach import output_label, seen_before
@@ -77,11 +78,12 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable
         opened = context.resources.get("command")
         if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
         if not 1 <= timeout <= MOST_SECONDS: raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
-        covered = await keys_on_the_way(opened, roots)
+        kept = await keys_on_the_way(opened, roots)
+        covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
         looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private_tags))
         try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots))
         except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
-        if set(await keys_on_the_way(opened, roots)) - set(covered): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
+        if set(await keys_on_the_way(opened, roots)) - set(kept): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
         label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags, await looking)
         if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
         return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})

@@ -6,12 +6,12 @@ Docs: https://example.org/passepartout/walks.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS', 'Going', 'everywhere', 'standing', 'goings',
-           'TooMany', 'covers', 'objection_to_walk', 'objection_to_late']
+           'unwrapped', 'TooMany', 'covers', 'sensitive_in', 'objection_to_walk', 'objection_to_late']
 
 # %% ../nbs/12ca_walks.ipynb #6c983db7
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .conditions import PassepartoutError
 from .lazy import Regex
@@ -67,7 +67,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
     "The commands of a judged script that go through folders; with `names` those as well that open nothing and tell what lies there."
     found = []
     for command, at, here in standing(script, roots):
-        command = _unwrapped(command)
+        command = unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command) and not (names and _tells_names(name, command)): continue
         if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
@@ -75,11 +75,11 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
 
-def _unwrapped(command: Simple) -> Simple:
+def unwrapped(command: Simple) -> Simple:
     "The command inside `timeout`, `nice` or `env`, which the judge saw through and wrote with its full path."
     if not command.argv or command.argv[0].rpartition("/")[2] not in ("timeout", "nice", "env"): return command
     at = next((i for i, word in enumerate(command.argv) if i and word.startswith("/")), None)
-    return command if at is None else _unwrapped(Simple(command.argv[at], command.argv[at:], command.assignments, command.redirects))
+    return command if at is None else unwrapped(Simple(command.argv[at], command.argv[at:], command.assignments, command.redirects))
 
 def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: Sequence[Root]) -> Going | None:
     "What a command of the table goes through; `None` when it goes through nothing."
@@ -177,14 +177,14 @@ def covers(found: Iterable[Going], entries: int = MOST_ENTRIES, most: int = MOST
     for hidden in (True, False):
         folders = sorted({folder for each in found if each.opens and each.hidden is hidden for folder in each.folders})
         for folder in folders:
-            for cover in _sensitive_in(folder, hidden, git, left):
+            for cover in sensitive_in(folder, hidden, left, lambda name: git):
                 made.add(cover)
                 if len(made) > most: raise TooMany(f"more than {most:,} files of keys, or hidden ones, would have to be kept from it")
     return sorted(made, key=lambda cover: cover.path)
 
 # %% ../nbs/12ca_walks.ipynb #a104f70e
-def _sensitive_in(top: str, hidden: bool, git: bool, left: list[int]) -> Iterator[Cover]:
-    "What is to be covered below one folder. What cannot be listed cannot be read by a command either."
+def sensitive_in(top: str, hidden: bool, left: list[int], spared: Callable[[str], bool]) -> Iterator[Cover]:
+    "What is to be covered below one folder, the repositories that are `spared` left out. What cannot be listed cannot be read by a command either."
     todo = [top]
     while todo:
         folder = todo.pop()
@@ -196,7 +196,7 @@ def _sensitive_in(top: str, hidden: bool, git: bool, left: list[int]) -> Iterato
                 if left[0] < 0: raise TooMany(f"it goes through more than {MOST_ENTRIES:,} files and folders")
                 if entry.is_dir(follow_symlinks=False):
                     if name.lower().endswith(".git"):
-                        if not git: yield Cover(entry.path, True)
+                        if not spared(name): yield Cover(entry.path, True)
                     elif not name.startswith("."): todo.append(entry.path)
                     elif hidden: yield Cover(entry.path, True)
                 elif (holds_keys(name) or hidden and name.startswith(".") and name not in LEFT_OUT) and entry.is_file(follow_symlinks=False): yield Cover(entry.path)

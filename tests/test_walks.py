@@ -201,6 +201,42 @@ def test_names_that_a_pattern_found_have_a_source_however_they_are_printed(notes
     assert source in sources_of(OpenedScript(found.script, reads=True), notes)
 
 
+HOLES = [("awk", "awk", "1"), ("sed", "sed", "-n", "p"), ("python3", "python3", "-c", "import sys; print(open(sys.argv[1]).read())"), ("git", "git", "-c", "alias.x=!cat", "x"), ("sh", "sh", "-c", 'cat "$0"')]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("words", HOLES, ids=lambda words: words[0])
+async def test_a_program_that_was_judged_wrongly_opens_no_key(place, words):
+    "As if the table had let through what opens any file: whatever name it finds, there is nothing in it."
+    folder, root = place
+    tool, said = shell_tool([root]), []
+    for name in (*HIDDEN, "link.txt", "./src/../.env", str(folder / "server.pem"), f"/proc/self/root{folder}/server.pem"):
+        if words[0] == "git" and name.startswith(".git/"): continue                   # git reads its own folder
+        for wrapped in ([], ["timeout", "9"]):
+            argv = [*wrapped, *([shutil.which(words[0], path="/usr/bin:/bin")] if wrapped else words[1:2]), *words[2:], name]
+            opened = OpenedScript(Script((("", Pipeline((Simple(shutil.which("timeout" if wrapped else words[0], path="/usr/bin:/bin"), tuple(argv)),))),)), reads=True)
+            said.append(f"{name}: " + (await tool.body("", 9, ToolContext({"command": opened}))).content)
+    assert not [each for each in said if KEY in each] and len(said) >= 20
+    opened = OpenedScript(Script((("", Pipeline((Simple(shutil.which(words[0], path="/usr/bin:/bin"), (*words[1:], "bees.org")),))),)), reads=True)
+    assert "plain words" in (await tool.body("", 9, ToolContext({"command": opened}))).content
+
+
+@needs_sandbox
+async def test_what_somebody_approved_opens_what_they_approved(place):
+    opened = OpenedScript(Script((("", Pipeline((Simple(shutil.which("awk"), ("awk", "1", "server.pem")),))),)), reads=False)
+    assert KEY in (await shell_tool([place[1]]).body("", 9, ToolContext({"command": opened}))).content
+
+
+@needs_sandbox
+async def test_what_tells_of_files_tells_the_truth_of_keys(place):
+    size = str((place[0] / "server.pem").stat().st_size)
+    for line in ("ls -l server.pem", "stat -c %s server.pem", "wc -c bees.org"):
+        found = judged(line, place[1])
+        opened = open_script(found.script, [place[1]], reads=True)
+        said = (await shell_tool([place[1]]).body("", 9, ToolContext({"command": opened}))).content
+        assert (size if "pem" in line else "12") in said, (line, said)
+
+
 @needs_sandbox
 async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private(notes):
     tool, diary = shell_tool(notes), Path(notes[0].path) / "private" / "diary.org"

@@ -104,6 +104,7 @@ def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover]
     for path in sorted({os.path.realpath(h) for h in hidden}):
         if inside := next((root for root in roots if beneath(root.path, path)), None):
             raise SandboxError(f"The folder {shown(inside.path)} lies in {shown(path)}, where the agent keeps its own things. Commands would see them, so none is run. Move one of the two.")
+        if any(each.folder and beneath(path, each.path) for each in covered): continue          # a tmpfs cannot be put into one that is read-only
         if os.path.isdir(path) and any(beneath(path, shown_at) for shown_at in (*(root.path for root in roots), "/usr", interpreter()[1])):
             options += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
     return options
