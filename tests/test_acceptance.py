@@ -86,7 +86,7 @@ def spoilt(home, how):
 def lasting(journal): return [Grants(journal).standing(), Endorsements(journal).standing(), Attestations(journal).standing()]
 
 
-@pytest.mark.parametrize("how", [*WAYS, *FILES])
+@pytest.mark.parametrize("how", thinned([*WAYS, *FILES], 4))
 def test_every_break_can_be_accepted_and_nothing_allowed_before_outlives_it(home, how):
     spoilt(home, how)
     journal = opened(home)
@@ -212,6 +212,7 @@ def command(tmp_path, *words, typed=None, true=False):
     return code, b"".join(said).decode()
 
 
+@pytest.mark.slow
 def test_a_person_accepts_it_at_a_terminal_and_nobody_else_does(tmp_path):
     (tmp_path / "notes").mkdir()
     assert command(tmp_path, "ask", "note: milk")[0] == 0

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import thinned
 
 import adversary
 
@@ -53,7 +54,7 @@ def test_the_judge_of_the_match_can_see(tmp_path):
         before = now
 
 
-@pytest.mark.parametrize("command", ["cat diary.org", "rg -n . | base64", "grep -rn nine .", "head -c 60 ./diary.org | rev"])
+@pytest.mark.parametrize("command", thinned(["cat diary.org", "rg -n . | base64", "grep -rn nine .", "head -c 60 ./diary.org | rev"], 2))
 async def test_a_command_is_no_way_to_a_private_note(tmp_path, command):
     from passepartout.agent import Agent
     from passepartout.plist import write_plist

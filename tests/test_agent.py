@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.commandline import code_of
 from passepartout.conditions import PassepartoutError
@@ -74,6 +75,7 @@ def test_an_injected_signal_that_lost_its_loop_leaves_the_agent_whole():
 
 # At the same time ---------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sessions", [1, 40])
 async def test_conversations_at_the_same_time_do_not_mix(sessions):
     agent = bare()
@@ -290,7 +292,7 @@ async def test_a_crash_between_intent_and_outcome_is_told_and_not_repeated(tmp_p
 
 # The notes ----------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("request_text", ["find roof", "what is due this week?", "note: buy slate", "read inbox.org"])
+@pytest.mark.parametrize("request_text", thinned(["find roof", "what is due this week?", "note: buy slate", "read inbox.org"], 2))
 async def test_a_memex_that_is_removed_while_running(tmp_path, request_text):
     agent = await Agent.boot(settings_for(tmp_path))
     shutil.rmtree(tmp_path / "memex")
@@ -323,7 +325,7 @@ async def test_a_folder_swapped_for_a_link_while_running_leads_nowhere(tmp_path)
 
 INPUTS = ["", " ", "\n\n\n", "\x00", "\x00\x01\x02\xff" * 100, "x" * 1_000_000, "(" * 100_000, "🧦" * 10_000, "\u202e\u200b", "\x1b[2J", "a\r\nb", "(:TYPE :REQUEST", "#.(quit)", "'; DROP TABLE chain; --", "%s%n", "/undo", "note:", "read", "find"]
 
-@pytest.mark.parametrize("text", INPUTS, ids=range(len(INPUTS)))
+@pytest.mark.parametrize("text", thinned(INPUTS, 4), ids=range(len(INPUTS)))
 async def test_any_input_ends_in_a_sentence(tmp_path, text):
     agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
     begun = time.monotonic()
@@ -410,6 +412,7 @@ async def test_any_name_of_a_channel_will_do(source):
 
 # A disk that is full just when it matters -----------------------------------------------------------------------------------
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment, trouble, done, word", [("verdict", "max_page_count = 1", False, "disk is full"), ("intent", "query_only = 1", True, "Do not do it again")], ids=["intent", "outcome"])
 async def test_an_effect_whose_record_cannot_be_written_is_no_success(tmp_path, moment, trouble, done, word):
     "SQLite itself refuses, from one record on until the answer, which can be written again."

@@ -294,6 +294,7 @@ async def test_an_action_with_something_secret_in_it_can_be_approved(args):
     assert ran == [args]
 
 
+@pytest.mark.slow
 def test_no_digest_of_ours_looks_like_a_key_of_somebody():
     "What the record keeps of a code is a digest. Taken for a key and redacted, it would fit no code any more; about one in sixty thousand was."
     import hashlib

@@ -453,6 +453,7 @@ def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(hom
     journal.close()
 
 
+@pytest.mark.slow
 def test_whichever_page_is_damaged_it_is_a_sentence(home):
     "Not an error of the database library, in whichever table it is, and whatever is looked at."
     from passepartout.attestations import Attestations

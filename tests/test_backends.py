@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import BackendRegistry, Vote, backend_cascade_call, call_backend, consensus_call, register_backend
 from passepartout.conditions import LLMError, PassepartoutError, handler_bind
@@ -50,7 +51,7 @@ BAD = {**{type(e).__name__: raiser(e) for e in (ValueError("x"), KeyError(), Rec
        "hangs": hangs, "blocks": blocks, "wrong signature": lambda: "x", "too many arguments": lambda a, b, c, d: "x"}
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", thinned(BAD, 4))
 async def test_a_bad_provider_costs_its_turn_and_nothing_more(name):
     agent = agent_with(BAD[name], good, timeout_s=patience_for(name))
     begun = time.monotonic()
@@ -106,6 +107,7 @@ async def test_nothing_outlives_the_deadline():
     assert len(ended) == 3 and asyncio.all_tasks() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [backend_cascade_call, consensus_call])
 async def test_a_provider_that_ignores_its_cancellation_is_left_behind(start):
     released, ended = asyncio.Event(), []
@@ -183,7 +185,7 @@ async def test_a_provider_registered_or_removed_during_a_call_hurts_nobody():
     assert await backend_cascade_call(agent, "x") == "good"
 
 
-@pytest.mark.parametrize("name", [n for n in BAD if n != "blocks"])
+@pytest.mark.parametrize("name", thinned([n for n in BAD if n != "blocks"], 4))
 async def test_an_agent_with_only_a_bad_provider_answers(name):
     agent = Agent.bare(backend_timeout_s=patience_for(name), max_proposal_chars=1000)
     agent.backends.register("bad", BAD[name])
@@ -191,6 +193,7 @@ async def test_an_agent_with_only_a_bad_provider_answers(name):
     assert "No model answered" in reply and reply.status == "failed"
 
 
+@pytest.mark.slow
 async def test_all_attempts_and_steps_of_a_request_share_one_deadline():
     agent, asked = Agent.bare(max_attempts=50, turn_timeout_s=0.6, backend_timeout_s=30, cascade_timeout_s=30), []
     async def slow(prompt, system_prompt):

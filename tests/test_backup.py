@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import thinned
 from passepartout import backup as room
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
@@ -40,6 +41,7 @@ def journal_of(settings):
 def picture(folder): return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and "-shm" not in path.name and "-wal" not in path.name}
 
 
+@pytest.mark.slow
 def test_copies_made_while_others_write_are_each_of_one_moment(settings, tmp_path):
     journal_of(settings).close()
     code = f"""
@@ -232,7 +234,7 @@ def members_of(path):
     with tarfile.open(path) as found: return [(each.name, found.extractfile(each).read()) for each in found.getmembers() if each.name != LIST]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", thinned(HOSTILE, 4))
 def test_a_hostile_archive_changes_nothing(name, settings, tmp_path):
     journal = journal_of(settings)
     write(journal)

@@ -228,6 +228,7 @@ ODD = {"turned away": (reply({"error": {"message": "busy"}}, "429 Too Many Reque
        "a list": (whole([1]), 1, 0), "true": (whole({"prompt_tokens": True, "completion_tokens": True}), 1, 0), "fortune": (whole({"prompt_tokens": 10**11, "completion_tokens": 10**11}), 1, 0),
        "cut off": (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 999\r\n\r\n{", 1, 1), "nonsense": (reply(b"{{{"), 1, 1), "long answer": (whole(TOOK, "x" * 50_000), 1, 0)}
 
+@pytest.mark.slow
 async def test_whatever_a_server_says_the_budget_holds(tmp_path):
     async with serving(b"") as server:
         agent = await boot(tmp_path, server.url, day_budget="0.05")

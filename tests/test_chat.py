@@ -161,12 +161,14 @@ def test_ask_approve_deny_undo(chat, tmp_path):
     assert "take care of Ana" in history and "/pending" in history and code not in history
 
 
+@pytest.mark.slow
 def test_undo_asks_no_model(chat):
     terminal = chat("\n---\n".join([CAPTURE, "Done.", "I shall not say what was done."]))
     terminal.say(re.search(r"/approve [a-z0-9]{6}", terminal.say("take care of Ana"))[0])
     assert "as it was before" in terminal.say("/undo")
 
 
+@pytest.mark.slow
 def test_a_code_is_refused_after_five_wrong_tries(chat, tmp_path):
     terminal = chat("\n---\n".join([CAPTURE, "fine"]))
     code = re.search(r"/approve ([a-z0-9]{6})", terminal.say("take care of Ana"))[1]
@@ -175,6 +177,7 @@ def test_a_code_is_refused_after_five_wrong_tries(chat, tmp_path):
     assert (tmp_path / "memex" / "inbox.org").read_text() == "* Inbox\n"
 
 
+@pytest.mark.slow
 def test_lines_are_edited_and_remembered(chat, tmp_path):
     terminal = chat()
     terminal.type("find rofo\x7f\x7fof\x01\x1b[C\x1b[C\x05")            # backspace, to the beginning, right, to the end
@@ -190,6 +193,7 @@ def test_lines_are_edited_and_remembered(chat, tmp_path):
     assert "Roof" in again.say("\x1b[A\x1b[A")
 
 
+@pytest.mark.slow
 def test_ctrl_c(chat):
     terminal = chat("!sleep 60\nnever\n---\n!sleep 60\nnever\n---\nstill here")
     terminal.type("half a li\x03"); terminal.wait("(Ctrl-D leaves.)"); terminal.prompt()
@@ -206,6 +210,7 @@ def test_ctrl_c(chat):
     assert terminal.end() == 0
 
 
+@pytest.mark.slow
 def test_notes_and_models_cannot_drive_the_terminal(chat, tmp_path):
     hostile = "\x1b]0;owned\x07\x1b[2J\x1b]52;c;cm0gLXJm\x07\x9b31mhostile\x1bP1q\x1b\\\u202e\x08"
     terminal = chat("\n---\n".join([f"a model says {hostile}", CAPTURE.replace("Call Ana", "Call \u202eanA \u200b"), "fine"]))
@@ -218,6 +223,7 @@ def test_notes_and_models_cannot_drive_the_terminal(chat, tmp_path):
         if line in ("do it", "/pending"): assert b"<U+202E>" in rest and b"<U+200B>" in rest
 
 
+@pytest.mark.slow
 def test_a_session_goes_on(chat):
     first = chat()
     first.say("find roof"); first.type("\x04"); assert first.end() == 0
@@ -226,6 +232,7 @@ def test_a_session_goes_on(chat):
     second.type("\x04"); assert second.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"NO_COLOR": "1"}], ids=["dumb", "no colour"])
 def test_without_colour(chat, env):
     terminal = chat(env=env)
@@ -235,6 +242,7 @@ def test_without_colour(chat, env):
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", terminal.prompt())
 
 
+@pytest.mark.slow
 def test_enormous_and_broken_lines(chat):
     terminal = chat()
     terminal.say("x" * 3000)
@@ -242,6 +250,7 @@ def test_enormous_and_broken_lines(chat):
     assert "Call the roofer" in terminal.say("what is due tomorrow?")
 
 
+@pytest.mark.slow
 def test_two_chats_on_one_memex(chat, tmp_path):
     # The forks come one after the other, so the second is a process of its own, without a terminal.
     terminal = chat()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import thinned
 from passepartout.shell.sandbox import find_bubblewrap
 from waits import PATIENCE, away, heard, next_line
 
@@ -137,6 +138,7 @@ def test_each_exit_code(home):
     assert home("ask", "--memex", home.folder / "nowhere", "hello").returncode == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_bubblewrap().works, reason="no sandbox")
 def test_a_gate_of_a_page_that_could_not_be_asked_is_not_told_as_one_that_allows(home):
     folder = home.folder / "config" / "passepartout" / "skills"
@@ -148,6 +150,7 @@ def test_a_gate_of_a_page_that_could_not_be_asked_is_not_told_as_one_that_allows
     assert "skipped until" in json.loads(home("gate", "check", "--json", "--memex", home.memex, read).stdout)["skipped"][0]
 
 
+@pytest.mark.slow
 def test_a_refusal_that_is_told_in_an_answer_is_a_refusal_for_scripts(home):
     read = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "%s") :EXPLANATION "You asked me to read this file."))'
     for script, code, status in ((None, 3, "rejected"), (read % "/etc/passwd" + "\n---\nI may not read that.\n", 3, "rejected"),
@@ -166,6 +169,7 @@ def asked_on_record(home):
     return False
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_question(home):
     child = home.start("ask", "--memex", home.memex, "think", env=home.script("!sleep 50\nnever"))
     deadline = time.monotonic() + 60
@@ -205,6 +209,7 @@ def test_what_stands_before_the_command_counts_for_it(home):
     assert home("--version", "--memex", home.memex).stdout.startswith("passepartout ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["approvals", "skills"])
 def test_a_group_without_a_command_says_what_there_is(home, group):
     alone = home("--memex", home.memex, group)
@@ -213,6 +218,7 @@ def test_a_group_without_a_command_says_what_there_is(home, group):
     assert home(group, "--memex", home.memex, "--json").stdout == home(group, "list", "--json", "--memex", home.memex).stdout
 
 
+@pytest.mark.slow
 def test_completion(home):
     done = home(env={"_PASSEPARTOUT_COMPLETE": "complete_bash", "COMP_WORDS": "passepartout a", "COMP_CWORD": "1"}, true=True)
     assert done.stdout.split() == ["ask", "agenda", "approvals"]
@@ -226,6 +232,7 @@ def test_a_memex_that_is_no_folder(home):
         assert done.returncode == 5 and "\x1b" not in done.stderr and ("memex" in done.stderr or "your notes" in done.stderr) and sentence(done.stderr)
 
 
+@pytest.mark.slow
 def test_a_read_only_memex_is_read_and_not_written(home):
     os.chmod(home.memex / "inbox.org", 0o444); os.chmod(home.memex, 0o555)
     assert "Call the roofer" in home.ask("what is due?", powers=True).stdout
@@ -287,6 +294,7 @@ def test_a_journal_that_was_cut_off(home):
     assert done.returncode == 5 and sentence(done.stderr)
 
 
+@pytest.mark.slow
 def test_a_journal_that_lost_its_last_records_is_reported(home):
     def forget(path):
         with sqlite3.connect(path) as db:
@@ -322,6 +330,7 @@ def small_disk(home):
     subprocess.run(["umount", "-l", home.state], timeout=120)
 
 
+@pytest.mark.slow
 def test_a_full_disk(home, small_disk):
     assert home.ask("todo: before").returncode == 0
     with open(small_disk / "filler", "wb", buffering=0) as file:
@@ -338,6 +347,7 @@ def test_a_full_disk(home, small_disk):
     assert home("trace", "--verify", "--memex", home.memex).returncode == 0
 
 
+@pytest.mark.slow
 def test_output_onto_a_full_disk(home):
     with open("/dev/full", "w") as full:
         done = subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], stdout=full, stderr=subprocess.PIPE, env=home.env, timeout=30)
@@ -346,6 +356,7 @@ def test_output_onto_a_full_disk(home):
 
 # The clock ------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_a_clock_that_jumped_back_is_noticed_and_nothing_else(home, tmp_path):
     "The journal was written by a clock an hour ahead."
     code = "import asyncio, time; from passepartout.journal import Journal; import sys; j = Journal.open(sys.argv[1], clock=lambda: time.time() + 7200); b = j.batch('main', 't'); b.record('turn', {'text': 'x'}); b.commit_now(); j.close()"
@@ -364,7 +375,7 @@ def test_pretending_another_day(home):
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("data", [b"", b"\n \t\n", b"\x00\x01\xff\xfe" * 50, os.urandom(5000), b"\xf0\x9f\x98", b"find \xff roof", b"\x1b[2J\x1b]0;owned\x07 find roof"], ids=["nothing", "blank", "binary", "random", "half a character", "broken", "escapes"])
+@pytest.mark.parametrize("data", thinned([b"", b"\n \t\n", b"\x00\x01\xff\xfe" * 50, os.urandom(5000), b"\xf0\x9f\x98", b"find \xff roof", b"\x1b[2J\x1b]0;owned\x07 find roof"], 2), ids=["nothing", "blank", "binary", "random", "half a character", "broken", "escapes"])
 def test_what_comes_from_a_pipe(home, data):
     done = home.ask("-", input=data)
     assert done.returncode in (0, 1, 2) and not set(done.stdout + done.stderr) & {chr(c) for c in [*range(9), *range(11, 32), 127]}
@@ -377,11 +388,13 @@ def test_gigantic_input(home, size):
     assert done.returncode == 1 and "note" in sentence(done.stdout + done.stderr) and len(done.stdout) < 1000
 
 
+@pytest.mark.slow
 def test_an_argument_that_is_no_text(home):
     done = subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), b"find \xff\xfe roof"], capture_output=True, env=home.env, timeout=30)
     assert done.returncode == 0 and b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_locale_that_knows_only_ascii(home):
     (home.memex / "trip.org").write_text("* Graça\nÀ beira do Tejo, 日本 ✓\n")
     done = home.ask("find Graça", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, true=True)
@@ -390,6 +403,7 @@ def test_a_locale_that_knows_only_ascii(home):
     assert done.returncode == 0 and "answers" in done.stdout and done.stdout.isascii()
 
 
+@pytest.mark.slow
 def test_closed_streams_do_not_become_the_journal(home):
     line = " ".join([*BEGIN, "ask", "--memex", str(home.memex), "'what is due?'"])
     assert subprocess.run(["bash", "-c", f"{line} <&- >&- 2>&-"], env=home.env, timeout=30).returncode == 0
@@ -421,6 +435,7 @@ def test_a_provider_that_is_not_there_and_a_script_that_is_not_there(home):
 
 # Output ---------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away(home):
     for n in range(3): home.ask("what is due?")
     line = " ".join([*BEGIN, "trace", "-n", "900", "--json", "--memex", str(home.memex)])
@@ -428,6 +443,7 @@ def test_a_reader_that_goes_away(home):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"[\n  {", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", ["", "2>&1"])
 def test_what_nobody_reads_ends_as_if_somebody_did(home, both):
     "The exit code is that of the command, and a turn is not left in the middle because its answer cannot be printed."
@@ -458,6 +474,7 @@ def test_the_last_line_of_help_is_whole(home):
     assert "..." not in shown.partition("Commands:")[2] and "demo" in shown
 
 
+@pytest.mark.slow
 def test_no_plug_in_of_pydantic_sees_what_is_said(home, tmp_path):
     package = tmp_path / "site"
     (package / "eager-1.0.dist-info").mkdir(parents=True)
@@ -482,6 +499,7 @@ def test_a_memex_that_cannot_be_read(home, named):
     os.chmod(home.memex, 0o755)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_what_stands_in_the_place_of_the_journal(home, make):
     home.ask("hello")
@@ -491,12 +509,14 @@ def test_what_stands_in_the_place_of_the_journal(home, make):
     assert done.returncode == 5 and "no journal" in done.stderr and "Errno" not in done.stderr and (home.memex / "inbox.org").read_text() == "* Inbox\n"
 
 
+@pytest.mark.slow
 def test_nobody_else_can_write_above_the_journal(home):
     "Who may write to a folder above it can put another journal in its place."
     subprocess.run(["sh", "-c", 'umask 000; exec "$@"', "-", *BEGIN, "ask", "--memex", str(home.memex), "hello"], env=home.env, check=True, capture_output=True, timeout=120)
     for folder in (home.state, home.state / "passepartout", home.journal.parent): assert not folder.stat().st_mode & 0o077, folder
 
 
+@pytest.mark.slow
 def test_a_note_is_not_written_damaged(home):
     for done in (home("capture", "-", "--memex", home.memex, input="café".encode("latin-1")), home("capture", "caf\udce9", "--memex", home.memex, true=True)):
         assert done.returncode == 2 and "iconv" in sentence(done.stderr)
@@ -506,7 +526,7 @@ def test_a_note_is_not_written_damaged(home):
     assert home("capture", "-", "--memex", home.memex, input="café".encode()).returncode == 0 and "café" in (home.memex / "inbox.org").read_text()
 
 
-@pytest.mark.parametrize("words, hint", [(["what", "is", "due?"], "passepartout ask 'what is due?'"), (["what is due this week?"], "passepartout ask 'what is due this week?'"), (["note:", "buy", "milk"], "passepartout ask 'note: buy milk'"), (["aks", "hello"], ""), (["trce"], ""), (["--memx", "x", "what is due"], "")])
+@pytest.mark.parametrize("words, hint", thinned([(["what", "is", "due?"], "passepartout ask 'what is due?'"), (["what is due this week?"], "passepartout ask 'what is due this week?'"), (["note:", "buy", "milk"], "passepartout ask 'note: buy milk'"), (["aks", "hello"], ""), (["trce"], ""), (["--memx", "x", "what is due"], "")], 2))
 def test_who_forgets_the_word_ask_is_told(home, words, hint):
     done = home(*words)
     assert done.returncode == 2 and (hint in done.stderr if hint else "To ask something" not in done.stderr), done.stderr
@@ -529,6 +549,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, seconds", [("daemon", "60"), ("waited for", "0.2")])
 def test_a_thread_at_work_does_not_abort_the_end(kind, seconds):
     "One that is inside a library in C++ when Python ends would take the process with it, after all was done."

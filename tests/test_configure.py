@@ -127,6 +127,7 @@ def run(home, *args, **more):
     return subprocess.run([sys.executable, "-m", "passepartout", "configure", *args], capture_output=True, text=True, env=environment(home), cwd=home, timeout=120, **more)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_is_refused_in_a_sentence(home):
     before, done = picture(home), run(home, stdin=subprocess.DEVNULL)
     assert done.returncode == 2 and "no terminal" in done.stderr and "Traceback" not in done.stderr

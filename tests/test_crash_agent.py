@@ -152,6 +152,7 @@ def kill_many(folder, kills, every, longest, seed, enough=0):
     return states, lines
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(tmp_path):
     states, lines = kill_many(tmp_path, 4, 2, 1, 20261119, enough=6)
     assert states["committed"] >= 6 and lines >= 6, "too little happened between the kills for this to say anything"
@@ -166,6 +167,7 @@ def test_killed_hundreds_of_times(tmp_path):
         print(states, lines)
 
 
+@pytest.mark.slow
 def test_what_is_unknown_is_told_and_not_repeated(tmp_path):
     "Killed between the line in the world and its outcome: nobody can know, so the person is told, once, and nothing runs again."
     victims = Victims(tmp_path)
@@ -204,6 +206,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["at once", "later"])
 def test_an_edit_of_two_files_that_died_between_them_is_told_and_can_be_taken_back(tmp_path, moment):
     memex, state = tmp_path / "memex", tmp_path / "state"

@@ -113,6 +113,7 @@ GARBAGE = {"length that lies": b"FFFFFF(", "length of nothing": b"000000", "sign
 MUMBLING = {"no list": b"000003(1 ", "not a message": b"000007(1 2 3)", "reader macro": b"00000C#.(exit-now)"[:6 + 12], "unknown field": frame_message({"type": "EVENT", "payload": {"action": "x"}}).replace(b"000029", b"000029"), "control characters inside": b"000005\x1b\x00\x01\x02\x03", "deep": b"000100" + b"(" * 256}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["unix", "tcp"])
 async def test_garbage_ends_its_own_connection_with_one_line(house, way):
     daemon = await house(port=0)
@@ -160,6 +161,7 @@ async def test_half_a_frame_ends_after_a_while_and_holds_up_nobody(house):
     assert (await witness.say("hello"))["status"] == "answered" and len(closed_lines(daemon)) == 2
 
 
+@pytest.mark.slow
 async def test_silence_between_messages_is_no_fault_and_line_ends_are_no_messages(house):
     daemon = await house(Limits(frame_s=0.1))
     client = await daemon.unix()
@@ -413,6 +415,7 @@ async def test_the_port_sees_no_code_and_cannot_say_yes_but_the_person_can(house
     assert (await person.ask(action="approve", approval=asked["id"], code=shown["code"]))["effects"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", ["canary", "org-capture", "system"])
 async def test_no_frame_runs_what_it_carries(house, tmp_path, effect):
     daemon = await house(Limits(rate=1e6, burst=1e6, asked=10_000, mistakes=10_000), port=0)
@@ -438,6 +441,7 @@ async def test_words_of_somebody_else_are_nobodys_word(house):
     assert [r["body"]["origin"] for r in daemon.agent.journal.records(kinds=["turn"])] == ["network", "person"]
 
 
+@pytest.mark.slow
 async def test_a_child_of_the_daemon_has_no_say(house):
     daemon = await house()
     code = f"import sys; from pathlib import Path; from passepartout.sockets import connect_to; c = connect_to(Path({str(daemon.path)!r})); sys.stdout.write(c.recv(1000).decode())"
@@ -498,6 +502,7 @@ async def test_stopping_cuts_off_what_does_not_end_and_records_it(house):
     assert [r["body"]["status"] for r in again.agent.journal.records(kinds=["answer"])] == ["interrupted"] and again.agent.journal.verify(whole=True).ok
 
 
+@pytest.mark.slow
 async def test_a_reload_waits_for_turns_keeps_codes_and_locks_effects_on_broken_rules(house):
     daemon = await house()
     daemon.model = archive
@@ -549,6 +554,7 @@ async def test_what_was_said_is_there_after_a_reload_and_a_restart(house):
     assert (await (await (await house()).unix()).ask(action="status"))["last"] == "remember the roof"
 
 
+@pytest.mark.slow
 async def test_sessions_that_nobody_holds_take_no_room(house):
     daemon = await house(port=0)
     for n in range(20):
@@ -641,6 +647,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way, counts", [("daemon", False), ("chat", find_spec("wordllama") is not None)])
 def test_who_stays_begins_without_a_long_pause_later(tmp_path, way, counts):
     folders = [tmp_path / name for name in ("notes", "state", "cache", "config")]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import thinned
 from passepartout.demo import SAMPLE, run_demo
 from passepartout.render import screen
 
@@ -46,7 +47,7 @@ def play(width=None, **options):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 200])
+@pytest.mark.parametrize("width", thinned([20, 40, 80, 200], 2))
 def test_every_width(width):
     from rich.cells import cell_len
     shown = play(width)
@@ -70,6 +71,7 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path):
     assert "Kessler to feed" not in (SAMPLE / "memex" / "inbox.org").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_written(tmp_path):
     done = subprocess.run([sys.executable, "-m", "passepartout", "demo", "--svg", tmp_path / "no" / "x.svg"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 5 and "cannot be written" in done.stderr and "Traceback" not in done.stderr

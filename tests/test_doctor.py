@@ -6,6 +6,7 @@ import pytest
 
 import passepartout
 
+from conftest import thinned
 from passepartout.doctor import close_off, left_behind
 from test_cli import forks, home
 
@@ -45,6 +46,7 @@ def test_looking_changes_nothing_in_state(used):
     assert files(used.state) == before
 
 
+@pytest.mark.slow
 def test_json_has_the_same_fields_always_and_people_get_the_command(used):
     told = doctor(used)
     assert list(told) == ["health", "findings", "facts", "mended"] and all(list(f) == ["check", "text"] for f in told["facts"])
@@ -53,6 +55,7 @@ def test_json_has_the_same_fields_always_and_people_get_the_command(used):
     assert "same at bad.org:1, bad.org:5" in " ".join(said.split()) and "other" not in said and "→" in said and "\x1b" not in said
 
 
+@pytest.mark.slow
 def test_what_others_may_read_is_closed_and_what_they_may_write_is_left(used):
     key, folder = used.journal.with_suffix(".key"), used.journal.parent
     key.chmod(0o644); folder.chmod(0o755); used.journal.chmod(0o640)
@@ -65,6 +68,7 @@ def test_what_others_may_read_is_closed_and_what_they_may_write_is_left(used):
     assert stat.S_IMODE(key.stat().st_mode) == 0o602 and told["health"] == "unhealthy" and not any(f["mendable"] for f in of(told, "files"))
 
 
+@pytest.mark.slow
 def test_settings_that_everybody_may_write_to_are_not_followed(used):
     folder = used.folder / "config" / "passepartout"
     folder.mkdir(parents=True)
@@ -77,6 +81,7 @@ def test_settings_that_everybody_may_write_to_are_not_followed(used):
     assert told["health"] == "unhealthy" and "chmod go" in str(told["findings"])
 
 
+@pytest.mark.slow
 def test_secrets_are_not_told(used):
     config = used.folder / "config" / "passepartout"
     config.mkdir(parents=True)
@@ -85,6 +90,7 @@ def test_secrets_are_not_told(used):
     assert "very-secret" not in done.stdout + done.stderr and any(".env" in f["what"] and f["mendable"] for f in json.loads(done.stdout)["findings"])
 
 
+@pytest.mark.slow
 def test_a_lost_key_stays_lost(used):
     used.journal.with_suffix(".key").unlink()
     before = files(used.state)
@@ -92,13 +98,13 @@ def test_a_lost_key_stays_lost(used):
     assert "key" in of(told, "journal")[0]["what"] and "makes a new one" in of(told, "journal")[0]["why"] and told["health"] == "unhealthy" and files(used.state) == before
 
 
-@pytest.mark.parametrize("harm, word", [
+@pytest.mark.parametrize("harm, word", thinned([
     (lambda j: j.write_bytes(b"nonsense" * 500), "not a journal"),
     (lambda j: _sql(j, "UPDATE chain SET body = replace(body, 'due', 'hue')"), "does not hold"),
     (lambda j: _sql(j, "DELETE FROM chain WHERE seq > 1"), "does not hold"),
     (lambda j: j.write_bytes(b""), "no journal"),
     (lambda j: j.with_suffix(".anchor").write_text("{}"), "does not hold"),
-    (lambda j: _sql(j, "CREATE TRIGGER t AFTER INSERT ON chain BEGIN SELECT 1; END"), "trigger")])
+    (lambda j: _sql(j, "CREATE TRIGGER t AFTER INSERT ON chain BEGIN SELECT 1; END"), "trigger")], 2))
 def test_a_damaged_journal_is_told_and_left_as_it_is(used, harm, word):
     for log in used.journal.parent.glob("*-wal"): log.unlink()
     harm(used.journal)
@@ -111,6 +117,7 @@ def _sql(path, sql):
     db = sqlite3.connect(path); db.execute(sql); db.commit(); db.close()
 
 
+@pytest.mark.slow
 def test_a_clock_that_went_back(used):
     _, state = used, used.journal
     from passepartout.journal import Journal
@@ -119,6 +126,7 @@ def test_a_clock_that_went_back(used):
     assert "clock" in of(doctor(used), "journal")[0]["what"]
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_made_anew_only_when_asked(used):
     index = next((used.folder / "cache").glob("passepartout/*/index.sqlite"))
     for log in index.parent.glob("*-*"): log.unlink()
@@ -131,6 +139,7 @@ def test_a_damaged_index_is_made_anew_only_when_asked(used):
     assert of(told, "index") == [] and any("anew" in m for m in told["mended"])
 
 
+@pytest.mark.slow
 def test_locks_of_the_dead_are_removed_and_those_of_the_living_stay(used):
     child = used.start("ask", "--memex", used.memex, "think", env=used.script("!sleep 50\nnever"))
     owners = used.journal.with_suffix(".owners")
@@ -145,6 +154,7 @@ def test_locks_of_the_dead_are_removed_and_those_of_the_living_stay(used):
     assert left_behind(alive)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, text", [("settings.ini", b"gate_timeout_s = soon\n"), ("rules.ini", b"[one]\ntier = maybe\n"), ("rules.org", b"\xff\xfe\xff")])
 def test_settings_and_rules_that_are_wrong(home, name, text):
     config = home.folder / "config" / "passepartout"
@@ -172,6 +182,7 @@ def test_notes_in_trouble(home):
     assert told["health"] == "degraded" and all(word in text for word in ("binary.org", "latin.org", "conflict")) and "\x1b" not in home("doctor", "--memex", home.memex).stdout
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_not_there_and_one_that_refuses_the_key(home):
     class Refuses(http.server.BaseHTTPRequestHandler):
         def do_GET(self): seen.append(self.path); self.send_response(401); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"{}")
@@ -196,6 +207,7 @@ def test_links_and_strangers_are_not_followed(tmp_path):
         with pytest.raises(OSError): close_off(secret)
 
 
+@pytest.mark.slow
 def test_a_true_process(home):
     done = home("doctor", "--memex", home.memex, true=True)
     assert done.stdout.splitlines()[-1].startswith("Health:")

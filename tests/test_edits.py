@@ -126,6 +126,7 @@ def test_owner_is_kept(note, root, exchange):
     assert (note.stat().st_uid, note.stat().st_gid) == (12345, 12346)
 
 
+@pytest.mark.slow
 @need_root
 @pytest.mark.parametrize("case", ["theirs", "readonly", "sticky"])
 def test_without_the_right_to(tmp_path, case):
@@ -324,6 +325,7 @@ while made < 30:
         except EditConflict as c: assert c.kept is None
 """
 
+@pytest.mark.slow
 def test_agents_on_the_same_note(note, tmp_path):
     agents = [subprocess.Popen([sys.executable, "-c", AGENT, tmp_path, str(n)], cwd=REPO) for n in range(3)]
     try: assert [status(a) for a in agents] == [0, 0, 0]
@@ -365,6 +367,7 @@ def crash(note, tmp_path, exchange, rounds, seed):
     root.close()
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(note, tmp_path, exchange): crash(note, tmp_path, exchange, 5, 1)
 
 
@@ -430,6 +433,7 @@ def test_a_lock_that_is_never_released(note, root, tmp_path):
     assert note.read_bytes() == b"before\n"
 
 
+@pytest.mark.slow
 async def test_nothing_that_a_crash_is_recovered_by_is_taken_for_a_secret(tmp_path):
     "The journal redacts what looks like a key: what it says of an edit must be there when somebody has to finish it."
     from passepartout.agent import Agent

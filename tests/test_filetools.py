@@ -57,6 +57,7 @@ def test_a_hostile_pattern_is_an_argument_and_nothing_else(opened_memex):
     with pytest.raises(SearchError): found(root, "a", files="*" * 9)
 
 
+@pytest.mark.slow
 def test_time_and_matches_are_bounded(opened_memex):
     memex, root = opened_memex
     (memex / "big.txt").write_text("a" * 4_900_000)

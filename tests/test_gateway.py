@@ -161,6 +161,7 @@ async def test_a_forwarded_text_begins_nothing(tmp_path):
         assert "Only text" in (await world.hears(None))[0]
 
 
+@pytest.mark.slow
 async def test_private_answers_and_secrets_do_not_pass_the_company(tmp_path, monkeypatch):
     monkeypatch.setenv("GARDEN_API_KEY", "sk-live-9f8e7d6c5b4a39281706")
     async with World(tmp_path) as world:
@@ -173,6 +174,7 @@ async def test_private_answers_and_secrets_do_not_pass_the_company(tmp_path, mon
         assert "Doctor" in (await world.hears("find doctor"))[0]
 
 
+@pytest.mark.slow
 async def test_updates_come_again_and_are_not_begun_again(tmp_path):
     async with World(tmp_path) as world:
         await world.hears("todo: water the fern")
@@ -207,6 +209,7 @@ async def test_a_crash_is_told_and_repeats_nothing(tmp_path):
         assert "Roof" in (await world.hears("find roof"))[0] and len(world.server.sent) == 2
 
 
+@pytest.mark.slow
 async def test_too_many_messages_are_said_once_and_lost_connections_are_survived(tmp_path, monkeypatch):
     async with World(tmp_path) as world:
         world.porter.bucket.rate, world.porter.bucket.burst, world.porter.bucket.level = 0.001, 3.0, 3.0

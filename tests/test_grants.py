@@ -4,7 +4,7 @@ import asyncio, json, signal, subprocess, sys, textwrap
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
@@ -89,8 +89,8 @@ def test_what_is_covered_runs_unasked_and_the_record_says_by_which_grant(memex):
     finally: agent.run(agent.close())
 
 
-@pytest.mark.parametrize("args", [{"path": "people/ana.org"}, {"path": "projects/../people/ana.org"}, {"path": "projects/link.org"}, {"path": "inbox.org"}, {"path": "hop/ana.org"}, {"path": "projects/./../inbox.org"},
-                                  {"path": "ｐrojects/roof.org"}, {"path": "projects\u2215roof.org"}, {"path": "Projects/roof.org"}, {"path": "projects%2froof.org"}, {"path": "projects/\u200broof.org"[:9] + "\u200b/roof.org"}])
+@pytest.mark.parametrize("args", thinned([{"path": "people/ana.org"}, {"path": "projects/../people/ana.org"}, {"path": "projects/link.org"}, {"path": "inbox.org"}, {"path": "hop/ana.org"}, {"path": "projects/./../inbox.org"},
+                                  {"path": "ｐrojects/roof.org"}, {"path": "projects\u2215roof.org"}, {"path": "Projects/roof.org"}, {"path": "projects%2froof.org"}, {"path": "projects/\u200broof.org"[:9] + "\u200b/roof.org"}], 4))
 def test_no_spelling_makes_it_wider(memex, args):
     (memex / "projects/link.org").symlink_to("../people/ana.org")
     (memex / "hop").symlink_to("people")
@@ -458,6 +458,7 @@ def test_in_chat_the_words_come_before_the_yes(memex):
     finally: agent.run(agent.close())
 
 
+@pytest.mark.slow
 def test_on_the_command_line_the_words_come_before_the_yes(memex, monkeypatch):
     from typer.testing import CliRunner
     from passepartout.program import build_app

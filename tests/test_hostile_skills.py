@@ -196,6 +196,7 @@ def test_what_has_no_place_in_a_skill_is_told(code, why):
     assert why in told.value.message and told.value.message.startswith("evil.md") and "\n" not in told.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code, why", [("x = " + "-" * 150_000 + "1", "nested"), ("x = " + "1+" * 80_000 + "1", "nested"), ("x = a" + ".b" * 90_000, "nested"), ("x = " + "lambda:" * 20_000 + "1", "nested"),
                                        ("x = [" + "0," * 110_000 + "]", "characters of code"), ("@a\n" * 110_000 + "def f(): pass", "characters of code"), ("x = 1" + " + 1" * 300, "nested")], ids=range(7))
 def test_code_that_would_cost_the_agent_its_memory_is_one_sentence(code, why):

@@ -189,6 +189,7 @@ said = st.lists(st.sampled_from(["roof", "roofs", "offer", "offers", "boat", "sa
 drafts = st.lists(st.tuples(said, said), min_size=1, max_size=3).map(lambda found: "".join(f"** {title}\n{body}\n" for title, body in found))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(drafts, drafts, drafts, st.lists(st.sampled_from(["roof", "rof", "offer", "boat", "salary", "slary", "boo", '"roof offer"', "-boat", "tag:house", "title:salary"]), min_size=1, max_size=3).map(" ".join), st.integers(1, 3))
 @example("** \nboat\n", "** \n\n", "** \n\n", "-boat", 3)
@@ -420,6 +421,7 @@ def test_ten_thousand_files_in_one_folder(place):
 
 # Accidents -----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_a_damaged_index_is_made_anew_while_in_use(place, tmp_path):
     shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
     root, path = Root(place), tmp_path / "cache" / "index.sqlite"

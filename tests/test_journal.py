@@ -30,6 +30,7 @@ values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allo
                       lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(texts, values, max_size=5))
 def test_any_body_is_read_as_it_was_written(body):
@@ -441,6 +442,7 @@ print(journal.checked.ok); journal.close()
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(tmp_path):
     start = lambda name: subprocess.Popen([sys.executable, "-c", TWO, tmp_path / "journal.db", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     both = [start("a"), start("b")]

@@ -77,6 +77,7 @@ def rounds(folder, count, longest, seed, least):
     return len(told)
 
 
+@pytest.mark.slow
 def test_five_kills(tmp_path):
     rounds(tmp_path, 5, 0.03, 1, 20)
 

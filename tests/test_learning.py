@@ -1,6 +1,7 @@
 "Learned rules: from equal answers of the person only, exactly as wide as what was asked, and without effect until the person takes them over"
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.learning import adopt_rule, in_the_shadow, proposals, record_rule, shadows, try_rule, would_have
@@ -52,7 +53,7 @@ async def test_nothing_is_learned_about_what_is_gone_for_good_or_belongs_to_othe
     await agent.close()
 
 
-@pytest.mark.parametrize("value", ["a]\n[all", "x\ntier = allow", "*", "?", "ana ; tier = allow", "ana # x", "%(home)s", "  ana", "a=b", "ana, *", "\\u202eana"])
+@pytest.mark.parametrize("value", thinned(["a]\n[all", "x\ntier = allow", "*", "?", "ana ; tier = allow", "ana # x", "%(home)s", "  ana", "a=b", "ana, *", "\\u202eana"], 4))
 async def test_no_argument_writes_a_line_of_its_own(tmp_path, value):
     agent = await asking(tmp_path)
     for _ in range(3): await answer(agent, to=value.replace("\\u202e", "\u202e"), text="hello")

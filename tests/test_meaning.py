@@ -54,6 +54,7 @@ async def test_an_agent_finds_and_shows_what_is_meant(tmp_path):
     await agent.close()
 
 
+@pytest.mark.slow
 @carried
 async def test_a_private_hit_by_meaning_is_private(tmp_path):
     agent = await agent_in(tmp_path, travel=TRAVEL, health="* Dentist :@personal:\nA bad tooth hurts, the doctor pulls it.\n")
@@ -65,6 +66,7 @@ async def test_a_private_hit_by_meaning_is_private(tmp_path):
     await agent.close()
 
 
+@pytest.mark.slow
 @carried
 def test_the_model_is_loaded_without_any_network(tmp_path):
     code = ("import socket\ndef no(*a, **k): raise SystemExit('tried the network')\nsocket.socket.connect = socket.getaddrinfo = socket.create_connection = no\n"
@@ -74,6 +76,7 @@ def test_the_model_is_loaded_without_any_network(tmp_path):
     assert list(tmp_path.rglob("*")) == []
 
 
+@pytest.mark.slow
 def test_without_the_extra_a_sentence_says_so():
     code = ("import sys\nsys.modules['wordllama'] = sys.modules['numpy'] = None\nimport importlib.util as u\nfind = u.find_spec\n"
             "u.find_spec = lambda name, *a: None if name == 'wordllama' else find(name, *a)\nfrom passepartout.embeddings import packaged_embedder, semantic_state\n"
@@ -116,6 +119,7 @@ def test_fusion_keeps_all_and_prefers_what_all_prefer(lists):
     if lists and all(lists) and len(firsts) == 1: assert found[0][0] in firsts
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([1, 2, 63, 64, 70]), st.integers(1, 20), st.integers(0, 9), st.randoms(use_true_random=False))
 def test_best_rows_are_those_of_a_plain_loop(width, count, most, source):
@@ -127,6 +131,7 @@ def test_best_rows_are_those_of_a_plain_loop(width, count, most, source):
     assert len(found) == len([1 for _, score in plain[:most] if score >= 0.1]) and all(abs(a[1] - b[1]) < 1e-3 for a, b in zip(found, plain))
 
 
+@pytest.mark.slow
 def test_the_model_leaves_logging_alone():
     code = "import logging; from passepartout.embeddings import packaged_embedder; packaged_embedder(); print(logging.root.handlers, logging.root.level)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120).stdout == "[] 30\n"
@@ -145,6 +150,7 @@ async def main():
 asyncio.run(main())
 """
 
+@pytest.mark.slow
 @carried
 def test_the_model_is_in_a_process_that_ends_with_the_agent_however_that_ends(tmp_path):
     (tmp_path / "memex").mkdir()

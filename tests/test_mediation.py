@@ -152,7 +152,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(verify.ask_gate, "__defaults__", (0.02,))
 
 
-@pytest.mark.parametrize("failure", thinned(NONSENSE, 2))
+@pytest.mark.parametrize("failure", thinned(NONSENSE, 4))
 async def test_a_gate_that_fails_rejects(tmp_path, impatient, failure):
     agent = await booted(tmp_path, ALLOW)
     agent.skills.register(Skill("failing", priority=500, deterministic=NONSENSE[failure]))

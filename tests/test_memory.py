@@ -55,6 +55,7 @@ def test_canonical_text_is_equal_exactly_when_content_is(one, two):
     assert (canonical(plain(one)) == canonical(plain(two))) == (exact(one) == exact(two))
 
 
+@pytest.mark.slow
 @given(shuffled, shuffled)
 @budget(deadline=None)
 def test_hashes_change_exactly_when_content_does(one, two):
@@ -189,6 +190,7 @@ class TestManyWrites(Writes.TestCase):
     pytestmark = pytest.mark.slow
 
 
+@pytest.mark.slow
 @given(shuffled, shuffled, shuffled, st.sampled_from(IDS))
 @budget(deadline=None, max_examples=examples(60))
 def test_writes_that_do_not_conflict_commute(base, one, two, parent):
@@ -337,6 +339,7 @@ def test_tasks_of_one_signal_write_into_its_transaction():
     assert len(memory) == 20
 
 
+@pytest.mark.slow
 def test_threads_without_a_transaction_lose_nothing():
     from concurrent.futures import ThreadPoolExecutor
     memory = tree(Memory())

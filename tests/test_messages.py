@@ -43,6 +43,7 @@ CHANGES = [lambda d: d.__setitem__("x", 1), lambda d: d.__delitem__("x"), lambda
            lambda d: d.update(x=1), lambda d: d.update({}), lambda d: d.__ior__({"x": 1}), lambda d: setattr(d, "x", 1), lambda d: d.__init__({"x": 1}) or d.__init__(x=2)]
 
 
+@pytest.mark.slow
 @calm
 @given(payloads)
 def test_nothing_in_a_message_can_be_changed_at_any_depth(payload):
@@ -60,6 +61,7 @@ def test_nothing_in_a_message_can_be_changed_at_any_depth(payload):
 
 
 
+@pytest.mark.slow
 @calm
 @given(payloads)
 def test_what_a_caller_keeps_does_not_reach_into_the_message(payload):
@@ -96,6 +98,7 @@ def spelled(draw, name):
     return draw(st.sampled_from(["", ":"])) + shown
 
 
+@pytest.mark.slow
 @calm
 @given(payloads, st.data())
 def test_any_spelling_of_the_keys_is_the_same_action(payload, data):
@@ -120,6 +123,7 @@ def test_top_level_fields_given_twice_are_an_error():
     with pytest.raises(ProtocolError): Action.of("(:TYPE :REQUEST :type :LOG)")
 
 
+@pytest.mark.slow
 @calm
 @given(payloads)
 def test_the_hash_is_that_of_the_effect_alone(payload):
@@ -131,6 +135,7 @@ def test_the_hash_is_that_of_the_effect_alone(payload):
     assert json.loads(action.canonical)
 
 
+@pytest.mark.slow
 @calm
 @given(payloads)
 def test_the_order_of_keys_does_not_matter(payload):
@@ -138,6 +143,7 @@ def test_the_order_of_keys_does_not_matter(payload):
     assert Action.of({"payload": payload}).hash == Action.of({"payload": backwards}).hash
 
 
+@pytest.mark.slow
 @calm
 @given(payloads)
 def test_copies_and_pickles_are_equal_and_frozen(payload):

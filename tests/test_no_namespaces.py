@@ -32,6 +32,7 @@ def passepartout(locked_down, tmp_path):
 COMMAND = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "cat inbox.org") :EXPLANATION "The person wants to see the inbox file"))'
 
 
+@pytest.mark.slow
 def test_the_tier_rises_to_ask_and_it_is_said_why(passepartout):
     done = passepartout("gate", "check", COMMAND)
     assert done.returncode == 4 and "asks: bubblewrap does not work here" in done.stdout and "forbids user namespaces" in done.stdout
@@ -41,6 +42,7 @@ def test_the_tier_rises_to_ask_and_it_is_said_why(passepartout):
     assert done.returncode == 1 and "bubblewrap does not work here" in done.stdout and "allow user namespaces" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_denied_with_a_sandbox_is_denied_without(passepartout):
     done = passepartout("gate", "check", COMMAND.replace("cat inbox.org", "rm -r /etc"))
     assert done.returncode == 3 and "rejected" in done.stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.index import Index
 from passepartout.notes import parse_note
 from passepartout.resources import Root
@@ -71,6 +71,7 @@ def test_agenda(notes):
     assert {line.split("  ")[0] for line in run(notes, "agenda", "--view", "tags").stdout.splitlines()} == {"house.org:3", "house.org:6", "house.org:7", "house.org:8", "bag.md:2", "bag.md:3"}
 
 
+@pytest.mark.slow
 def test_find(notes):
     for query, lines in ((["roof", "-ana"], [("house.org", 2), ("house.org", 3)]), (["fridge"], [("house.org", 3)]), (["deadline:<2026-11-21"], [("house.org", 3)]), (["todo:open", "tag:phone"], [("house.org", 3)]),
                          (["call ana OR torches"], [("bag.md", 2), ("house.org", 6)]), (["屋根"], [("house.org", 15)])):
@@ -80,6 +81,7 @@ def test_find(notes):
     assert line.startswith("house.org:5  ") and "The number is on the fridge." in line
 
 
+@pytest.mark.slow
 def test_show_by_every_form(notes):
     for target in (["garden"], ["house.org:11"], ["house.org::Garden"], ["7f-garden"], ["id:7f-garden"], ["+10", "house.org"], [str(notes.memex / "house.org") + ":10"], [f"+10 '{notes.memex}/house.org'"]):
         assert json.loads(run(notes, "show", "--json", *target).stdout)["line"] == 10, target
@@ -92,6 +94,7 @@ def test_show_by_every_form(notes):
 
 # Changing -------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_done_is_recorded_and_taken_back(notes):
     before = (notes.memex / "house.org").read_bytes()
     done = run(notes, "done", "roofer", "--json")
@@ -103,6 +106,7 @@ def test_done_is_recorded_and_taken_back(notes):
     assert notes("trace", "--verify", "--memex", notes.memex).returncode == 0
 
 
+@pytest.mark.slow
 def test_done_begins_again_what_repeats(notes):
     done = run(notes, "done", "plants")
     assert done.returncode == 0 and "begins again" in done.stdout and "<2026-11-22 Sun .+3d>" in (notes.memex / "house.org").read_text()
@@ -140,10 +144,10 @@ def test_a_permission_that_denies_is_not_overruled(notes):
 
 # Bad input ------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("args, code", [
+@pytest.mark.parametrize("args, code", thinned([
     (["find", ""], 2), (["find", "?!"], 2), (["find", "x" * 10_000], 2), (["find", "due:<soon"], 2), (["find", "zzzz"], 1), (["find"], 2), (["show", "zzzz"], 1), (["show", "x" * 10_000], 1), (["show", "nowhere.org:3"], 1), (["show", "../../etc/passwd"], 1),
     (["agenda", "soonish"], 2), (["agenda", "--from", "31 nov"], 2), (["agenda", "--view", "mine"], 2), (["agenda", "--days", "0"], 2), (["agenda", "--days", "3", "week"], 2), (["todo", "roofer", "MAYBE"], 1), (["todo", "roofer"], 2), (["done", "zzzz"], 1), (["done", "call"], 6),
-    (["capture", "x", "--deadline", "31 nov"], 2), (["capture", "x", "--scheduled", "soon"], 2), (["capture", " "], 2), (["capture", "x", "--file", "../x.org"], 3), (["capture", "x", "--file", "x.sh"], 1), (["todo", "house.org", "DONE"], 1)])
+    (["capture", "x", "--deadline", "31 nov"], 2), (["capture", "x", "--scheduled", "soon"], 2), (["capture", " "], 2), (["capture", "x", "--file", "../x.org"], 3), (["capture", "x", "--file", "x.sh"], 1), (["todo", "house.org", "DONE"], 1)], 4))
 def test_what_is_wrong_is_a_sentence(notes, args, code):
     before = {path: path.read_bytes() for path in notes.memex.rglob("*") if path.is_file()}
     done, programs = run(notes, *args), run(notes, *args, "--json")
@@ -196,6 +200,7 @@ def test_two_programs_complete_one_task_at_once(notes):
     assert notes("trace", "--verify", "--memex", notes.memex).returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_text_is_awaited(notes):
     child = notes.start("capture", "-", "--memex", notes.memex, stdin=subprocess.PIPE)
     time.sleep(1.0)
@@ -217,6 +222,7 @@ def test_a_reader_that_goes_away(notes):
 def hostile(home): (home.memex / "mail.org").write_text(f"* TODO {HOSTILE}\nDEADLINE: <2026-11-19 Thu>\n{HOSTILE}\n* TODO a\tb  c\n* TODO {'x' * 300}\n* TODO -rf\n")
 
 
+@pytest.mark.slow
 def test_text_cannot_drive_the_terminal(notes):
     hostile(notes)
     for args in (["agenda"], ["todo"], ["find", "touch"], ["show", "mail.org:1"], ["show", "mail.org"], ["done", "gro"], ["show", "touhc"]):
@@ -253,6 +259,7 @@ def test_the_hint_opens_the_note(notes):
 def completed(home, *words): return home(*[], env={"_PASSEPARTOUT_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["passepartout", *words]), "COMP_CWORD": str(len(words)), "MEMEX_DIR": str(home.memex)}).stdout.split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_completion(notes):
     hostile(notes)
     assert completed(notes, "done", "ro") in ([], [""])        # there is no index yet
@@ -287,6 +294,7 @@ def test_completion_in_a_real_shell(notes):
 TITLES = st.lists(st.text(st.sampled_from("ab cé東屋-/:›[]%_*'\"()12\u0301🎉"), min_size=1, max_size=12).map(str.strip).filter(lambda t: t and not t.startswith(("*", "#", ":"))), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(TITLES, st.integers(0, 5), st.text(st.sampled_from("ab cé東屋-/:›%_*'\"()\x00🎉"), max_size=12))
 def test_both_sources_mean_the_same(tmp_path_factory, titles, which, words):
@@ -304,6 +312,7 @@ def test_both_sources_mean_the_same(tmp_path_factory, titles, which, words):
     finally: index.close(); root.close()
 
 
+@pytest.mark.slow
 def test_who_finds_nothing_hears_of_files_that_are_not_read(notes):
     assert "not read" not in run(notes, "find", "zeppelin").stderr
     (notes.memex / "nul.org").write_bytes(b"* TODO zeppelin\0\n")

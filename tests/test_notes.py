@@ -197,6 +197,7 @@ def test_front_matter_that_cannot_be_written_is_left_alone(front):
     with pytest.raises(RewriteError, match="by hand"): set_property(outline, outline.nodes[0], "title", "U")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("front", ["tags: [" + "a\n" * 30_000, "tags: [\n" * 20_000, "a: >\n" * 20_000, "tags: [" + " " * 200_000 + "]\n", "tags: [" + "'" * 100_001 + "]\n", "t: [" + "] #" * 50_000 + "\n"])
 def test_front_matter_is_read_in_proportion_to_its_length(front):
     began = time.perf_counter()

@@ -132,6 +132,7 @@ print("ready", flush=True)
 while True: libc.renameat2(-100, b"swap.org", -100, b"plain.org", 2)
 """
 
+@pytest.mark.slow
 def test_a_swap_never_turns_an_ask_into_a_pass(gate, memex):
     swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, memex], stdout=subprocess.PIPE)
     try:

@@ -143,6 +143,7 @@ def keyword_of_any_name(sbcl, name):
         assert type(keyword) is Keyword and sbcl.ask("N", keyword.printed) == "K" + name
 
 
+@pytest.mark.slow
 @given(value=values)
 @quick
 def test_values_survive_lisp(sbcl, value): us_sbcl_us(sbcl, value)
@@ -271,6 +272,7 @@ def test_time_grows_with_length_and_not_with_shape():
     assert ratio < 50          # ten times the length; with the square of it a hundred times the time
 
 
+@pytest.mark.slow
 def test_bounds_are_exact():
     assert read_plist("(" * 64 + ")" * 64) and refusal("(" * 65 + ")" * 65).position == 64
     assert read_plist("((()))", max_depth=3) == [[[]]] and refusal("((()))", max_depth=2).position == 2

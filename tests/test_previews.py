@@ -88,6 +88,7 @@ async def test_a_note_that_changed_meanwhile_goes_back_to_the_person_as_it_is_no
     await agent.close()
 
 
+@pytest.mark.slow
 async def test_it_survives_a_restart(tmp_path):
     agent = await booted(tmp_path, call("replace-string", path="roof.org", old="Garden", new="Shed"))
     asked = (await agent.handle("please")).approvals[0]
@@ -100,6 +101,7 @@ async def test_it_survives_a_restart(tmp_path):
     await later.close()
 
 
+@pytest.mark.slow
 async def test_another_process_on_the_same_notes_counts_as_a_change(tmp_path):
     one = await booted(tmp_path, call("replace-string", path="roof.org", old="Garden", new="Shed"))
     asked = (await one.handle("please")).approvals[0]
@@ -193,7 +195,7 @@ async def test_an_edit_of_another_file_is_not_shown_and_not_made(tmp_path):
     await agent.close()
 
 
-@pytest.mark.parametrize("how", ["unmarked", "foreign", "async", "rejected", "gone"])
+@pytest.mark.parametrize("how", thinned(["unmarked", "foreign", "async", "rejected", "gone"], 2))
 async def test_no_body_is_called_before_the_yes_that_may_do_something(tmp_path, how):
     agent, ran = await booted(tmp_path, *[call("edit", path="roof.org")] * 3), []
     def body(path, text, context): ran.append(1); return adding(path, text, context)
@@ -225,7 +227,7 @@ async def test_a_preview_opens_no_door(tmp_path):
 
 DIARY = {"diary.org": "* Doctor :@personal:\nAt nine, because of the rash.\n* Garden\nWeed it.\n"}
 
-@pytest.mark.parametrize("source", ["telegram", "web", "port", "cli-2", "CLI2"])
+@pytest.mark.parametrize("source", thinned(["telegram", "web", "port", "cli-2", "CLI2"], 2))
 async def test_a_private_note_is_not_shown_on_a_channel_of_others(tmp_path, source):
     agent = await booted(tmp_path, call("replace-string", path="diary.org", old="Weed it.", new="Dig it."), files=DIARY)
     seen = []
@@ -261,8 +263,8 @@ async def test_secrets_of_a_note_are_not_shown_or_recorded(tmp_path):
     await agent.close()
 
 
-@pytest.mark.parametrize("text, told", [("a\u202egro.x", "+a<U+202E>gro.x"), ("a\u200bb", "+a<U+200B>b"), ("\x1b[2J", "+<U+001B>[2J"), ("a\u2028b", "+a<U+2028>b"), ("a\rb", "+a<U+000D>b"), ("a\u3164b", "+a<U+3164>b"), ("e\U000e0100", "+e<U+E0100>"),
-                                        ("a  ", "+a··"), ("a\tb", "+a⇥b"), ("\u00a0", "+<U+00A0>"), ("\ufeffa", "+<U+FEFF>a"), ("a\u0085b", "+a<U+0085>b"), ("\u2800", "+<U+2800>")])
+@pytest.mark.parametrize("text, told", thinned([("a\u202egro.x", "+a<U+202E>gro.x"), ("a\u200bb", "+a<U+200B>b"), ("\x1b[2J", "+<U+001B>[2J"), ("a\u2028b", "+a<U+2028>b"), ("a\rb", "+a<U+000D>b"), ("a\u3164b", "+a<U+3164>b"), ("e\U000e0100", "+e<U+E0100>"),
+                                        ("a  ", "+a··"), ("a\tb", "+a⇥b"), ("\u00a0", "+<U+00A0>"), ("\ufeffa", "+<U+FEFF>a"), ("a\u0085b", "+a<U+0085>b"), ("\u2800", "+<U+2800>")], 4))
 async def test_nothing_hides_in_a_difference(tmp_path, text, told):
     agent = await booted(tmp_path, files={"roof.org": "* Roof\n"})
     shown = await agent.foresee(call("replace-string", path="roof.org", old="Roof", new=f"Roof\n{text}\nend"))
@@ -289,6 +291,7 @@ def test_a_difference_leads_from_one_text_to_the_other(old, new, around):
     assert carried_out(hunks(old, new, around)) == new
 
 
+@pytest.mark.slow
 def test_large_texts_are_compared_in_time_and_shown_in_part():
     old = b"".join(b"line %d\n" % n for n in range(40_000))
     assert render([Change("a.txt", old, old.replace(b"line 37777\n", b"other\n"))]).split("\n")[1:7] == ["@@ -37775,7 +37775,7 @@", " line 37774", " line 37775", " line 37776", "-line 37777", "+other"]
@@ -311,7 +314,7 @@ async def losing(tmp_path, command="rm -r old"):
     return agent, (await agent.handle("please")).approvals[0]
 
 
-@pytest.mark.parametrize("typed", ["", "y", "yes", "delete", "delete 13 files", "delete 14 file", "{code}", "{code} delete 14 files", "\x00", "delete 14 files and more", "d" * 10_000])
+@pytest.mark.parametrize("typed", thinned(["", "y", "yes", "delete", "delete 13 files", "delete 14 file", "{code}", "{code} delete 14 files", "\x00", "delete 14 files and more", "d" * 10_000], 4))
 async def test_a_loss_is_confirmed_by_naming_it_and_by_nothing_else(tmp_path, typed):
     agent, asked = await losing(tmp_path)
     assert asked.phrase == "delete 14 files"
@@ -370,7 +373,7 @@ async def theirs(tmp_path, body=lambda to: "done", tiers=None, parameters=None, 
     return agent
 
 
-@pytest.mark.parametrize("tiers, runs", [({"default": "allow"}, False), ({"default": "allow", "read-only": "allow"}, False), ({"*": "allow"}, False), ({"their-tool": "allow"}, True), ({"default": "ask"}, False), ({"their-tool": "deny"}, False)])
+@pytest.mark.parametrize("tiers, runs", thinned([({"default": "allow"}, False), ({"default": "allow", "read-only": "allow"}, False), ({"*": "allow"}, False), ({"their-tool": "allow"}, True), ({"default": "ask"}, False), ({"their-tool": "deny"}, False)], 2))
 async def test_only_a_person_who_names_it_lets_somebody_elses_tool_run(tmp_path, tiers, runs):
     ran = []
     agent = await theirs(tmp_path, lambda to: ran.append(to) or "done", tiers)
@@ -441,8 +444,8 @@ def chatted(agent, *lines):
     return shown
 
 
-@pytest.mark.parametrize("lines, gone", [(["{code}", "delete 14 files"], True), (["/approve {code} delete 14 files"], True), (["{code}", "y"], False), (["{code}", ""], False), (["{code}", "delete 13 files"], False),
-                                         (["{code}", "delete 13 files", "delete 14 files"], True), (["{code}", "/pending", "delete 14 files"], False), (["/approve {code}"], False), (["/approve {code} yes"], False), (["/approve zzzzzz delete 14 files"], False), (["delete 14 files"], False)])
+@pytest.mark.parametrize("lines, gone", thinned([(["{code}", "delete 14 files"], True), (["/approve {code} delete 14 files"], True), (["{code}", "y"], False), (["{code}", ""], False), (["{code}", "delete 13 files"], False),
+                                         (["{code}", "delete 13 files", "delete 14 files"], True), (["{code}", "/pending", "delete 14 files"], False), (["/approve {code}"], False), (["/approve {code} yes"], False), (["/approve zzzzzz delete 14 files"], False), (["delete 14 files"], False)], 4))
 def test_in_chat_a_loss_is_typed(tmp_path, lines, gone):
     async def begin(): return await losing(tmp_path)
     agent, asked = asyncio.run(begin())
@@ -465,6 +468,7 @@ def test_chat_shows_the_difference_and_ends_an_old_ask_by_its_id(tmp_path):
     asyncio.run(agent.close())
 
 
+@pytest.mark.slow
 def test_on_the_command_line_a_loss_is_typed_and_a_difference_listed(tmp_path):
     import json
     from typer.testing import CliRunner
@@ -486,6 +490,7 @@ def test_on_the_command_line_a_loss_is_typed_and_a_difference_listed(tmp_path):
     assert "It would change:" in checked.stdout and "-* Roof" in checked.stdout and (tmp_path / "memex" / "a.org").read_text() == "* Roof\n"
 
 
+@pytest.mark.slow
 def test_a_difference_is_shown_in_a_process_that_has_imported_nothing_yet(tmp_path):
     "What computes an edit imports what it needs while it is only allowed to look."
     memex = tmp_path / "memex"

@@ -1,6 +1,7 @@
 "Nothing private leaves in an action: whole agents, a local model that reads private notes and then does what a stranger wants"
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import Keyword, write_plist
@@ -59,6 +60,7 @@ async def test_what_was_read_in_the_diary_is_not_put_down_for_others_unasked(tmp
     await agent.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command, seconds", [("tail -n 3 -f me.org", 2), ("cat me.org", 30)])
 async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when_its_time_was_over(tmp_path, command, seconds):
     from passepartout.shell.sandbox import find_bubblewrap
@@ -74,7 +76,7 @@ async def test_what_a_command_printed_does_not_go_to_a_model_elsewhere_also_when
 COPIES = {"me.org~": NOTE, "#me.org#": NOTE, "me.org.~3~": NOTE, "me.org.bak": NOTE, "me.org_archive": NOTE, "me.txt": NOTE, "note.md~": "---\ntags: [personal]\n---\nThe test was positive, says Dr. Okafor.\n", "note.md.orig": "---\ntags: [personal]\n---\nsays Dr. Okafor.\n"}
 
 
-@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("name", thinned(COPIES, 3))
 @pytest.mark.parametrize("way", ["read", "cat", "rg", "search", "backwards"])
 async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
     "Editors leave them beside it, under names that are no note's."
@@ -93,6 +95,7 @@ async def test_a_copy_of_a_note_is_as_private_as_the_note(tmp_path, name, way):
     await agent.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("local", [True, False])
 async def test_how_long_a_command_may_take_carries_nothing_out(tmp_path, local):
     "A local model has private notes before it, another one the output of the first command: neither is asked about seconds, or refused."

@@ -279,6 +279,7 @@ keys = st.sampled_from([*AUTHORITY, "text", "args", "action", "payload"]).flatma
 nested = st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=3)), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4), max_leaves=12)
 
 
+@pytest.mark.slow
 @given(nested)
 def test_no_spelling_at_no_depth_keeps_authority(message):
     def look(value):

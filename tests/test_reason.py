@@ -4,7 +4,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import Vote
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
@@ -56,7 +56,7 @@ async def test_a_hostile_answer_runs_nothing_and_ends_in_words(name):
     assert not [e for e in agent.journal.effects() if e["state"] == "committed" and "canary" in e["action"]]
 
 
-@pytest.mark.parametrize("name", [n for n in HOSTILE if n not in ("reader macro", "quote", "backquote", "eval", "empty list")])
+@pytest.mark.parametrize("name", thinned([n for n in HOSTILE if n not in ("reader macro", "quote", "backquote", "eval", "empty list")], 4))
 async def test_the_model_hears_what_was_wrong_and_may_try_again(name):
     agent = agent_with(HOSTILE[name], CALL, "done")
     reply = await agent.handle("go")

@@ -153,6 +153,7 @@ def test_every_form_in_the_help_is_understood():
         assert understand(form, TODAY)["payload"]["action"] == "CALL", form
 
 
+@pytest.mark.slow
 @given(st.text(max_size=400))
 @settings(max_examples=examples(300))
 def test_any_text_gets_one_readable_proposal(text):
@@ -161,6 +162,7 @@ def test_any_text_gets_one_readable_proposal(text):
 
 
 WORDS = "note todo remind me to in on by what is due find read show lines line from inbox.org friday 31 november next week : \" “ please the every 3 days about who 9:30 99 - , . ? \n".split(" ")
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), days)
 @settings(max_examples=examples(500))
 def test_grammar_words_in_any_order(text, today):

@@ -1,6 +1,7 @@
 "What was read for an earlier answer counts in the next turns, and after a restart: a model still has its own words before it."
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.messages import NETWORK, NOTES, PERSON, Label, Signal
@@ -103,7 +104,7 @@ def sandboxed():
 
 
 @pytest.mark.parametrize("restart", [False, True])
-@pytest.mark.parametrize("command", ["cat bill.org", "grep -rh evil .", "timeout 5 head -3 bill.org", "cat < bill.org", "sort bill.org | uniq", "echo x | ls", "ls -1", "find . -name '*evil*'", "echo *", "echo */", "for name in */; do printf %s \\\"$name\\\"; done"])
+@pytest.mark.parametrize("command", thinned(["cat bill.org", "grep -rh evil .", "timeout 5 head -3 bill.org", "cat < bill.org", "sort bill.org | uniq", "echo x | ls", "ls -1", "find . -name '*evil*'", "echo *", "echo */", "for name in */; do printf %s \\\"$name\\\"; done"], 3))
 async def test_notes_that_a_command_printed_are_not_forgotten(tmp_path, command, restart, sandboxed):
     (tmp_path / "memex").mkdir()
     (tmp_path / "memex" / "bill.org").write_text("* Bill\nPay eve at evil dot example.\n")
@@ -120,7 +121,7 @@ async def test_notes_that_a_command_printed_are_not_forgotten(tmp_path, command,
     await agent.close()
 
 
-@pytest.mark.parametrize("command", ["date -u +%Y", "echo evil", "uname", "seq 3 | wc -l", "grep -q nothing bill.org"])
+@pytest.mark.parametrize("command", thinned(["date -u +%Y", "echo evil", "uname", "seq 3 | wc -l", "grep -q nothing bill.org"], 2))
 async def test_a_command_that_told_nothing_of_the_notes_is_not_remembered(tmp_path, command, sandboxed):
     (tmp_path / "memex").mkdir()
     (tmp_path / "memex" / "bill.org").write_text("* Bill\n")

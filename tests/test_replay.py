@@ -202,6 +202,7 @@ def test_every_proposal_is_in_one_thought(kinds):
     assert sum(t.verdict is not None for each in found for t in each) <= kinds.count("v")
 
 
+@pytest.mark.slow
 def test_the_command(home):
     home.ask("make a list", env=home.script(call("shell", command="touch list.txt")))
     home.ask("read it", env=home.script(call("read-file", path="inbox.org") + "\n---\nDone."))

@@ -65,6 +65,7 @@ def test_spellings_of_one_file(root, text, real):
     with resolve([root], text) as file: assert file.relative == file.display == real and file.kind == "file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text, why", [
     ("../outside/secret", "outside"), ("a/../../outside/secret", "outside"), ("/etc/passwd", "outside"), ("/", "outside"), ("..", "outside"), ("../memex/inbox.org", "outside"),
     ("inbox.org/", "missing"), ("inbox.org/.", "missing"), ("inbox.org/..", "missing"), ("inbox.org/x", "missing"), ("nothing", "missing"), ("~/inbox.org", "missing"),
@@ -286,6 +287,7 @@ def test_shown():
 # Both ways agree, and nothing escapes
 
 PART = st.sampled_from(["a", "b", "f", "..", ".", "", "l", "m", "n", "x", ".git"])
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(links=st.dictionaries(st.tuples(st.sampled_from(["", "a", "a/b"]), st.sampled_from(["l", "m", "n"])), st.lists(PART, min_size=1, max_size=4), max_size=5),
        absolute=st.booleans(), text=st.lists(PART, min_size=1, max_size=6), access=st.sampled_from(["read", "write", "tree"]))
@@ -363,6 +365,7 @@ while True:
     libc.renameat2(-100, b"note", -100, b"note-link", 2)
 """
 
+@pytest.mark.slow
 def test_a_second_process_that_swaps_links_never_wins(tree, root, tmp_path):
     (tmp_path / "outside" / "file").write_text("OUTSIDE")
     swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, tree], stdout=subprocess.PIPE)
@@ -394,6 +397,7 @@ def test_too_many_open_files_is_a_sentence(tree, root):
         for each in held: each.close()
 
 
+@pytest.mark.slow
 def test_many_folders_are_refused_before_they_eat_all_descriptors(tree, kernel):
     fd = os.open(tree, os.O_RDONLY)
     for _ in range(400):

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from conftest import thinned
 from passepartout.agent import Agent, run_anywhere
 from passepartout.erasure import as_ranges
 from passepartout.journal import Journal, JournalError
@@ -101,9 +102,9 @@ def test_whatever_is_erased_the_chain_holds(requests):
     assert [e["id"] for e in journal.effects() if e["hash"] is None] == [e["id"] for e in journal.effects() if e["seq"] in gone]
 
 
-@pytest.mark.parametrize("statement", ["UPDATE effects SET state = 'failed' WHERE id = 'e1'", "UPDATE effects SET settled = 3 WHERE id = 'e1'", "DELETE FROM effects WHERE id = 'e1'", "INSERT INTO effects VALUES (900, 'e9', 'started', 'x', NULL)",
+@pytest.mark.parametrize("statement", thinned(["UPDATE effects SET state = 'failed' WHERE id = 'e1'", "UPDATE effects SET settled = 3 WHERE id = 'e1'", "DELETE FROM effects WHERE id = 'e1'", "INSERT INTO effects VALUES (900, 'e9', 'started', 'x', NULL)",
                                        "UPDATE chain SET body = '{}' WHERE seq = 1", "UPDATE chain SET body = NULL, proof = substr(proof, 1, 32) || zeroblob(32) WHERE turn = 't2'", "DELETE FROM chain WHERE kind = 'erase'",
-                                       "UPDATE chain SET body = '{\"ranges\":[[1,999999999999]]}' WHERE kind = 'erase'", "UPDATE approvals SET state = 'pending'"])
+                                       "UPDATE chain SET body = '{\"ranges\":[[1,999999999999]]}' WHERE kind = 'erase'", "UPDATE approvals SET state = 'pending'"], 4))
 def test_tampering_after_forgetting_is_found(journal, tmp_path, statement):
     batch = journal.batch("main", "t0"); batch.ask("a1", "h", "x", code_hash="", expires=NOW[0] + 60, reason="r", channel="cli"); batch.commit_now()
     journal.deny("a1", by="person", session="main")
@@ -230,6 +231,7 @@ def test_booting_applies_the_setting(tmp_path):
 
 # The command ----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_forgetting_everything_from_the_command_line(home):
     home.ask("todo: buy pineapple")
     asked = json.loads(home.ask("--json", "make a list", env=home.script('(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "touch pineapple.txt") :EXPLANATION "You wanted pineapple"))')).stdout)["approvals"][0]

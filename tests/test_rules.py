@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
@@ -36,6 +36,7 @@ def decided(rules, args, settings="ask"):
     return TIERS.index(Permissions(tools, {"default": settings}, RuleBook(tuple(rules))).decide(tools["move"], args, PLACES).tier)
 
 
+@pytest.mark.slow
 @given(st.lists(a_rule, max_size=5), a_call, st.randoms(use_true_random=False), st.sampled_from(TIERS))
 def test_the_order_of_rules_does_not_matter(rules, args, random, tier):
     mixed = list(rules)
@@ -43,6 +44,7 @@ def test_the_order_of_rules_does_not_matter(rules, args, random, tier):
     assert decided(rules, args, tier) == decided(mixed, args, tier)
 
 
+@pytest.mark.slow
 @given(st.lists(a_rule, max_size=4), a_rule, a_call, st.sampled_from(TIERS))
 def test_a_further_rule_changes_only_what_it_may(rules, rule, args, tier):
     "One that tightens never loosens; one that allows loosens only the default's ask, where no other rule fits."
@@ -186,7 +188,7 @@ def test_rules_decide_in_a_booted_agent(memex):
     finally: agent.run(agent.close())
 
 
-@pytest.mark.parametrize("broken", [TITLE + "[x]\ntool = org-find\ntier = alow\n", TITLE + "nonsense\n", TITLE.replace("not = org-retitle path=people", "not = org-retitle path=projects"), TITLE.replace("path = people/", "paht = people/")])
+@pytest.mark.parametrize("broken", thinned([TITLE + "[x]\ntool = org-find\ntier = alow\n", TITLE + "nonsense\n", TITLE.replace("not = org-retitle path=people", "not = org-retitle path=projects"), TITLE.replace("path = people/", "paht = people/")], 2))
 def test_broken_rules_lock_effects_and_say_where(memex, broken):
     agent = boot(memex, broken, permissions={"default": "allow"})
     try:
@@ -241,7 +243,7 @@ def test_no_tool_reaches_the_rules(memex, path, tool, args):
     finally: agent.run(agent.close())
 
 
-@pytest.mark.parametrize("command", ["echo x >> ../config/passepartout/rules.ini", "cp inbox.org ../config/passepartout/rules.ini", "tee hop/rules.ini", "ln projects/roof.org ../config/passepartout/second"])
+@pytest.mark.parametrize("command", thinned(["echo x >> ../config/passepartout/rules.ini", "cp inbox.org ../config/passepartout/rules.ini", "tee hop/rules.ini", "ln projects/roof.org ../config/passepartout/second"], 2))
 def test_no_command_reaches_the_rules_unasked(memex, command):
     (memex / "hop").symlink_to("../config/passepartout")
     agent = boot(memex, TITLE + "[all]\ntool = shell\ntier = allow\nmatches = shell command=ls\nnot = org-find\n", permissions={"default": "allow"})
@@ -259,6 +261,7 @@ def test_a_rule_names_an_address_for_the_network_gate(memex):
     finally: agent.run(agent.close())
 
 
+@pytest.mark.slow
 def test_a_link_that_is_moved_all_the_time_never_gets_past_a_deny(memex):
     "A second thread swaps a note for a link into a denied folder; what the gates let pass is never opened there."
     tools, roots, stop = ToolRegistry(), [Root(memex)], threading.Event()

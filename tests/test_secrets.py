@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
 from passepartout.companions import companion_heads, find_companions
@@ -38,6 +38,7 @@ around = st.text(st.characters(codec="utf-8"), max_size=60)
 values = st.text(string.ascii_letters + string.digits + "-_.!$+/=", min_size=9, max_size=40).filter(lambda v: len(skeleton(v.encode())) >= 8 and len(set(v)) > 4)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(values, around, around, st.sampled_from(WRITINGS[:10] + WRITINGS[11:]), st.integers(0, 5))
 def test_a_known_value_is_found_wherever_and_however_it_is_written(value, before, after, written, shift):
@@ -65,6 +66,7 @@ def test_pieces_do_not_hide_it(before, after, written, shift, sizes):
     assert not SCANNER.find(shown, shaped=False) and "[secret:T]" in shown
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.one_of(around, st.sampled_from([VALUE, quote(VALUE), f"password={VALUE}", "db_password: hunter2x", "ghp_" + "aB3" * 12, "postgres://a:s3cret9@h/x", "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"])), max_size=8))
 def test_redacting_again_changes_nothing_and_leaves_no_known_value(parts):
@@ -115,6 +117,7 @@ def held_out(seed: int, count: int):
         else: yield rng.choice(lines).format(n=rng.choice(names), v=pick(alnum, rng.randint(16, 40)))
 
 
+@pytest.mark.slow
 def test_held_out_samples_are_caught():
     samples = list(held_out(20261122, examples(1500)))
     missed = [s for s in samples if not SCANNER.find(s)]
@@ -187,6 +190,7 @@ def keys_of_providers_to_come(seed: int, count: int):
     for n in range(count): yield writings[n % len(writings)]()
 
 
+@pytest.mark.slow
 def test_keys_of_providers_to_come_are_caught():
     samples = list(keys_of_providers_to_come(20261122, examples(1700)))
     missed = [s for s in samples if not SCANNER.find(s)]
@@ -209,6 +213,7 @@ def identifiers(seed: int, count: int):
     for n in range(count): yield lines[n % len(lines)]()
 
 
+@pytest.mark.slow
 def test_identifiers_checksums_and_data_raise_no_alarm():
     samples = list(identifiers(20261122, examples(1700)))
     wrong = [s for s in samples if SCANNER.find(s)]
@@ -221,7 +226,7 @@ def test_names_and_options_are_no_keys(text):
     assert not SCANNER.find(text), text
 
 
-@pytest.mark.parametrize("text", ["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "xkqzjwvbnmtrpfghdcls7q2 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by ", "-u a -u a ", "user='a';password=", "x=1,pwd=abcde,", "connect('a','b',", "name: x_password\n ", "a:12:b:c", "A_PASSWORD: ", "login: a / ", "machine h login "])
+@pytest.mark.parametrize("text", thinned(["key=1 ", "password=hunter2x ", "token=Aa1", "api_key: 'q8ZtB2LxWp0RmK4y'\n", "://a:b", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJ9.eyJ", '"hunter2x"==password ', "\\x41", "%41", "AKIA ", "pass", "secret token key ", "aB1cD2eF3gH4iJ5kL6mN7 ", "abcdefghijklmno1 ", "xkqzjwvbnmtrpfghdcls7q2 ", "key = {0x11, ", "token:\n", ": ab1cdefghijklm / a@", "getenv('A_KEY', '", "<password> a", "user = a\npassword = ", "api aB1cD2eF3gH4iJ5kL6mN7 ", "AB12-", "--token a ", "identified by ", "-u a -u a ", "user='a';password=", "x=1,pwd=abcde,", "connect('a','b',", "name: x_password\n ", "a:12:b:c", "A_PASSWORD: ", "login: a / ", "machine h login "], 4))
 def test_hostile_text_is_judged_or_refused_quickly(text):
     huge = text * (250_000 // len(text))
     SCANNER.redact(text)
@@ -230,6 +235,7 @@ def test_hostile_text_is_judged_or_refused_quickly(text):
     assert time.process_time() - begun < 3          # a hang guard; the benchmark has the numbers
 
 
+@pytest.mark.slow
 def test_long_lists_of_checksums_and_long_data_are_looked_through_and_not_withheld():
     rng = random.Random(20261122)
     for text in ("".join(f"{rng.randbytes(32).hex()}  photo-{n}.jpg\n" for n in range(3_000)), "".join(f"{rng.randbytes(16).hex()} {n}\n" for n in range(5_000)), base64.encodebytes(rng.randbytes(150_000)).decode(),
@@ -329,6 +335,7 @@ def test_a_value_cut_in_two_blocks_is_found_though_each_half_was_seen_clean():
     assert "5Kd2" not in scanner.redact(f"{first}\n\n{second}") and "[secret:TOKEN]" in scanner.redact(f"{first}\n\n{second}")
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["plain words here", "DB_PASSWORD=\"q8Zt-22Lx\"", "tok-5Kd2-Zq81-mm7p", "x" * 300, "", "the end", "tok-5Kd2", "-Zq81-mm7p"]), max_size=8), st.integers(0, 2))
 def test_a_scanner_that_remembers_says_what_a_new_one_says(blocks, again):
     secrets = [Secret("TOKEN", b"tok-5Kd2-Zq81-mm7p")]
@@ -562,6 +569,7 @@ shapes = st.one_of(st.sampled_from(FORMS).flatmap(lambda form: st.from_regex(re.
     'getenv("A_KEY", "at5G6zi!m")', "token:\n\n3f9c2b7a1d8e4f60a5b7", "x: ab1cdefghijklm / a@b.org", "client_id = 1h6433fsvygnyre5a40", "curl -u ada:s3cret-9x", "mysql -pS3cretPw9", *(text for text, _ in LOGINS)]))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(shapes, shapes, around), min_size=1, max_size=4), st.sampled_from(["", " ", "\n", "\"", "a", ";", "="]))
 def test_the_one_look_hides_nothing_that_a_room_would_find(parts, between):
@@ -608,6 +616,7 @@ def test_a_known_value_is_found_in_a_dump_and_none_of_its_letters_stay(tool, bef
 STARTS = ["AKIA", "AKC", "AP6", "ASIA", "ghp", "sk", "xoxb", "AIza", "eyJ", "SG", "glpat", "npm", "key", "password", "token", "secret", "pass", "pin", "ya29", "hf", "0x", "AGE", "dop", "shpat", "Bearer", "Basic"]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(3000), deadline=None)
 @given(st.sampled_from(["", *STARTS]), st.text(string.ascii_letters + string.digits, min_size=1, max_size=TELLING - 1))
 def test_a_few_letters_and_digits_alone_are_no_form(start, rest):
@@ -624,6 +633,7 @@ def test_words_of_notes_and_messages_do_not_look_like_the_beginning_of_a_key():
 TAIL = st.lists(st.sampled_from([VALUE[:7], VALUE[7:], "end", "", VALUE, "password: hunter22hunter", "notes " * 90]), max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(st.lists(TAIL, min_size=1, max_size=8))
 def test_what_was_seen_before_changes_no_judgement(tails):

@@ -71,6 +71,7 @@ SPLIT = ["a", "b2", "2", "12", "0", "ls", "--x=", "A=1", "=", ".", "/x", "'q r'"
          "\t", "if", "time", "é", "@", "%1", "-", "5>x", "export", "'cd'", '"export"', "\n", "#c", "!", "cd", "1<", "&1"]
 
 
+@pytest.mark.slow
 def test_without_a_tree_a_text_means_what_it_means_with_one():
     "Where the parser reads a text at all: a few odd words it cannot read."
     made, same = random.Random(7), 0
@@ -92,6 +93,7 @@ COMMAND = st.tuples(st.sampled_from(["show ", "V=1; show ", "show 2>/dev/null ",
 SCRIPTS = st.lists(st.tuples(COMMAND, st.sampled_from(["; ", " && ", "\n", " || ", " ;\\\n ", " # note\n"])), min_size=1, max_size=5).map(lambda items: "".join(a + b for a, b in items[:-1]) + items[-1][0])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCRIPTS)
 def test_a_script_runs_the_argument_vectors_that_bash_would_run(tmp_path, text):
@@ -196,6 +198,7 @@ def first_words(text, folder, seconds=5.0, most=2_000_000, **more):
     return said
 
 
+@pytest.mark.slow
 def test_a_command_without_end_costs_neither_time_nor_memory(tmp_path):
     said = first_words("yes & yes; sleep 1000.7", tmp_path, most=300_000)
     assert 300_000 <= len(said) < 400_000
@@ -334,7 +337,7 @@ def test_what_is_no_text_is_rejected(gate, value):
 UNITS = ["a", "a;", "a'b'", "a\"b\"=", "a|", "a=(", "{", "[[ a && ", "`", "x$(", '"$(', "case x in ", "; ", "((", "${", "'", "<<A\n", ">", "&& ", "for x in ", "{a,b}", "<<<", "*/", "?* ", "a\\\n", "rm x ", "bash -c 'x ", "x/../y ", "sudo ", "timeout 5 ", "\"", "cd .;", "git -C . "]
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", thinned(UNITS, 4))
 def test_no_text_holds_the_judge(unit, roots, memex):
     for name in range(100): (memex / f"{name}.org").touch()
     for before in ("ls ", "for f in *; do "):
@@ -350,6 +353,7 @@ AWK = ["print", "printf", "print ", 'print "', " > ", ">>", "|", '"f"', '"touch 
 SED = ["s/a/b/", "w f", "e", "e touch f", "w", "p", "{", "}", ";", "\n", ":a", "ba", "b", "t", " ", "1", "$", "/;/", "y/ab/cd/", "y/a;/b;/", "s/x/;w f/", "s/a/touch f/e", "!", "a x", "N", "s,a,b,w f", "}w f", "{w f}", "s|;|e|", "#", "\\", "s/a/b/w f", "b;", "a\\", "i\\ x", "c w f", "#w f", "\\%a%", "\\,a,", "\\;x;", "M", "I", "F", "w /dev/stdout", "a", "i\\", "s/a/b/m"]
 
 
+@pytest.mark.slow
 def test_scripts_that_pass_write_nothing(tmp_path):
     made, ran = random.Random(11), 0
     for _ in range(1_500):
@@ -491,6 +495,7 @@ def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
     assert asked() == LOOKS_BACK
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_a_key_that_only_a_merge_brought_in_is_seen(memex, roots):
     "Looked for from the beginning and among new commits; with two parents and with three."

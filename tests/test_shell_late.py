@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.resources import Root
 from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
@@ -58,13 +58,14 @@ SAME = ["cat names | xargs wc -l", "cat names | xargs -n1 head -1", "cat names |
 
 
 @boxed
-@pytest.mark.parametrize("text", [text for text in SAME if "sh-is-not-here" not in text])
+@pytest.mark.parametrize("text", thinned([text for text in SAME if "sh-is-not-here" not in text], 4))
 def test_what_is_printed_is_what_bash_prints(text, roots, memex):
     outcome = run(text, roots)
     bash = subprocess.run(["/bin/bash", "--norc", "--noprofile", "-c", text], cwd=memex, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"})
     assert (outcome.stdout, outcome.status) == (bash.stdout, bash.returncode), outcome.text
 
 
+@pytest.mark.slow
 def test_names_are_taken_apart_as_xargs_does(tmp_path):
     made = random.Random(5)
     plain = {"end": "", "put": "", "most": 1, "lines": 0, "always": False}
@@ -119,7 +120,7 @@ LATE = [("cat $(head -1 names)", value) for value in (".env", "/etc/passwd", "..
 
 
 @boxed
-@pytest.mark.parametrize("text, value", LATE)
+@pytest.mark.parametrize("text, value", thinned(LATE, 4))
 def test_what_comes_in_late_is_no_milder_than_what_is_typed(text, value, roots, memex):
     (memex / "names").write_text(value + "\n")
     if level(text, roots) > READ: return                         # asked about even without knowing the words
@@ -129,6 +130,7 @@ def test_what_comes_in_late_is_no_milder_than_what_is_typed(text, value, roots, 
     assert not (memex / "x").exists() and not Path("/tmp/x").exists()
 
 
+@pytest.mark.slow
 @boxed
 def test_names_that_need_a_yes_are_left_out_and_the_rest_is_read(roots, memex):
     for text in ("find . -type f | xargs -d '\\n' grep -h .", "find . -type f -print0 | xargs -0 cat", "find . -type f -exec cat {} +", "find . -type f -exec cat {} ';'"):
@@ -144,6 +146,7 @@ def test_an_option_that_is_found_as_a_name_is_left_out(roots, memex):
     assert fingerprint(memex) == before and "left out" in outcome.text or "not run" in outcome.text
 
 
+@pytest.mark.slow
 @boxed
 def test_without_a_second_judgement_nothing_late_runs(roots):
     from passepartout.shell.run import never
@@ -195,7 +198,7 @@ def test_what_is_shown_has_no_signs_that_do_not_show(roots):
 
 
 @boxed
-@pytest.mark.parametrize("text", ["cat $(cat names)", "cat names | xargs cat", "find . -name '*.org' -exec cat {} +", "cat <(cat $(cat names))", "grep . $(cat names)"])
+@pytest.mark.parametrize("text", thinned(["cat $(cat names)", "cat names | xargs cat", "find . -name '*.org' -exec cat {} +", "cat <(cat $(cat names))", "grep . $(cat names)"], 2))
 def test_what_reads_files_that_nobody_knew_of_counts_as_private(text, roots, memex):
     (memex / "diary.org").write_text("* Doctor :@personal:\nAt nine.\n")
     (memex / "names").write_text("diary.org\n")
@@ -206,6 +209,7 @@ def test_what_reads_files_that_nobody_knew_of_counts_as_private(text, roots, mem
     assert "nine" in result.content and result.label.private
 
 
+@pytest.mark.slow
 @boxed
 def test_what_goes_through_folders_with_late_words_sees_no_keys(roots):
     tool = shell_tool(roots)
@@ -233,6 +237,7 @@ def test_a_sign_between_brackets_ends_no_expression(script, tmp_path):
 def test_more_that_only_reads_runs_unasked(text, roots): assert level(text, roots) == READ, judge_command(text, roots, HOME).reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["bash -c 'touch x'", "bash -ic ls", "bash -c ls > x", "X=1 bash -c ls", "bash -c 'cat .env'", "bash --rcfile x -c ls", "bash -c ls x", "bash -s", "sudo bash -c ls", "sqlite3 a.txt", "sqlite3 a.txt '.shell id'", "sqlite3 a.txt '.testcase x'", "sqlite3 a.txt '.trace x'", "sqlite3 a.txt \"select writefile('x','y')\"", "sqlite3 a.txt 'attach x as b'", "sqlite3 a.txt 'select 1' '.output x'",
                                  "sqlite3 a.txt 'delete from t'", "yq -i .a=1 a.txt", "yq . .env", "yq /etc/passwd", "yq 'load(\"x\")' a.txt", "yq 'env(HOME)' a.txt", "python3 -m json.tool a.txt b.txt", "python3 -m json", "cat /proc/self/environ", "cat /proc/1/cmdline", "cat /etc/passwd", "cat /dev/sda", "tee x", "yes > x", "systemctl restart x", "systemctl show x", "systemctl -H h status", "journalctl", "docker logs x", "docker inspect x",
                                  "docker run x", "docker -H tcp://h ps", "getent shadow", "getent hosts x", "sysctl a=b", "sysctl -w a=b", "iconv -o x a.txt", "bat --pager sh a.txt", "bat cache --build", "xmllint --shell a.txt", "xmllint --noent a.txt", "7z x a.7z", "7z l @x", "7z l /x.7z", "who /etc/x", "ss -K", "openssl req -new", "openssl s_client -connect h:1", "cargo metadata --config x", "ack --pager x y", "ack --output '$x' y", "ag --pager x y",

@@ -65,6 +65,7 @@ def test_the_time_limit_holds_in_other_threads_and_leaves_them_alone_afterwards(
     assert len(caught) == 5 and not thread.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thread", [False, True])
 def test_an_alarm_while_the_block_is_entered_or_left_does_not_get_out(thread):
     "It rings at any moment, also in the lines of `with`: always as a limit that was exceeded, or not at all."

@@ -80,6 +80,7 @@ async def test_what_nobody_ends_is_bounded(place):
 def test_of_an_action_only_the_name_of_a_tool_is_read(text): assert tool_of(text) == "unknown"
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_when_nobody_wants_spans(place):
     code = f"""
 import asyncio, sys

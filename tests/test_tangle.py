@@ -128,6 +128,7 @@ except Exception as error: print([(frame.filename, frame.lineno) for frame in tr
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code, line", [("reversible(None)", "    if proposal.action in"), ("judge(None, [1])", "    answer = Answer(REFUSE, rule.__name__, f")])
 def test_an_exported_module_blames_the_line_of_its_page(tmp_path, code, line):
     (tmp_path / "gatekeeper.org").write_text(EXAMPLE.read_text())
@@ -162,6 +163,7 @@ def test_what_cannot_be_exported_is_one_sentence(tmp_path, data, why):
     assert "p.org" in told.value.message and "\n" not in told.value.message
 
 
+@pytest.mark.slow
 def test_long_pages_and_lines_are_no_attack():
     many = page_of(Path("p.org"), ("#+PROPERTY: header-args :tangle a.py :noweb yes\n" + "".join(f"* H{i}\n#+name: n{i}\n#+begin_src python\n<<n{i + 1}>>x\n#+end_src\n" for i in range(1500))).encode())
     with pytest.raises(TangleError, match="nested"): tangled(Web(many.outline, many.sources), "p.org")

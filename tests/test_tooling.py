@@ -103,6 +103,7 @@ def pair(project):
     return project
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_text_reaches_the_notebook_as_often_as_one_likes(pair):
     for word in ("Thrice", "Four times", "Five times"):       # no commit in between
         pair.edit_twin(pair.twin.read_text().split("\n")[8].split(" as")[0], word)
@@ -198,6 +199,7 @@ def test_a_notebook_full_of_merge_marks_can_be_rebuilt(pair):
     assert list(pair.tool.check()) == []
 
 
+@pytest.mark.slow
 def test_ids_and_outputs_stay_with_their_cells(pair):
     pair.run("one", "demo")
     before = pair.ids()
@@ -248,6 +250,7 @@ def test_a_fence_without_a_blank_line_before_it_is_not_drift(pair):
     assert list(pair.tool.check()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fence", ["sh", "bash", "html", "javascript"])
 def test_a_fence_that_would_run_by_accident_is_refused(pair, fence):
     pair.edit_twin("So it does:", f"```{fence}\nrm -r build\n```\n\nSo it does:")
@@ -260,6 +263,7 @@ def test_a_notebook_without_a_text_form_is_refused(pair):
     assert "reads back" in pair.refuses("sync") and pair.twin.read_text() == before
 
 
+@pytest.mark.slow
 def test_subfolders_export_as_subpackages(project):
     folder = project.root / "nbs" / "_md" / "gates"
     folder.mkdir()
@@ -340,6 +344,7 @@ def test_outputs_do_not_overwrite_what_was_edited_meanwhile(pair):
     assert [c["outputs"] for c in pair.cells() if "".join(c["source"]) == "double(4)"] == [[]]
 
 
+@pytest.mark.slow
 def test_notebooks_see_neither_the_person_nor_each_other(pair, monkeypatch):
     monkeypatch.setenv("MEMEX_DIR", "/somewhere")
     monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")

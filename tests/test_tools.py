@@ -21,6 +21,7 @@ types = st.sampled_from(sorted(TYPES))
 parameters = st.lists(st.builds(lambda name, kind, required: Parameter(name, kind, required=required), st.sampled_from(["a", "b", "path", "n"]), types, st.booleans()), max_size=4, unique_by=lambda p: p.name)
 
 
+@pytest.mark.slow
 @calm
 @given(parameters, values)
 def test_arguments_are_complete_and_typed_or_refused(declared, args):
@@ -36,6 +37,7 @@ def test_arguments_are_complete_and_typed_or_refused(declared, args):
     assert tool.arguments(found) == found
 
 
+@pytest.mark.slow
 @calm
 @given(parameters, values)
 def test_normalising_a_call_again_changes_nothing(declared, args):
@@ -181,6 +183,7 @@ async def test_a_tool_that_hangs_is_given_up_and_its_outcome_unknown(how):
     assert reply == "done" and "Whether it did something is unknown" in prompt and states == ["unknown"] and time.monotonic() - begun < 30
 
 
+@pytest.mark.slow
 async def test_a_tool_that_ignores_its_cancellation_is_given_up_too():
     begun, over = time.monotonic(), asyncio.Event()
     async def stubborn():

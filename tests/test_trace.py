@@ -120,6 +120,7 @@ def test_what_follows_from_a_private_turn_is_private():
 
 # The command ----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_a_turn_with_everything_in_it(home):
     asked = json.loads(home.ask("--json", "make a list", env=home.script(CALL)).stdout)
     pending = asked["approvals"][0]
@@ -135,6 +136,7 @@ def test_a_turn_with_everything_in_it(home):
     assert "| shell | asks |" in org and 'touch list.txt' in org
 
 
+@pytest.mark.slow
 def test_which_turns(home):
     first = json.loads(home.ask("--json", "find roof").stdout)["turn"]
     second = json.loads(home.ask("--json", "--session", "other", "what is due?").stdout)["turn"]

@@ -62,6 +62,7 @@ async def answer(app, pilot, key):
     await pilot.press(key)
 
 
+@pytest.mark.slow
 async def test_a_question_takes_no_key_that_was_meant_for_the_conversation(tmp_path):
     async with opened(settings(tmp_path, f"{CAPTURE}\n---\n{PICTURE}\n---\nIt is noted.")) as (app, pilot):
         await pilot.press(*"remember", "enter")
@@ -84,6 +85,7 @@ async def test_a_question_takes_no_key_that_was_meant_for_the_conversation(tmp_p
         assert "Call Ana" in (tmp_path / "notes" / "inbox.org").read_text()
 
 
+@pytest.mark.slow
 async def test_notes_are_shown_as_they_are(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         await pilot.press("f5"); await until(pilot, lambda: app.side.rows("notes").entries)
@@ -215,6 +217,7 @@ def test_a_yes_counts_only_when_it_can_be_meant():
     guard.seen((80, 7), True); assert "too small" in presses(5)
 
 
+@pytest.mark.slow
 async def test_what_is_on_the_screen_of_questions_stays_there(tmp_path):
     "Others come and are listed first; the one that is read is not exchanged under the finger. A paste is no answer."
     async with opened(settings(tmp_path, f"{CAPTURE}\n---\n{CAPTURE.replace('Call Ana', 'Call Bo')}\n---\nNoted.")) as (app, pilot):
@@ -276,6 +279,7 @@ def turn_on_record(name, asked, answered=None):
     return {"turn": name, "session": "main", "at": 0.0, "records": [{"kind": "turn", "body": {"text": asked}}] + ([{"kind": "answer", "body": {"text": answered, "status": "answered"}}] if answered else [])}
 
 
+@pytest.mark.slow
 async def test_what_was_said_in_another_window_is_shown_once(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         await until(pilot, lambda: app.before is not None)
@@ -288,6 +292,7 @@ async def test_what_was_said_in_another_window_is_shown_once(tmp_path):
         assert (count("their question"), count("their answer"), count("my answer")) == (1, 1, 0)
 
 
+@pytest.mark.slow
 async def test_of_an_answer_that_is_cut_off_stays_what_was_shown(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         for kind, value in (("draft", "Half"), ("busy", True), ("draft", "Half of it")): app.events(kind, value)
@@ -386,6 +391,7 @@ async def test_the_window_follows_its_size_and_the_end_only_from_the_end(tmp_pat
         assert len(app.talk.entries) <= 60
 
 
+@pytest.mark.slow
 async def test_a_turn_that_leaving_would_end_is_not_left_by_one_key(tmp_path):
     async with opened(settings(tmp_path, "!sleep 60\nnever")) as (app, pilot):
         await pilot.press(*"think", "enter"); await until(pilot, lambda: app.agent.turn is not None and app.window.busy)
@@ -395,6 +401,7 @@ async def test_a_turn_that_leaving_would_end_is_not_left_by_one_key(tmp_path):
         assert app.return_value == "leave"
 
 
+@pytest.mark.slow
 async def test_what_is_typed_before_the_agent_is_there_is_asked_of_it(tmp_path):
     given, ready = settings(tmp_path, "Yes."), threading.Event()
     def connect():
@@ -409,6 +416,7 @@ async def test_what_is_typed_before_the_agent_is_there_is_asked_of_it(tmp_path):
     leave(app.agent)
 
 
+@pytest.mark.slow
 async def test_a_command_that_wants_words_waits_for_them(tmp_path):
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         await pilot.press("ctrl+p", *"approve"); await until(pilot, lambda: any("/ approve" in row or "approve CODE" in row for row in seen(app)[2:]))

@@ -22,6 +22,7 @@ def shown(name):
     return [text for cell in cells if not (text := "".join(cell)).startswith(("#| hide", "#| echo: false"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, promises", [("31_write_a_gate.ipynb", False), ("32_write_a_provider.ipynb", True), ("92_embed.ipynb", True)])
 def test_what_is_shown_can_be_typed(tmp_path, name, promises):
     cells = shown(name) if promises else [cell for cell in shown(name) if "SkillBook" not in cell]          # the gate of a page is shown on the command line

@@ -3,6 +3,7 @@ import asyncio
 
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import write_plist
@@ -41,7 +42,7 @@ def turn(agent, *calls, text="please do that for me"):
     return "".join(seen), agent.run(agent.handle(text))
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", thinned(ATTACKS, 4))
 def test_no_model_elsewhere_uncovers_what_is_private(agent, attack):
     "The tools are allowed by name; it is asked all the same, once, and the yes is to this very result."
     before = {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}

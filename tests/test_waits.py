@@ -18,6 +18,7 @@ def begin():
 STUCK = "import sys, threading\nprint('oh dear', file=sys.stderr, flush=True); print('one', flush=True)\nlock = threading.Lock(); lock.acquire(); lock.acquire()"
 
 
+@pytest.mark.slow
 def test_a_line_that_never_comes(begin):
     process = begin(STUCK)
     assert waits.next_line(process) == "one\n"
@@ -32,6 +33,7 @@ def test_words_that_never_come(begin):
     assert waits.next_line(process) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", [waits.status, lambda process, seconds: waits.ended(process, seconds=seconds)])
 def test_an_end_that_never_comes(begin, wait):
     process = begin(STUCK)

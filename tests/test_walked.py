@@ -17,6 +17,7 @@ from test_acceptance import PATIENCE, command
 SAMPLE = Path(__file__).parents[1] / "passepartout/sample/memex"
 
 
+@pytest.mark.slow
 def test_undo_of_several_edits_says_with_its_code_that_none_was_taken_back(tmp_path):
     shutil.copytree(SAMPLE, tmp_path / "notes")
     for text in ("milk", "bread"): assert command(tmp_path, "ask", f"todo: {text}")[0] == 0
@@ -43,6 +44,7 @@ def test_a_hang_up_while_a_daemon_starts_does_not_end_it(monkeypatch):
     finally: signal.signal(signal.SIGHUP, before)
 
 
+@pytest.mark.slow
 def test_what_could_not_be_done_ends_with_1_also_when_it_was_only_a_read_or_never_began(tmp_path):
     shutil.copytree(SAMPLE, tmp_path / "notes")
     (tmp_path / "notes/photo.org").write_bytes(b"* TODO milk\0\0")
@@ -86,6 +88,7 @@ def without_rights(tmp_path, *words):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere, and setpriv is not here to take that away")
 def test_the_doctor_sees_that_the_record_or_the_notes_cannot_be_written(tmp_path):
     (tmp_path / "notes").mkdir()
@@ -117,6 +120,7 @@ def test_a_backup_into_no_folder_names_the_folder(tmp_path):
     assert code == 5 and f"{tmp_path / 'nowhere'}. Make the folder first" in told and ".x." not in told, told
 
 
+@pytest.mark.slow
 def test_undo_of_more_than_there_is_says_how_much_it_was_with_its_code(tmp_path):
     (tmp_path / "notes").mkdir(); (tmp_path / "notes/inbox.org").write_text("* Milk\n")
     for text in ("milk", "bread"): assert command(tmp_path, "ask", f"todo: {text}")[0] == 0
@@ -127,6 +131,7 @@ def test_undo_of_more_than_there_is_says_how_much_it_was_with_its_code(tmp_path)
     assert command(tmp_path, "undo", "2")[0] == 0
 
 
+@pytest.mark.slow
 def test_undo_that_stops_at_a_note_that_was_changed_says_so_with_its_code(tmp_path):
     (tmp_path / "notes").mkdir()
     for name in ("a", "b"): (tmp_path / f"notes/{name}.org").write_text("* Milk\n"); assert command(tmp_path, "ask", f"note in {name}.org: x")[0] == 0
@@ -142,6 +147,7 @@ def test_advice_about_a_memex_that_is_none_helps(tmp_path):
         assert code == 5 and told in said and ("mkdir" in said) == (name == "nowhere"), said
 
 
+@pytest.mark.slow
 def test_when_no_model_answers_the_person_hears_why_and_what_helps(tmp_path, monkeypatch):
     (tmp_path / "notes").mkdir(); (tmp_path / "config/passepartout").mkdir(parents=True)
     (tmp_path / "config/passepartout/settings.ini").write_text("[assistant]\nprovider_cascade = local\nprovider_urls = local=http://127.0.0.1:1/v1\n")
@@ -174,6 +180,7 @@ def test_what_is_counted_from_the_notes_is_nobodys_exact_word():
     assert kept["payload"]["args"]["title"] == "a week before Ana's birthday"
 
 
+@pytest.mark.slow
 def test_a_yes_that_leads_to_the_next_question_says_that_the_first_was_done(tmp_path):
     (tmp_path / "notes").mkdir(); (tmp_path / "notes/house.org").write_text("* Roof\n* Gutter\n")
     call = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "house.org" :HEADING "{0}" :ARCHIVE "house.org_archive") :EXPLANATION "Put the {0} away, it is decided"))'

@@ -93,6 +93,7 @@ def woken(others):
     return {task.name: read(task) for task in Path("/proc/self/task").iterdir() if task.name not in others}
 
 
+@pytest.mark.slow
 def test_nobody_is_woken_while_nothing_changes(notes, tmp_path):
     "The library that this replaced looked for notices twenty times a second, and fifty times in the folders of skills."
     class Book:
