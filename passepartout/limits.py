@@ -32,7 +32,7 @@ class _Overtime(BaseException):
 def _alarm_is_free() -> bool:
     return threading.current_thread() is threading.main_thread() and signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
-_AGAIN_S = 0.001
+_AGAIN_S, _ONCE_MORE_S = 0.001, 0.25
 
 def _at_the_door(frame: types.FrameType | None) -> bool:
     "Whether this frame belongs to what enters and leaves a limited block."
@@ -44,8 +44,8 @@ def _alarm(seconds: float, mine: type):
     over = False
     def ring(signum, frame):
         if over: return                              # wound once more, the alarm would ring for nobody, which ends the program
-        if not _at_the_door(frame): raise mine
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S if (early := _at_the_door(frame)) else _ONCE_MORE_S)
+        if not early: raise mine
     before = signal.signal(signal.SIGALRM, ring)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -70,8 +70,8 @@ def _timer(seconds: float, mine: type):
     def ring():
         with lock:
             if timer is None: return                     # the block is over
-            if _at_the_door(sys._current_frames().get(thread_id)): wind(_AGAIN_S)
-            else: _set_async(thread_id, mine)
+            wind(_AGAIN_S if (early := _at_the_door(sys._current_frames().get(thread_id))) else _ONCE_MORE_S)
+            if not early: _set_async(thread_id, mine)
     wind(seconds)
     try: yield
     finally:
