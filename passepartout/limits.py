@@ -70,8 +70,8 @@ def _timer(seconds: float, mine: type):
     def ring():
         with lock:
             if timer is None: return                     # the block is over
-            wind(_AGAIN_S if (early := _at_the_door(sys._current_frames().get(thread_id))) else _ONCE_MORE_S)
-            if not early: _set_async(thread_id, mine)
+            if _at_the_door(sys._current_frames().get(thread_id)): wind(_AGAIN_S)
+            else: _set_async(thread_id, mine)
     wind(seconds)
     try: yield
     finally:
