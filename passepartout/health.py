@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/health.html.md"""
 
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'effect_findings',
-           'half_findings', 'rule_findings', 'check_gates', 'check_settings', 'check_start', 'check_providers',
-           'check_journal', 'check_clock', 'check_folders']
+           'half_findings', 'request_findings', 'done_for', 'rule_findings', 'check_gates', 'check_settings',
+           'check_start', 'check_providers', 'check_journal', 'check_clock', 'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,6 +72,21 @@ def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Findin
         names = [" and ".join(dict.fromkeys(str(effect["detail"]["edit"]["path"]) for effect in effects)) for effects in (done, left)]
         yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.", "Nothing is lost; what was to be moved stands in both.", "Take back the part that was done: passepartout undo; then ask again.")
 
+def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding]:
+    "About requests that an earlier run did not answer any more, the latest `most` of them: their `text`, and what had been done for them (`effects`)."
+    if len(requests) > most: yield Finding(f"An earlier run ended before it had answered {len(requests)} requests.", f"The last {most} are told here.", "All of them: passepartout trace", "note")
+    for request in requests[-most:]:
+        words = " ".join(request.text.split())
+        yield Finding("An earlier run ended before it had answered a request.", f"It was “{words[:80]}{'…' * (len(words) > 80)}”; {done_for(request.effects)}.", "If you still want it, ask again. How far it came: passepartout trace", "note")
+
+def done_for(effects: Iterable[dict]) -> str:
+    "What had been done for a request, in words."
+    happened = [effect for effect in effects if effect["state"] != "failed"]
+    paths = dict.fromkeys(str(effect["detail"]["edit"]["path"]) for effect in happened if "edit" in (effect["detail"] or {}))
+    others = sum("edit" not in (effect["detail"] or {}) for effect in happened)
+    told = [f"{' and '.join(paths)} was changed for it"] * bool(paths) + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others)
+    return " and ".join(told) or "nothing was changed, sent or run for it"
+
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
     for problem in problems: yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.", "Correct the file, then start again. A daemon that runs reads it with: kill -HUP, or systemctl --user reload passepartout")
@@ -95,6 +110,7 @@ def check_journal(agent):
     yield from chain_findings(agent.journal_verdict)
     yield from effect_findings(agent.unknown_effects)
     yield from half_findings(agent.half_done)
+    yield from request_findings(agent.unanswered)
 
 def check_clock(agent): yield from clock_findings(agent.clock_behind)
 

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/opening.html.md"""
 
 # %% auto #0
 __all__ = ['own_places', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault', 'keys_wanted',
-           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'recover']
+           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'CutOff', 'settle_request', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import passepartout
 from .backends import provider_name
@@ -23,6 +23,7 @@ from .conditions import PassepartoutError
 from .edits import recover_edit
 from .health import Finding
 from .journal import Journal, JournalError
+from .messages import PERSON
 from .resources import PathRefused, Root
 from .settings import Settings, own_keys
 from .store import private_folder
@@ -141,12 +142,31 @@ def halves(agent: Any, found: list[dict]) -> list[tuple]:
         if done and left: parts.append((done, left))
     return parts
 
+# %% ../nbs/18e_opening.ipynb #3658c05a
+_CUT_OFF = "(The run ended before this was answered.)"
+
+class CutOff(NamedTuple):
+    "A request that was never answered: its words, and what had been done for it, as effects."
+    text: str
+    effects: tuple[dict, ...]
+
+def settle_request(agent: Any, begun: dict) -> None:
+    "Record that what began with `begun` is not answered any more. Of what nobody asked for, nobody is told."
+    text, further = (begun["body"] or {}).get("text"), agent.journal.records(turn=begun["turn"], after=begun["seq"], limit=1)
+    batch = agent.journal.batch(begun["session"], begun["turn"])
+    batch.record("answer", {"text": _CUT_OFF, "status": "interrupted", "private": bool(further)})
+    try: batch.commit_now()
+    except JournalError as error: agent.log(f"RECOVERY: {error}")
+    if text and begun["body"].get("origin") == PERSON.origin:
+        agent.unanswered.append(CutOff(text, tuple(e for e in agent.journal.effects(begun["session"], limit=50) if e["turn"] == begun["turn"])))
+
 # %% ../nbs/18e_opening.ipynb #4a73bf2d
 def recover(agent: Any) -> None:
-    "Settle the effects of runs that died: edits by looking at the file, everything else as unknown."
-    found = agent.journal.orphans()
+    "Settle what runs left behind that died: edits by looking at the file, other effects as unknown, requests as never answered."
+    begun, found = agent.journal.unanswered(), agent.journal.orphans()
     for effect in found: settle_orphan(agent, effect)
     agent.half_done += halves(agent, found)
+    for each in begun: settle_request(agent, each)
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
     agent.clock_behind = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -192,7 +192,7 @@ class Opening(Noting):
         ident = os.urandom(6).hex()
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))
-        if signal.sensor is not HEARTBEAT: self.note(signal, "turn", {"sensor": signal.sensor, "source": turn.source, "text": turn.text, "depth": signal.depth, "origin": signal.label.origin})
+        if signal.sensor is not HEARTBEAT: self.note(signal, "turn", {"sensor": signal.sensor, "source": turn.source, "text": turn.text, "depth": signal.depth, "origin": signal.label.origin, "owner": self.journal.boot})
         return signal
 
 # %% ../nbs/17a_turns.ipynb #15c700fc

@@ -225,3 +225,40 @@ def test_an_edit_of_two_files_that_died_between_them_is_told_and_can_be_taken_ba
     again = run_anywhere(Agent.boot(settings))
     assert not again.half_done and not [finding for finding in again.diagnostics if "middle" in finding.what]
     run_anywhere(again.close())
+
+
+CUT = """
+import asyncio, os, sys
+from passepartout.agent import Agent
+from passepartout.turns import Turns
+memex, state, words = sys.argv[1:]
+async def ended(self, signal): os._exit(9)
+Turns.end = ended
+async def main():
+    agent = await Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, today="2026-11-19")
+    await agent.handle(words)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_request_that_was_never_answered_is_told_once(tmp_path, beside):
+    "Killed after the note was written and before anybody was told: who asks again should know that it is there. Also beside a process that lives and has a turn open."
+    memex, state = tmp_path / "memex", tmp_path / "state"
+    memex.mkdir()
+    settings = {"memex_dir": memex, "state_dir": state, "config_dir": state, "cache_dir": state, "today": "2026-11-19"}
+    living = run_anywhere(Agent.boot(settings)) if beside else None
+    if living:
+        running = living.journal.batch("other", "t1")
+        running.record("turn", {"text": "still at work", "origin": "person", "owner": living.journal.boot}), running.commit_now()
+    run = subprocess.run([sys.executable, "-c", CUT, memex, state, "note: the stove is to be swept"], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 9, run.stderr
+    for times in (1, 0):
+        agent = run_anywhere(Agent.boot(settings))
+        told = [finding for finding in agent.diagnostics if "had answered" in finding.what]
+        assert len(told) == times and all("“note: the stove is to be swept”; inbox.org was changed" in each.why for each in told), agent.diagnostics
+        assert "stove" not in str(agent.log.lines())
+        assert [r["body"]["status"] for r in agent.journal.records(kinds=["answer"])] == ["interrupted"] and agent.health == "healthy"
+        run_anywhere(agent.close())
+    assert (memex / "inbox.org").read_text().count("stove") == 1
+    if living: run_anywhere(living.close())
