@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/opening.html.md"""
 
 # %% auto #0
 __all__ = ['own_places', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault', 'keys_wanted',
-           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'CutOff', 'settle_request', 'recover']
+           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'CutOff', 'first_answer', 'settle_request',
+           'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -150,13 +151,18 @@ class CutOff(NamedTuple):
     text: str
     effects: tuple[dict, ...]
 
+def first_answer(store: Any, seq: int, draft: Any) -> None:
+    "Fail the transaction when the turn has an answer by now."
+    if store._run("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone(): raise JournalError("Another start has told of it.")
+
 def settle_request(agent: Any, begun: dict) -> None:
-    "Record that what began with `begun` is not answered any more. Of what nobody asked for, nobody is told."
+    "Record that what began with `begun` is not answered any more. Of what nobody asked for, nobody is told, nor of what cannot be recorded: the next start does that."
     text, further = (begun["body"] or {}).get("text"), agent.journal.records(turn=begun["turn"], after=begun["seq"], limit=1)
     batch = agent.journal.batch(begun["session"], begun["turn"])
     batch.record("answer", {"text": _CUT_OFF, "status": "interrupted", "private": bool(further)})
+    batch.change(first_answer)
     try: batch.commit_now()
-    except JournalError as error: agent.log(f"RECOVERY: {error}")
+    except JournalError as error: return agent.log(f"RECOVERY: {error}")
     if text and begun["body"].get("origin") == PERSON.origin:
         agent.unanswered.append(CutOff(text, tuple(e for e in agent.journal.effects(begun["session"], limit=50) if e["turn"] == begun["turn"])))
 
