@@ -113,7 +113,7 @@ def through_agent(place, scratch, index):
     measured = lambda: system_prompt(agent, signal, False, Measure(Rate(0.28), 200_000, True), 20_000)
     yield "agent: the same in tokens of a model, first time", *timed(measured)[1:], "5 ms"
     yield "agent: the same in tokens of a model", *median(measured, 99), "5 ms"
-    from passepartout.providers.edits import Surroundings
+    from passepartout.providers.lookups import Surroundings
     from passepartout.providers.grammar import understand
     for text in SENTENCES: yield f"“{text}”, understood", *median(lambda: understand(text, TODAY, Surroundings(agent.outlines, index=agent.indexed, read=agent.outline)), 5), ""
     asyncio.run(agent.close())

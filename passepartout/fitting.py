@@ -146,7 +146,7 @@ def follow_skills(agent: Any) -> None:
 # %% ../nbs/18f_fitting.ipynb #c79f295f
 def surroundings(agent: Any, signal: Signal) -> Any:
     "What the embedded engine has to know to read a request."
-    from passepartout.providers.edits import Surroundings
+    from passepartout.providers.lookups import Surroundings
     said = tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session))
     return Surroundings(agent.outlines, said, agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now)
 

@@ -18,7 +18,7 @@ from passepartout.notes import read_notes
 from passepartout.notetools import note_tools
 from passepartout.org import parse_org
 from passepartout.plist import read_plist, write_plist
-from passepartout.providers.edits import ENDING, Surroundings
+from passepartout.providers.lookups import ENDING, Surroundings
 from passepartout.providers.grammar import READERS, exact_form, understand
 from passepartout.resources import Root, resolve
 from passepartout.verify import normalise

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
 from passepartout.org import parse_org
-from passepartout.providers.edits import Surroundings
+from passepartout.providers.lookups import Surroundings
 from passepartout.providers.german import in_english
 from passepartout.providers.grammar import exact_form, understand
 from passepartout.providers.reflex import explain_failure

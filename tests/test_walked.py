@@ -8,7 +8,7 @@ import pytest
 from passepartout.daemon import Daemon
 from passepartout.index import Index
 from passepartout.org import parse_org
-from passepartout.providers.edits import Surroundings
+from passepartout.providers.lookups import Surroundings
 from passepartout.providers.grammar import exact_form, understand
 from passepartout.resources import Root
 from passepartout.targets import resolve_target

@@ -19,8 +19,9 @@ from ..lazy import Regex
 from .captures import Request, say
 from .commands import Command, object_of
 from .dates import Span, read_day, read_span, say_day, words_of
-from .edits import Surroundings, look_up, name_of, node_at, settled
+from .edits import settled
 from .german import in_english_days
+from .lookups import Surroundings, look_up, name_of, node_at
 from ..targets import Place
 from ..timestamps import Stamp, occurrences, stamps
 

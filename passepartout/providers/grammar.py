@@ -26,7 +26,8 @@ from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, 
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
-from .edits import ENDING, Outcome, Question, Surroundings, by_number, by_reference, by_words, edit, look, number_in, open_question, settled
+from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
+from .lookups import ENDING, Outcome, Question, Surroundings
 from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline

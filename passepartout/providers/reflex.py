@@ -63,7 +63,7 @@ def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict
     if sensor == "tool-output": return say(quote_result(payload))
     if sensor == "tool-error": return say(explain_failure(payload))
     text = payload.get("text")
-    from passepartout.providers.edits import Surroundings
+    from passepartout.providers.lookups import Surroundings
     from passepartout.providers.grammar import understand
     return understand(text if isinstance(text, str) else str(prompt or ""), today, around or Surroundings())
 
