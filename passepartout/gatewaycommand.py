@@ -23,7 +23,7 @@ _Service = Annotated[str, typer.Argument(help="Which gateway: telegram.")]
 
 def open_links(memex: Path | None, service: str, json_: bool = False) -> tuple[Any, Any]:
     "Settings and links of these notes; what is wrong ends the command."
-    from passepartout.gateway import Links
+    from passepartout.pairing import Links
     from passepartout.settings import load_settings
     if service != "telegram": fail(f"There is no gateway {service[:40]}; there is telegram.", 1, json_)
     try: settings = load_settings({"memex_dir": memex} if memex is not None else {})

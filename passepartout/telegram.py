@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .conditions import PassepartoutError
-from .gateway import GatewayFailed, Incoming, Links, Porter
+from .gateway import GatewayFailed, Incoming
 from .httpclient import Endpoint, Http, HttpFailed, Times, read_json
+from .pairing import Links
+from .porter import Porter
 
 # %% ../nbs/19n_telegram.ipynb #726c9d3e
 FOREIGN = ("forward_origin", "forward_date", "forward_from", "forward_from_chat", "forward_sender_name", "via_bot", "sender_chat", "story")

@@ -11,7 +11,8 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
-from passepartout.gateway import Links, Porter
+from passepartout.pairing import Links
+from passepartout.porter import Porter
 from passepartout.guests import Limits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
