@@ -43,7 +43,7 @@ ROOMS = """
     doctor
     spans gauges guests gateway pairing porter telegram requests service configure reception daemon running
     render thoughts costs progress draftview planwords sessionwords chat demo commandline client shelf listing completion notecommands changecommands auditcommands costcommand doctorcommand wizard configurecommand daemoncommand backupcommands sessioncommands tanglecommand skillcommands gatewaycommand jobscommand planscommand rulescommand approvalscommand
-    tui.resident tui.talk tui.entries tui.rows tui.desk tui.entry tui.questions tui.picker tui.panes tui.app tui.linear tui.* tuicommand
+    tui.resident tui.talk tui.entries tui.rows tui.desk tui.entry tui.questions tui.picker tui.panes tui.frame tui.hearing tui.app tui.linear tui.* tuicommand
     commands program cli
     __main__
 """.split()

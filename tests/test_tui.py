@@ -12,7 +12,8 @@ from passepartout.daemon import Daemon
 from passepartout.render import Line
 from passepartout.settings import load_settings
 from passepartout.sockets import connect_to, socket_path
-from passepartout.tui.app import OWN, Acts
+from passepartout.tui.app import Acts
+from passepartout.tui.frame import OWN
 from passepartout.tui.entry import Blocks, History
 from passepartout.tui.picker import Picker
 from passepartout.tui.questions import Guard, Questions
@@ -309,12 +310,12 @@ async def test_of_many_pieces_few_are_drawn_and_the_newest_is_never_lost(tmp_pat
     async with opened(settings(tmp_path, "Yes.")) as (app, pilot):
         drawn, draft = [], app.talk.draft
         app.talk.draft = lambda line: (drawn.append(line and line.text), draft(line))
-        monkeypatch.setattr("passepartout.tui.app.CALM", 3600)
+        monkeypatch.setattr("passepartout.tui.hearing.CALM", 3600)
         for n in range(200): app.events("draft", f"piece {n}"); app.drain()
         assert drawn == ["piece 0"]                                         # the first at once, and none of the others yet
         app.events("failed", PassepartoutError("It broke.")); app.drain()
         assert has(app, "piece 199 …") and app.talk.drafted is None         # what was not drawn yet stays too
-        monkeypatch.setattr("passepartout.tui.app.CALM", 0.05)
+        monkeypatch.setattr("passepartout.tui.hearing.CALM", 0.05)
         app.hear_draft("a"); app.hear_draft("b")
         await until(pilot, lambda: drawn[-1] == "b")                        # nothing more comes, and still it is drawn
         app.hear_draft("c"); app.hear_said(Reply("The answer.", "answered"))
