@@ -10,7 +10,8 @@ import asyncio
 import json
 import time
 
-from passepartout.httpclient import Times, _pieces
+from passepartout.endpoints import Times
+from passepartout.httpclient import _pieces
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible

@@ -23,7 +23,7 @@ from .prices import NANO, Prices, Usage
 # %% ../nbs/20de_costcommand.ipynb #e7eed3d2
 def price_list(settings: Any, environ: Mapping[str, str]) -> list[tuple[str, str, int | None, int | None]]:
     "(provider, model, price of a million tokens read, and written) of those in the cascade who take money, in nano-dollars; `None` when nobody knows."
-    from passepartout.httpclient import Endpoint
+    from passepartout.endpoints import Endpoint
     from passepartout.providers.catalogue import BUILT_IN, cascade_of, service_of, variables_of
     prices, found, names = Prices(settings.provider_prices), [], cascade_of(settings, environ)
     for name in () if callable(names) else names:

@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .conditions import PassepartoutError
+from .endpoints import Endpoint, HttpFailed, Times
+from .eventstream import read_json
 from .gateway import GatewayFailed, Incoming
-from .httpclient import Endpoint, Http, HttpFailed, Times, read_json
+from .httpclient import Http
 from .pairing import Links
 from .porter import Porter
 

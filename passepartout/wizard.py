@@ -108,7 +108,7 @@ def read_yes(text: str) -> bool:
 
 def read_address(text: str) -> str:
     "The address of a server, as it is written in the settings."
-    from passepartout.httpclient import Endpoint
+    from passepartout.endpoints import Endpoint
     return Endpoint.of(text.strip()).url
 
 def existing(text: str, present: Present) -> Path:

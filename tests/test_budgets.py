@@ -260,7 +260,8 @@ async def test_a_stream_is_asked_for_its_bill_and_a_server_that_cannot_say_is_as
 
 @pytest.mark.parametrize("counted, asks", [({"input_tokens": 700}, True), ({"input_tokens": 10**9}, False), ({"input_tokens": -1}, False), ({"input_tokens": True}, False), ([], False), ({}, False)])
 async def test_where_bytes_are_too_many_the_provider_counts_for_nothing(counted, asks):
-    from passepartout.httpclient import Endpoint, Http, Times
+    from passepartout.endpoints import Endpoint, Times
+    from passepartout.httpclient import Http
     from passepartout.meter import Meter
     from passepartout.providers.anthropic import Anthropic
     from passepartout.providers.wire import Provider
@@ -281,7 +282,8 @@ async def test_where_bytes_are_too_many_the_provider_counts_for_nothing(counted,
 
 @pytest.mark.parametrize("limits", [{("day", "money"): 0}, {("turn", "tokens"): 0}, {("turn", "tokens"): 1500}])
 async def test_a_budget_without_room_for_an_answer_sends_nothing_not_even_to_be_counted(limits):
-    from passepartout.httpclient import Endpoint, Http, Times
+    from passepartout.endpoints import Endpoint, Times
+    from passepartout.httpclient import Http
     from passepartout.meter import Meter
     from passepartout.providers.gemini import Gemini
     from passepartout.providers.wire import Provider

@@ -17,7 +17,7 @@ from test_providers import KEY, reply, sse
 
 from passepartout.agent import Agent
 from passepartout.breaker import Rest
-from passepartout.httpclient import Times
+from passepartout.endpoints import Times
 
 pytestmark = pytest.mark.slow
 NAMES, SOON, LATE = ("one", "two"), 0.3, 120.0                   # only what is waited for in vain is given little time, so that a busy machine changes nothing

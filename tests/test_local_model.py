@@ -16,7 +16,8 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
-from passepartout.httpclient import Endpoint, Http, Times
+from passepartout.endpoints import Endpoint, Times
+from passepartout.httpclient import Http
 from passepartout.messages import Action
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service

@@ -13,7 +13,9 @@ from conftest import examples, thinned
 from waits import until
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
-from passepartout.httpclient import Endpoint, Events, Http, HttpFailed, Lines, Times, read_json
+from passepartout.endpoints import Endpoint, HttpFailed, Times
+from passepartout.eventstream import Events, Lines, read_json
+from passepartout.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
 from passepartout.providers.gemini import Gemini

@@ -103,7 +103,7 @@ def unused_key(settings: Any, environ: Mapping[str, str]) -> str | None:
 # %% ../../nbs/providers/catalogue.ipynb #b7f72e7d
 def key_bindings(settings: Any, environ: Mapping[str, str]) -> list[str]:
     "NAME@host for every key that a provider of the cascade wants."
-    from passepartout.httpclient import Endpoint
+    from passepartout.endpoints import Endpoint
     found, variables = [], variables_of(settings, environ)
     names = cascade_of(settings, environ)
     for name in () if callable(names) else names:
@@ -151,7 +151,7 @@ def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
 
 def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, vault: Any, measures: Any = None) -> Any:
     "The provider for a service. On this machine the first word may take as long as the whole answer: a model is loaded first, and may read slowly. So it may where answers come whole."
-    from passepartout.httpclient import Endpoint, Times
+    from passepartout.endpoints import Endpoint, Times
     from passepartout.measure import Measures
     from passepartout.prices import listed_window
     from passepartout.providers.wire import Provider
@@ -228,7 +228,7 @@ class Nearby:
 
     async def models_at(self, place: Service) -> list[str]:
         "The models that a server lists; none when it does not answer within a fifth of a second."
-        from passepartout.httpclient import HttpFailed, Times
+        from passepartout.endpoints import HttpFailed, Times
         from passepartout.providers.wire import usable
         dialect = dialect_of(place.dialect)
         try: data = await self.http.get(place.url + dialect.models_path, times=Times(0.2, 0.2, 0.2, 4_000_000))

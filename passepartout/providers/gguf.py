@@ -25,7 +25,7 @@ from typing import Any
 
 from ..backends import BackendFailure
 from ..budget import utf8_bound
-from ..httpclient import Endpoint, HttpFailed
+from ..endpoints import Endpoint, HttpFailed
 from ..limits import in_thread
 from ..measure import BYTES, Composed, Measure, Measures
 from .openai_compatible import OpenAICompatible

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..backends import BackendFailure
 from ..conditions import PassepartoutError
-from ..httpclient import read_json
+from ..eventstream import read_json
 from ..lazy import Regex
 from ..messages import Text
 from ..plist import write_plist

@@ -21,7 +21,8 @@ from typing import Any
 from ..backends import BackendFailure
 from ..budget import utf8_bound
 from ..conditions import PassepartoutError
-from ..httpclient import Endpoint, Http, HttpFailed, Times
+from ..endpoints import Endpoint, HttpFailed, Times
+from ..httpclient import Http
 from ..lazy import Regex
 from ..measure import BYTES, Composed, Measure, Measures
 from ..prices import Usage
