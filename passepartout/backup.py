@@ -29,10 +29,10 @@ from .chain import JournalError, Verdict
 from .edits import _exchange
 from .endorsements import Endorsements
 from .journal import Journal
+from .journalfile import is_alive
 from .lazy import Regex
 from .plandesk import PlanBook
 from .sockets import take_lock
-from .store import is_alive
 
 # %% ../nbs/19l_backup.ipynb #b1c39e69
 NAMES = Regex(r"journal\.(sqlite|key|anchor)|history|flight-plans/[0-9a-f]{1,64}\.org")

@@ -20,9 +20,10 @@ from typing import Any
 from .approvals import visible
 from .conditions import PassepartoutError
 from .grants import canonical
+from .journalfile import explained
 from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
-from .store import Draft, explained
+from .store import Draft
 
 # %% ../nbs/17bb_endorsements.ipynb #82656f18
 ALWAYS = 0.0

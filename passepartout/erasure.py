@@ -14,8 +14,9 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from .chain import JournalError, without_text
+from .journalfile import explained
 from .ledger import Ledger
-from .store import _ROWS, Draft, explained
+from .store import _ROWS, Draft
 
 # %% ../nbs/05e_erasure.ipynb #598ef9c1
 OWN = ("erase", "key")                  # records about the journal itself

@@ -21,11 +21,12 @@ from typing import Any
 from .addresses import AddressRefused, read_address
 from .approvals import visible
 from .conditions import PassepartoutError
+from .journalfile import explained
 from .lazy import Regex
 from .ledger import _genuine, _holds, _whole_since, expired
 from .records import record
 from .rules import UNREADABLE, Places, Rule, ready, strictest
-from .store import Draft, explained
+from .store import Draft
 
 # %% ../nbs/17ba_grants.ipynb #e34317a4
 class GrantRefused(PassepartoutError):

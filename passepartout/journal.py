@@ -13,9 +13,9 @@ from types import coroutine
 from typing import Callable, Iterable, Iterator
 
 from .chain import JournalError, Verdict
-from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
 from .erasure import Erased, erasable, erase_records, flush_out, with_text
-from .store import JournalBusy, lock_of
+from .journalfile import JournalBusy, lock_of
+from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
 @coroutine

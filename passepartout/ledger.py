@@ -14,7 +14,8 @@ from bisect import bisect_left
 from typing import Any, Iterable, Iterator
 
 from .chain import JournalError, Verdict, check, encode_body, head_of
-from .store import Draft, Store, explained, is_alive
+from .journalfile import explained, is_alive
+from .store import Draft, Store
 
 # %% ../nbs/05d_ledger.ipynb #78f31d26
 def _begin(store: Store, seq: int, draft: Draft, effect: str, before: bytes | None) -> None:

@@ -24,10 +24,10 @@ from .conditions import PassepartoutError
 from .edits import recover_edit
 from .health import Finding
 from .journal import Journal, JournalError
+from .journalfile import private_folder
 from .messages import PERSON
 from .resources import PathRefused, Root
 from .settings import Settings, own_keys
-from .store import private_folder
 
 # %% ../nbs/18e_opening.ipynb #f53f7a2a
 def own_places(settings: Settings) -> list[str]:

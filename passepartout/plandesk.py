@@ -17,10 +17,11 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .journal import JournalError
+from .journalfile import is_alive
 from .ledger import _genuine, _holds, _whole_since
 from .messages import PERSON, Signal
 from .planturns import HOLE_RECORD, KINDS, Plans, PlanState, given_reply, index_plans, resume_action
-from .store import Draft, is_alive
+from .store import Draft
 from .turns import Reply
 
 # %% ../nbs/17de_plandesk.ipynb #6e2aa4b6

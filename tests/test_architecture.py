@@ -16,7 +16,7 @@ ROOMS = """
     messages labels
     inifile settings inichange patterns assignments nearby companions logins shaped secrets keyrings
     protocol seal
-    chain breaks store ledger erasure journal
+    chain breaks journalfile store ledger erasure journal
     objects changes memory recall
     org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning

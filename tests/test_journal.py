@@ -4,7 +4,7 @@ import asyncio, json, os, sqlite3, subprocess, sys, threading
 import pytest
 from hypothesis import given, settings, strategies as st
 from conftest import examples
-from passepartout import store as store_room
+from passepartout import journalfile as file_room
 from passepartout.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
 from waits import away, ended, heard, next_line, status
@@ -496,8 +496,8 @@ def test_log_does_not_grow(tmp_path):
 
 def test_errors_are_translated_once():
     plain = JournalError("said already")
-    assert store_room.explain(plain, "x") is plain
-    assert "failed" in store_room.explain(OSError("odd"), "journal.db").message
+    assert file_room.explain(plain, "x") is plain
+    assert "failed" in file_room.explain(OSError("odd"), "journal.db").message
 
 
 FIRST = "import sys; from pathlib import Path; from passepartout.journal import Journal\nprint('ready', flush=True); sys.stdin.readline()\nJournal.open(Path(sys.argv[1])).close()"
