@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -32,6 +33,13 @@ from hypothesis import Phase, settings
 def examples(n):
     "How many examples a law is tried with: `n` in CI, a fifth of it at home, where each run looks in other places and there are many runs."
     return n if os.environ.get("CI") else max(20, n // 5)
+
+
+@functools.cache
+def org_version() -> tuple[int, ...]:
+    "Which Org the Emacs of this machine has, as in (9, 7, 11)."
+    done = subprocess.run(["emacs", "--batch", "-Q", "--eval", "(progn (require 'org) (princ (org-version)))"], capture_output=True, text=True, timeout=120)
+    return tuple(map(int, re.findall(r"\d+", done.stdout)))
 
 
 def thinned(values, every):

@@ -9,6 +9,8 @@
   values            a block that would have to be run, a nested list, a quotation or a paragraph is refused where a variable names it
   SETUPFILE         only header arguments are taken from it, no TODO words and no tags; what is no UTF-8, no regular file or very long is refused
   lists             keywords above a block count for it even where they are indented otherwise than the block and a list ends between them
+
+Org 9.5 is followed. What Org 9.7 does otherwise (`CHANGED`): a list in a variable is flat and its numbers are numbers, tabs within a block stay tabs, `-i` keeps the indentation, of several header lines the last counts, and `:tangle` without a name writes nothing, where this refuses the page.
 """
 import os
 import re
@@ -18,6 +20,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from conftest import org_version
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from passepartout.headerargs import TangleError
@@ -93,9 +96,19 @@ CASES = {
 }
 
 
+CHANGED = ("heads of what is no table", "lists and texts in variables", "tabs", "header lines")     # by Org 9.7
+
+
+def changed(text: str) -> bool:
+    "Does a generated page hold something that newer versions of Org export otherwise?"
+    return org_version() >= (9, 6) and bool(re.search(r"begin_src[^\n]* -i|\t|:tangle[ \t]*(?:$|:)|(?:^[ \t]*#\+headers?:[^\n]*\n\s*){2}", text, re.I | re.M))
+
+
 def test_hand_written_pages(tmp_path):
     (tmp_path / "w").mkdir()
-    assert differences(tmp_path / "w", list(CASES.values())) == []
+    newer = org_version() >= (9, 6)
+    assert differences(tmp_path / "w", [page for name, page in CASES.items() if not newer or name not in CHANGED]) == []
+    if newer: assert len(differences(tmp_path / "w", [CASES[name] for name in CHANGED])) == len(CHANGED)
 
 
 NUMBERS = ["1", "-3", "+3", "007", "1e3", ".5", "1.", "-.5", "2.50", "1e15", "123456789012345678", "1.0e-7", "0.1", "-0.0"]
@@ -200,4 +213,4 @@ def pages(draw):
 @settings(max_examples=int(os.environ.get("TANGLE_ROUNDS", "6")), deadline=None, derandomize="TANGLE_ROUNDS" not in os.environ, phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=list(HealthCheck))
 @given(texts=st.lists(pages(), min_size=12, max_size=12))
 def test_generated_pages(tmp_path_factory, texts):
-    assert differences(tmp_path_factory.mktemp("pages"), texts) == []
+    assert differences(tmp_path_factory.mktemp("pages"), [text for text in texts if not changed(text)]) == []

@@ -6,7 +6,7 @@
       system-time-locale "C")
 (require 'org) (require 'org-archive) (require 'org-refile)
 (setq org-tags-column 0 org-auto-align-tags nil org-adapt-indentation nil
-      org-id-track-globally nil org-element-use-cache nil
+      org-id-track-globally nil org-element-use-cache (version<= "9.6" (org-version))
       org-inhibit-startup-visibility-stuff t)
 
 (advice-add 'org-align-tags :override #'ignore)     ; some commands of older versions align whatever the setting says

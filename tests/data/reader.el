@@ -6,8 +6,9 @@
       enable-local-variables nil large-file-warning-threshold nil
       system-time-locale "C" gc-cons-threshold 200000000
       coding-system-for-read 'utf-8-unix)
+;; The cache of Org 9.5 remembers what was there before; without it, Org 9.7 lets a heading of the second level inherit from its neighbour.
 (require 'org) (require 'org-element) (require 'org-agenda) (require 'json)
-(setq org-inhibit-startup t org-element-use-cache nil org-agenda-use-time-grid nil
+(setq org-inhibit-startup t org-element-use-cache (version<= "9.6" (org-version)) org-agenda-use-time-grid nil
       org-agenda-skip-deadline-if-done t org-agenda-skip-scheduled-if-done t org-agenda-skip-timestamp-if-done t
       org-agenda-inhibit-startup t org-agenda-window-setup 'current-window)
 

@@ -4,7 +4,7 @@
       enable-local-variables nil coding-system-for-read 'utf-8 coding-system-for-write 'utf-8-unix vc-handled-backends nil
       python-indent-guess-indent-offset nil)
 (require 'org) (require 'ob-tangle) (require 'ob-python) (require 'python)
-(setq org-inhibit-startup t org-element-use-cache nil org-mode-hook nil python-mode-hook nil)
+(setq org-inhibit-startup t org-element-use-cache (version<= "9.6" (org-version)) org-mode-hook nil python-mode-hook nil)
 (dolist (file (cdr (member "--" command-line-args)))
   (let ((default-directory (file-name-directory file)))
     (condition-case problem (org-babel-tangle-file file)
