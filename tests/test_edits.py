@@ -310,7 +310,7 @@ def test_a_busy_writer_loses_nothing(note, root, exchange, tmp_path, way, second
     lines = b"".join(everything(tmp_path)).splitlines()
     if way == "append": assert {b"line %d" % n for n in range(1, int(out.split()[-1]) + 1)} <= set(lines)   # a person's appended line is never lost
     else: assert b"line %d" % int(out.split()[-1]) in lines
-    assert made + conflicts > 5 and not [p for p in tmp_path.iterdir() if p.name.startswith(".passepartout")]
+    assert made + conflicts > (5 if seconds > 1 else 0) and not [p for p in tmp_path.iterdir() if p.name.startswith(".passepartout")]
 
 
 AGENT = """
