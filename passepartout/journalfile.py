@@ -81,7 +81,7 @@ def private_folder(folder: Path) -> None:
 # %% ../nbs/05bc_journalfile.ipynb #863cd62c
 def refuse_foreign(db: sqlite3.Connection, path) -> None:
     "`JournalError` for a database that holds tables and no number of a format, as ours always has."
-    if db.execute("PRAGMA user_version").fetchone()[0] == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+    if db.execute("SELECT 1 FROM sqlite_master").fetchone() and db.execute("PRAGMA user_version").fetchone()[0] == 0:
         raise JournalError(f"{path} is a database of another program. Choose another state folder.")
 
 # %% ../nbs/05bc_journalfile.ipynb #f2988455

@@ -512,3 +512,22 @@ def test_several_processes_begin_the_same_journal(tmp_path):
             for child in children: child.stdin.write("go\n"); child.stdin.flush()
             assert [(status(child), heard(child.stderr).all(60)) for child in children] == [(0, "")] * 4
         finally: away(*children)
+
+
+@pytest.mark.parametrize("when", range(3))
+def test_a_journal_that_is_made_while_it_is_looked_at_is_not_taken_for_a_foreign_one(tmp_path, when):
+    """Once the number of before was read and then the tables of after, and the second of two first starts was refused."""
+    class Watched(sqlite3.Connection):
+        asked = 0
+        def execute(self, *words):
+            if Watched.asked == when: file_room.set_up(sqlite3.connect(tmp_path / "new.db", isolation_level=None), "new.db")
+            Watched.asked += 1
+            return super().execute(*words)
+    file_room.refuse_foreign(sqlite3.connect(tmp_path / "new.db", factory=Watched), "new.db")
+    assert Watched.asked or when
+
+
+def test_a_database_of_another_program_is_refused_all_the_same(tmp_path):
+    db = sqlite3.connect(tmp_path / "other.db")
+    db.execute("CREATE TABLE recipes(name)")
+    with pytest.raises(JournalError, match="another program"): file_room.refuse_foreign(db, "other.db")
