@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from .resources import Root
 from .shell.programs import shared_file
-from .shell.sandbox import Cover, beneath
+from .shell.sandbox import Cover, beneath, mounted
 from .shell.script import Script, Simple
 from .walks import MOST_COVERS, MOST_ENTRIES, TooMany, sensitive_in, unwrapped
 
@@ -34,10 +34,10 @@ def _git(script: Script) -> list[Simple]: return [each for each in map(unwrapped
 
 # %% ../nbs/12cc_bounds.ipynb #ce54a418
 def bounds(script: Script, roots: Sequence[Root], kept: Iterable[Cover] = (), entries: int = MOST_ENTRIES, most: int = MOST_COVERS) -> list[Cover]:
-    "What is `kept` from a script that runs unasked, and what else of keys and hidden files is found among the first `entries` names of the folders; sorted, `most` of them besides what is kept."
-    kept = set(kept)
+    "What is `kept` from a script that runs unasked, what is mounted within the folders, and what else of keys and hidden files is found among the first `entries` names of the folders; sorted, `most` of them besides what is kept."
+    kept = {*kept, *mounted(roots)}
     git = _git(script)
-    if not any(map(has_ways, script.commands())) or any(not _LOOKS.isdisjoint(each.argv) for each in git): return sorted(kept, key=lambda cover: cover.path)
+    if not any(map(has_ways, script.commands())) or any(not _LOOKS.isdisjoint(each.argv) for each in git): return outermost(kept)
     left, found = [entries], set()
     try:
         for root in roots:

@@ -28,7 +28,7 @@ class FileEdit:
     token: str = field(default_factory=lambda: os.urandom(8).hex())
     def record(self) -> dict:
         "What a ledger keeps, to find out after a crash how far the edit came. Holds no text of the note."
-        return {"path": self.resource.display, "before": digest(self.before), "after": digest(self.after), "mark": self.token}        # not called a token: the journal keeps nothing that is announced like a key
+        return {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}        # not called a token: the journal keeps nothing that is announced like a key
     def diff(self) -> str: return difference(self.before, self.after, self.resource.display)
 
 # %% ../nbs/11b_edits.ipynb #2670cfbd

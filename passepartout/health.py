@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import Any
 
 from .records import record
-from .resources import said_of
+from .resources import said_of, shown
 from .verify import brief, manifest_problem
 
 # %% ../nbs/17f_health.ipynb #b76256a8
@@ -69,7 +69,7 @@ def effect_findings(effects: Iterable[dict], severity: str = "degraded") -> Iter
 def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Finding]:
     "About actions that ended between two files: the effects of each that happened, and those that did not."
     for done, left in actions:
-        names = [" and ".join(dict.fromkeys(str(effect["detail"]["edit"]["path"]) for effect in effects)) for effects in (done, left)]
+        names = [" and ".join(dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in effects)) for effects in (done, left)]
         yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.", "Nothing is lost; what was to be moved stands in both.", "Take back the part that was done: passepartout undo; then ask again.")
 
 def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding
 def done_for(effects: Iterable[dict]) -> str:
     "What had been done for a request, in words."
     happened = [effect for effect in effects if effect["state"] != "failed"]
-    paths = dict.fromkeys(str(effect["detail"]["edit"]["path"]) for effect in happened if "edit" in (effect["detail"] or {}))
+    paths = dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in happened if "edit" in (effect["detail"] or {}))
     others = sum("edit" not in (effect["detail"] or {}) for effect in happened)
     told = [f"{' and '.join(paths)} was changed for it"] * bool(paths) + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others)
     return " and ".join(told) or "nothing was changed, sent or run for it"

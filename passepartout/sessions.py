@@ -16,6 +16,7 @@ from .chain import JournalError
 from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
+from .resources import shown
 from .turns import taken_back
 from .undo import undo_groups, undoable
 
@@ -76,7 +77,7 @@ def spoken(record: dict) -> bool:
 
 def edited_in(journal: Any, session: str, turns: Sequence[str]) -> tuple[str, ...]:
     "The notes whose edits in these turns still stand."
-    return tuple(dict.fromkeys(effect["detail"]["edit"]["path"] for effect in undoable(journal, session) if effect["turn"] in turns))
+    return tuple(dict.fromkeys(shown(effect["detail"]["edit"]["path"]) for effect in undoable(journal, session) if effect["turn"] in turns))
 
 # %% ../nbs/17k_sessions.ipynb #1439d235
 def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) -> tuple[Rewind, list[str]]:

@@ -14,6 +14,7 @@ from .conditions import PassepartoutError
 from .edits import FileEdit, difference, digest
 from .ledger import _genuine
 from .messages import Action
+from .resources import shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
 
 # %% ../nbs/17c_undo.ipynb #0a2a261a
@@ -57,7 +58,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     if effect is not None and _genuine(journal, effect["seq"]) is None: raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with passepartout trace --verify")
     edit = (effect["detail"] or {}).get("edit") if effect else None
     if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {effect_id} to take back.")
-    if edit["path"] != resource.display: raise ToolError(f"Edit {effect_id} was made to {edit['path']}, not to {resource.display}.")
+    if edit["path"] != resource.spelled: raise ToolError(f"Edit {effect_id} was made to {shown(edit['path'])}, not to {resource.display}.")
     if digest(effect["before"]) != edit["before"]: raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record as it was put there, so the note was left alone.")
     before, now = effect["before"], resource.read_bytes() if resource.kind == "file" else None
     if digest(now) != edit["after"]:
@@ -74,4 +75,4 @@ def undo_tool(journal) -> Tool:
 def undo_action(effect: dict) -> Action:
     "The call of `undo-edit` for a ledger entry."
     path = effect["detail"]["edit"]["path"]
-    return Action(target="tool", payload={"action": "call", "tool": "undo-edit", "args": {"effect": effect["id"], "path": path}, "explanation": f"Take back the last edit of {path}."})
+    return Action(target="tool", payload={"action": "call", "tool": "undo-edit", "args": {"effect": effect["id"], "path": path}, "explanation": f"Take back the last edit of {shown(path)}."})

@@ -474,3 +474,18 @@ def test_no_tool_gives_a_heading_an_id_that_another_one_has(tmp_path, where, nam
             agent.run(agent.handle("Give the bees in here.org the ID free-3"))
             assert (tmp_path / "memex/here.org").read_text().count("free-3") == 1
     finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("name", ["買い物\u3000メモ.org", "a\u00a0b.org", "a\u200bb.org", "soft\u00adhyphen.org", r"a\u3000b.org", r"AC\DC.org", os.fsdecode(b"caf\xe9.org")])
+def test_a_crash_is_settled_whatever_the_note_is_called(tmp_path, name):
+    """The record named the file as screens spell it, so after a crash nobody found it."""
+    (tmp_path / name).write_text("* Old\n")
+    root = Root(tmp_path)
+    with resolve([root], name, "write") as file:
+        edit = FileEdit(file, b"* Old\n", b"* New\n")
+        record = json.loads(json.dumps(edit.record()))
+        assert recover_edit(record, [root]) == "before"
+        apply_edit(edit)
+    assert recover_edit(record, [root]) == "after"
+    root.close()
+    assert (tmp_path / name).read_text() == "* New\n" and len(list(tmp_path.iterdir())) == 1

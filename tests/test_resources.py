@@ -421,3 +421,21 @@ def test_dropped_resources_close_themselves(root):
     before = open_fds()
     for _ in range(50): resolve([root], "inbox.org", "write")
     assert open_fds() == before
+
+
+LETTERS = st.text(st.sampled_from("a\\u03xnt/\u3000\u200b\n\x1b\udce9é"), min_size=1, max_size=12)
+
+
+@settings(max_examples=examples(600), deadline=None)
+@given(LETTERS, LETTERS)
+def test_no_two_files_look_the_same(one, other):
+    """The blank of Japanese is spelled out for people; a file that is really called so looked the same, and an undo once wrote into it."""
+    assert (resources._displayed(one) == resources._displayed(other)) == (one == other)
+    assert resources._displayed(one).isprintable() or any(c in "\u200c\u200d" for c in one)
+
+
+def test_a_walk_says_why_it_left_something_out(tree, root, monkeypatch):
+    monkeypatch.setattr(resources, "MOST_NAMES", 2)
+    skipped = []
+    with resolve([root], ".", "tree") as top: list(top.walk(skipped=skipped))
+    assert any("holds more than 2 names" in why for _, why in skipped)

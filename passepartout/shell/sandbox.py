@@ -6,16 +6,18 @@ Docs: https://example.org/passepartout/shell/sandbox.html.md"""
 
 # %% auto #0
 __all__ = ['PATH', 'ETC', 'ETC_NETWORK', 'NAMESPACES', 'NO_MORE', 'INSIDE', 'SANDBOX_HOME', 'MEMORY_FILES', 'environment',
-           'system_mounts', 'Bubblewrap', 'find_bubblewrap', 'interpreter', 'SandboxError', 'beneath', 'Cover', 'cover',
-           'sandbox_command']
+           'system_mounts', 'Bubblewrap', 'find_bubblewrap', 'interpreter', 'SandboxError', 'beneath', 'Cover',
+           'mounted', 'cover', 'sandbox_command']
 
 # %% ../../nbs/shell/sandbox.ipynb #9c0cab66
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from ..conditions import PassepartoutError
 from ..records import record
@@ -97,6 +99,21 @@ class Cover:
     path: str
     folder: bool = False
 
+def mounted(roots: Sequence[Root]) -> list[Cover]:
+    "Where other file systems are mounted within the folders of `roots` and are none of them; the outermost places, sorted."
+    try: lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    except OSError: return []
+    points = {os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), line.split(b" ", 5)[4])) for line in lines}
+    own, found = {root.path for root in roots}, []
+    for point in sorted(points - own, key=lambda each: each.split("/")):
+        if any(beneath(point, path) for path in own) and not (found and beneath(point, found[-1].path)): found.append(Cover(point, _is_folder(point)))
+    return found
+
+def _is_folder(point: str) -> bool:
+    "Is it a folder that something is mounted on? Asked of the folder above."
+    above, _, name = point.rpartition("/")
+    with os.scandir(above or "/") as names: return any(each.name == name and each.is_dir(follow_symlinks=False) for each in names)
+
 def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover] = ()) -> list[str]:
     "Options that cover what is `hidden` within what is shown, and what is `covered` in the folders of `roots`."
     options = []
@@ -116,10 +133,13 @@ def sandbox_command(wrap: Bubblewrap, roots: Sequence[Root], hidden: Sequence[st
     small = ("--size", str(MEMORY_FILES)) if wrap.full else ()
     options = [wrap.path, *NAMESPACES, *(NO_MORE if wrap.full else ()), *(("--share-net",) if network else ()), *system_mounts(network), "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
     options += [*small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", *small, "--perms", "1777", "--tmpfs", "/tmp", "--dir", SANDBOX_HOME]
+    around = [each for each in covered if any(beneath(root.path, each.path) for root in roots)]
     for root in sorted(roots, key=lambda r: len(r.path)):
+        for each in around: options += ["--tmpfs", each.path] if beneath(root.path, each.path) and each.path not in options else []
         options += ["--bind" if writable else "--ro-bind", f"/proc/self/fd/{root.fd}", root.path]
+    options += [word for each in around for word in ("--remount-ro", each.path)]
     if not beneath(prefix, "/usr"): options += ["--ro-bind", prefix, prefix]
-    options += ["--ro-bind", inside, INSIDE, *cover(roots, hidden, covered), "--remount-ro", "/"]
+    options += ["--ro-bind", inside, INSIDE, *cover(roots, hidden, [each for each in covered if each not in around]), "--remount-ro", "/"]
     if calls is not None: options += ["--seccomp", str(calls)]
     if info is not None: options += ["--info-fd", str(info)]
     options += ["--clearenv"]
