@@ -110,8 +110,17 @@ def read_address(text: str, most: int = 2048) -> WebAddress:
     host, number = read_host(parts.hostname)
     scheme = parts.scheme.lower()
     if port == 0: raise AddressRefused("There is no port 0.")
-    rest = _quoted(parts.path or "/") + (f"?{_quoted(parts.query)}" if parts.query else "")
+    rest = _quoted(_straight(parts.path)) + (f"?{_quoted(parts.query)}" if parts.query else "")
     return WebAddress(scheme, host, port or (443 if scheme == "https" else 80), rest, number)
+
+def _straight(path: str) -> str:
+    "`path` without its steps `.` and `..`, however they are written (RFC 3986, 5.2.4)."
+    found, parts = [], path.split("/")[1:]
+    for part in parts:
+        if (step := part.lower().replace("%2e", ".")) == "..": del found[-1:]
+        elif step != ".": found.append(part)
+    if parts and parts[-1].lower().replace("%2e", ".") in (".", ".."): found.append("")
+    return "/" + "/".join(found)
 
 def _quoted(text: str) -> str: return "".join(c if c.isascii() else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in text)
 

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .chain import START, Verdict, _conclude, _digest, _fault, _parts, _told, _without_requested
+from .chain import NO_TAKEOVER, START, Verdict, _conclude, _digest, _fault, _parts, _told, _without_requested
 
 # %% ../nbs/05bb_breaks.ipynb #ff5b042e
 def _as_it_stands(row: tuple) -> bytes: return repr((*row[:5], _parts(row[6])[0], _digest(row[5], row[6]))).encode("utf-8", "surrogatepass")
@@ -42,11 +42,11 @@ class _Torn:
         return (_told(row, "first"), _told(row, "last"), _told(row, "digest")) == (self.first, self.last, self.digest)
 
 # %% ../nbs/05bb_breaks.ipynb #b5685440
-def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = False) -> tuple[Verdict, Break | None]:
+def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = False, ours: bool = False) -> tuple[Verdict, Break | None]:
     "What `check` says of a whole chain once what a person accepted is left out, and the break that is left. Parameters as there."
     seq, head, torn, gone, first = 0, START, None, set(), 0
     for row in rows:
-        if row[1] == "key": foreign = _told(row, "now") != key
+        if row[1] == "key": foreign = foreign and _told(row, "now") != key
         fault, accepts = _fault(None if foreign else mac, row, seq, head), row[1] == "accept" and _fault(mac, row, seq, head) is None
         foreign = foreign and not accepts
         if torn is None and (fault or foreign): torn = _Torn(row[0], fault, first, seq, head)
@@ -55,6 +55,7 @@ def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = Fa
         if not fault and (accepts or row[1] == "erase"): gone = _without_requested(gone, row)
         if accepts and torn is not None and torn.is_what(row): torn = None
         seq, head, first = row[0], _parts(row[6])[0], first + 1
+    if torn is not None and foreign and ours: torn.problem = torn.problem or NO_TAKEOVER
     if torn is not None and torn.problem: verdict = Verdict(False, torn.checked, f"{torn.problem}.", "forged", torn.first, torn.head)
     else: verdict = _conclude(first, seq, head, gone, torn.unsealed if torn else 0)
     if torn is None and not gone: return verdict, None

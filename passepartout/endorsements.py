@@ -97,7 +97,7 @@ class Reading(Sayings):
         "Let go of what has no whole chain behind it; what was looked through once is not again."
         live = {ident: self._at[ident] for ident, each in self._standing.items() if not self.over(each)}
         if live.keys() <= self._sure: return
-        whole = _whole_since(self.journal, live.values())
+        whole = _whole_since(self.journal, live.values(), f"chain_{self.kind}s", f"kind = '{self.kind}'")
         for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
         self._sure = live.keys() & self._standing.keys()
 

@@ -84,7 +84,7 @@ def install_tools(agent: Any) -> None:
     agent.note_cache = NoteCache()
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
-    agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault)))
+    agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault, agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked, onward))))
     install_writing(agent)
     install_shell(agent)
 

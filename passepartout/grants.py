@@ -188,7 +188,7 @@ class StandingGrants:
         now = self.journal.clock()
         live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
         if live.keys() <= self._sure: return
-        whole = _whole_since(self.journal, live.values())                                        # what is missing may have taken something back, too
+        whole = _whole_since(self.journal, live.values(), "chain_grants", "kind = 'grant'")                                        # what is missing may have taken something back, too
         for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
         self._sure = live.keys() & self._standing.keys()
 

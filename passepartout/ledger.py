@@ -80,11 +80,17 @@ def _unbroken(store: Store, seq: int) -> bool:
         if first is None or first[0] != seq: return False
         return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
 
-def _whole_since(store: Store, seqs: Iterable[int]) -> set[int]:
-    "Those of the records `seqs` since which the chain is whole: a break ends what stands before it, and nothing that came later."
+def _whole_since(store: Store, seqs: Iterable[int], index: str, where: str) -> set[int]:
+    "Those of the records `seqs` since which the chain is whole, and `index` holds all records `where` that is so: a break ends what stands before it, and nothing that came later."
     seqs = sorted(seqs)
-    if not seqs or _unbroken(store, seqs[0]): return set(seqs)
+    if not seqs or not _tells_all(store, seqs[0], index, where): return set()
+    if _unbroken(store, seqs[0]): return set(seqs)
     return set(seqs[bisect_left(seqs, True, key=lambda seq: _unbroken(store, seq)):])
+
+def _tells_all(store: Store, seq: int, index: str, where: str) -> bool:
+    with explained(store.path):
+        told, there = [store.db.execute(f"SELECT seq FROM chain {by} WHERE {where} AND seq >= ? ORDER BY seq", (seq,)).fetchall() for by in (f"INDEXED BY {index}", "NOT INDEXED")]
+    return told == there
 
 def _spent(store: Store, approval: str, decided: int) -> bool:
     if not _unbroken(store, decided): raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. Look with passepartout trace --verify, and ask again.")

@@ -45,7 +45,7 @@ class PlanBook:
                     if kind == "plan": self.begun[genuine[1]["plan"]] = seq
                     self.take(kind, session, turn, genuine[1])
             if new := self.found.keys() - self.sure:             # what is missing may have been a step that was done, or its end
-                whole = _whole_since(journal, [self.begun[key] for key in new])
+                whole = _whole_since(journal, [self.begun[key] for key in new], "chain_plans", KINDS)
                 for key in [key for key in new if self.begun[key] not in whole]: del self.found[key]
                 self.sure |= new
             return {key: state for key, state in self.found.items() if _holds(journal, self.begun[key])}

@@ -162,15 +162,17 @@ def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
     at_anchor = _seal_at(store, anchor.seq) if anchor else None
     if anchor and anchor.genuine and at_anchor == anchor.head and not whole:
         return check(store.mac, _after(store, anchor.seq), anchor.seq, anchor.head, key=store.key)
-    if whole and store.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        return Verdict(False, 0, TROUBLE["SQLITE_CORRUPT"].format(path=store.path), "damaged", 0)
+    if whole and (said := store.db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        return Verdict(False, 0, (_INDEX if " index " in said else TROUBLE["SQLITE_CORRUPT"]).format(path=store.path), "damaged", 0)
     verdict = check(store.mac, _after(store, 0), **_keys(store))
     return judge(verdict if verdict.ok else survey(store.mac, _after(store, 0), **_keys(store))[0], anchor, at_anchor)
 
+_INDEX = "An index of the journal {path} holds something else than its records, so what is shown may leave some of them out. Somebody changed the file, or the disk is failing. Make the indexes anew with `sqlite3 {path} REINDEX`, then check again."
+
 def _keys(store: Writer) -> dict:
-    "By which name our key goes, and whether the first records were sealed with another."
-    first = store.db.execute("SELECT value FROM meta WHERE name = 'first_key'").fetchone()
-    return {"key": store.key, "foreign": first is not None and first[0] != store.key}
+    "By which name our key goes, whether the first records were sealed with another, and whether ours is in use by now."
+    known = dict(store.db.execute("SELECT name, value FROM meta WHERE name IN ('key', 'first_key')"))
+    return {"key": store.key, "foreign": known.get("first_key", store.key) != store.key, "ours": known.get("key") == store.key}
 
 def _after(store: Writer, seq: int) -> sqlite3.Cursor:
     "The records after number `seq`, in order."

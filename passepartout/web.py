@@ -33,10 +33,10 @@ async def look_up(host: str, port: int) -> list[str]:
 class Lookup:
     """Asks one address, at numbers that were judged.
 
-    `resolve` looks names up: (host, port) to numbers. `permitted` are pairs (number, port) that count as public, for tests. `allowed` and `vault` are for `Reader`."""
+    `resolve` looks names up: (host, port) to numbers. `permitted` are pairs (number, port) that count as public, for tests. `allowed`, `vault` and `agrees` are for `Reader`."""
     def __init__(self, allowed: Iterable[str] = (), vault: Any = None, resolve: Callable[[str, int], Awaitable[list[str]]] = look_up,
-                 limits: Limits = Limits(), permitted: frozenset = frozenset(), verify: Any = True):
-        self.allowed, self.vault, self.resolve = tuple(allowed), vault, resolve
+                 limits: Limits = Limits(), permitted: frozenset = frozenset(), verify: Any = True, agrees: Callable[[dict, dict], bool] = lambda asked, onward: True):
+        self.allowed, self.vault, self.resolve, self.agrees = tuple(allowed), vault, resolve, agrees
         self.limits, self.permitted, self.verify = limits, permitted, verify
 
     async def numbers(self, address: WebAddress) -> list[str]:
@@ -67,17 +67,23 @@ class Lookup:
 
 # %% ../nbs/12d_web.ipynb #88545b59
 class Reader(Lookup):
-    "Reads pages for one agent. `allowed` are the hosts to which redirects may lead; `vault` has the secrets with their hosts."
+    "Reads pages for one agent. `allowed` are the hosts to which redirects may lead; `vault` has the secrets with their hosts; `agrees` says of two calls, as arguments, whether the first may go on as the second."
     async def read(self, address: WebAddress, authorization: str | None = None, hops: int = 5) -> tuple[WebAddress, Answer]:
         "Follow `address` over at most `hops` redirects to a page: where it was found, and the answer. `AddressRefused` or `WebFailed` otherwise."
-        headers = self.headers(address, authorization)
+        headers, asked = self.headers(address, authorization), self.call(address, authorization)
         for _ in range(hops + 1):
             answer = await self.once(address, headers)
             if answer.location is None: return address, answer
             onward = self.onward(address, answer.location)
+            if not self.agrees(asked, self.call(onward, authorization)):
+                raise AddressRefused(f"{address.host} redirects to {onward}, and the person's rules say something else about that address. Fetch it if it is what you want; the rules decide.")
             if onward.host != address.host or onward.port != address.port: headers = {}
             address = onward
         raise WebFailed(f"It was redirected more than {hops} times.")
+
+    def call(self, address: WebAddress, authorization: str | None) -> dict:
+        "The arguments with which `address` would be asked for by itself."
+        return {"url": str(address), **({"authorization": authorization} if authorization else {})}
 
     def onward(self, address: WebAddress, location: str) -> WebAddress:
         "Where a redirect from `address` leads. `AddressRefused` for another host that nobody allowed, and from https down to http."

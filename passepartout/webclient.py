@@ -88,6 +88,7 @@ async def _request(address: WebAddress, number: str, headers: Mapping[str, str] 
     try:
         async with asyncio.timeout(limits.seconds), client:
             request = httpx.Request("GET", f"{address.scheme}://{at}:{address.port}{address.rest}", headers=sent, extensions={"sni_hostname": address.host} if not address.number else {})
+            if request.url.raw_path != address.rest.encode(): raise WebFailed("The library would ask for another address than the one that was judged, so nothing was sent.")
             response = await client.send(request, stream=True)
             try: return await _answer(response, limits)
             finally: await response.aclose()

@@ -82,7 +82,34 @@ def test_every_column(home, seq, column, value):
 def test_records_moved_or_put_in(home, statements):
     edit(home, *statements)
     verdict = verdict_on(home)
-    assert not verdict and verdict.kind in ("forged", "missing-key")
+    assert not verdict and verdict.kind == "forged"
+
+
+@pytest.mark.parametrize("statements", [["UPDATE meta SET value = '0123456789abcdef' WHERE name = 'first_key'"],
+                                        ["UPDATE chain SET kind = 'key', body = '{\"now\":\"0123456789abcdef\"}' WHERE seq = 3", "UPDATE chain SET body = '{}' WHERE seq > 3"],
+                                        ["UPDATE meta SET value = '0123456789abcdef' WHERE name = 'first_key'", "UPDATE chain SET body = '{}'"]])
+def test_a_forgery_is_not_passed_off_as_a_lost_key(home, statements):
+    """One record of the kind `key` was enough, and nothing after it was looked at."""
+    edit(home, *statements)
+    (home / "journal.anchor").unlink(missing_ok=True)
+    assert [verdict_on(home, whole=whole).kind for whole in (True, False)] == ["forged"] * 2
+
+
+@pytest.mark.parametrize("index", ["chain_turn", "chain_session"])
+def test_an_index_that_leaves_a_record_out_is_found(home, index):
+    """What is shown goes by the indexes, which no seal covers."""
+    db = sqlite3.connect(home / "journal.db")
+    sql, = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+    db.execute(f"DROP INDEX {index}")
+    db.execute(f"{sql} WHERE seq <> 5")
+    db.execute("PRAGMA writable_schema=ON")
+    db.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, index))
+    db.commit(); db.close()
+    verdict = verdict_on(home)
+    assert verdict.kind == "damaged" and "REINDEX" in verdict.problem
+    db = sqlite3.connect(home / "journal.db")
+    db.execute("REINDEX"); db.close()
+    assert verdict_on(home)
 
 
 def test_recomputed_digest_is_of_no_use_without_the_key(home):
@@ -442,7 +469,7 @@ def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(hom
     from passepartout.tools import ToolError
     from passepartout.undo import undo_edit
     class Note:
-        display, kind = "note.org", "file"
+        display, spelled, kind = "note.org", "note.org", "file"
         def read_bytes(self): return b"now"
     told = {"path": "note.org", "before": digest(b"old"), "after": digest(b"now")}
     journal = opened(home)

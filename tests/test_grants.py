@@ -1,5 +1,5 @@
 "A yes for longer: bound to one tool, one shape, one conversation and a time; durable, revocable, and never wider than its words"
-import asyncio, json, signal, subprocess, sys, textwrap
+import asyncio, json, signal, sqlite3, subprocess, sys, textwrap
 
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
@@ -480,3 +480,23 @@ def test_on_the_command_line_the_words_come_before_the_yes(memex, monkeypatch):
     assert "in projects/" in listed[0]["grant"] and listed[0]["id"] in run("list").output
     assert run("revoke", listed[0]["id"]).exit_code == 0 and json.loads(run("list", "--json").output) == []
     assert run("revoke", listed[0]["id"]).exit_code == 1
+
+
+def test_what_was_taken_back_stays_so_when_the_index_forgets_it(memex):
+    """The record stays and the chain holds; but the index by which grants are found can be made anew without it by whoever can write the file."""
+    agent = boot(memex)
+    agent.revoke(granted(agent).id)
+    assert (word(agent), agent.grants()) == ("asks", [])
+    path = agent.journal.path
+    agent.run(agent.close())
+    db = sqlite3.connect(path)
+    sql, = db.execute("SELECT sql FROM sqlite_master WHERE name = 'chain_grants'").fetchone()
+    (revoked,), = db.execute("SELECT seq FROM chain WHERE kind = 'grant' AND body LIKE '%revoked%'").fetchall()
+    db.execute("DROP INDEX chain_grants")
+    db.execute(f"{sql.replace('IF NOT EXISTS ', '')} AND seq <> {revoked}")
+    db.execute("PRAGMA writable_schema=ON")
+    db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'chain_grants'", (sql,))
+    db.commit(); db.close()
+    agent = boot(memex)
+    try: assert (word(agent), agent.grants()) == ("asks", []) and not agent.journal.verify(whole=True)
+    finally: agent.run(agent.close())

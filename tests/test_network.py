@@ -294,3 +294,32 @@ def test_what_permits_loopback_cannot_be_set(tmp_path):
     reader = Reader(found.allowed_hosts)
     assert reader.permitted == frozenset()
     with pytest.raises(AddressRefused): reader.onward(read_address("https://example.org/"), "https://127.0.0.1/")
+
+
+RULES = """
+[no deleting]
+tool = web-fetch
+url = http://site.example/admin/*
+tier = {tier}
+because = Nothing there is ever called.
+matches = web-fetch url=http://site.example/admin/x
+not = web-fetch url=http://site.example/go
+"""
+
+
+@pytest.mark.parametrize("tier, status, asked", [("deny", "failed", ["/go"]), ("ask", "failed", ["/go"]), ("allow", "answered", ["/go", "/admin/delete?all=1"])])
+async def test_a_redirect_does_not_lead_past_the_rules_of_the_person(tmp_path, monkeypatch, tier, status, asked):
+    """What was denied when it was proposed was fetched when a server redirected to it."""
+    (tmp_path / "config/passepartout").mkdir(parents=True)
+    (tmp_path / "config/passepartout/rules.ini").write_text(RULES.format(tier=tier))
+    async def handler(writer, request):
+        head = b"302 Found\r\nlocation: /admin/delete?all=1" if b"GET /go" in request.encode() else b"200 OK\r\ncontent-type: text/plain"
+        writer.write(b"HTTP/1.1 " + head + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    async with serving(handler) as (port, seen):
+        async def numbers(self, address): return ["127.0.0.1"]
+        async def once(self, address, headers, real=Reader.once): return await real(self, WebAddress(address.scheme, address.host, port, address.rest), headers)
+        monkeypatch.setattr(Reader, "numbers", numbers); monkeypatch.setattr(Reader, "once", once)
+        agent = await booted(tmp_path, fetching("http://site.example/go"), allowed_hosts=["site.example"], permissions={"web-fetch": "allow"})
+        reply = await agent.handle("what does http://site.example/go say?")
+        assert [request.split()[1] for request in seen] == asked and not reply.approvals
+        await agent.close()

@@ -104,6 +104,11 @@ class Tiers(ReadyRules):
         if told == "allow" and tool.name not in self.tiers: told = "ask"
         return tuple(each for each in prepared if each.rule.tightens or tool.name in each.rule.tools), told
 
+    def agrees(self, tool: Tool, asked: Mapping[str, Any], onward: Mapping[str, Any]) -> bool:
+        "May a call with the arguments `asked` go on as one with `onward`? Only if that is allowed, or was asked about for the same reason."
+        found = self.decide(tool, onward, self.looked_up)
+        return found.tier == "allow" or found.tier == "ask" and found == self.decide(tool, asked, self.looked_up)
+
     def may_ask(self, tool: Tool) -> bool:
         "Can a call of `tool` be asked about, whatever its arguments?"
         return bool(self.prepared(tool)) or tool.foreign or self._ready[tool.name][2] == "ask"
