@@ -20,6 +20,7 @@ from .resources import Root
 from .shell.run import Limits, OpenedScript, Outcome, ShellError, run_script
 from .shell.sandbox import Bubblewrap, SandboxError, find_bubblewrap
 from .shell.script import Pipeline, Script, Simple
+from .steady import Watch
 from .tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 from .walks import MOST_COVERS, MOST_ENTRIES, Cover, TooMany, covers, goings, objection_to_late
 
@@ -57,8 +58,8 @@ async def keys_on_the_way(opened: OpenedScript, roots: Sequence[Root]) -> list[C
     except TooMany as refusal: raise ToolError(f"It was not run, because {refusal.message}. Name a folder further down.") from None
 
 # %% ../nbs/12d_shelltool.ipynb #1070027c
-def judge_again(roots: Sequence[Root]) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None], tuple[Simple | None, str]]:
-    "What decides about commands in `roots` whose last words have just become known."
+def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None], tuple[Simple | None, str]]:
+    "What decides about commands in `roots` whose last words have just become known, and has `watch` look where they lead."
     def judged(command: Simple, values: Mapping[str, str], names: Sequence[str] | None) -> tuple[Simple | None, str]:
         from passepartout.shell.judge import judge_late
         from passepartout.shell.past import past_objection
@@ -66,7 +67,9 @@ def judge_again(roots: Sequence[Root]) -> Callable[[Simple, Mapping[str, str], S
         if made is None: return None, said
         moved = ("", Pipeline((Simple("", ("cd", command.here)),)))
         why = objection_to_late(command, made) or past_objection(Script((*[moved] * bool(command.here), ("&&", Pipeline((made,))))), roots)
-        return (None, why) if why else (made, said)
+        if why: return None, why
+        watch.late(made, command.here)
+        return made, said
     return judged
 
 # %% ../nbs/12d_shelltool.ipynb #4c4ef9bc
@@ -78,13 +81,15 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable
         opened = context.resources.get("command")
         if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
         if not 1 <= timeout <= MOST_SECONDS: raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
-        kept = await keys_on_the_way(opened, roots)
+        watch, kept = Watch(roots), await keys_on_the_way(opened, roots)
+        if opened.reads: await asyncio.to_thread(watch.look, opened.script)
         covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
         looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private_tags))
-        try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots))
+        try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots, watch))
         except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
         if set(await keys_on_the_way(opened, roots)) - set(kept): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
         label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags, await looking)
+        if why := await asyncio.to_thread(watch.objection): raise ToolError(why)
         if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
         return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running", [Parameter("command", kind="command", description="what to run"),

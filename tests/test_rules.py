@@ -113,7 +113,7 @@ def test_an_address_that_only_looks_right_is_not_allowed(url):
 
 
 @pytest.mark.parametrize("url", ["https://EXAMPLE.org/Private/a", "https://example.org./private/a", "http://example.org:8080/private/", "https://example.org/%70rivate/a", "https://example.org/x/../private/a",
-                                 "https://user@example.org/private/", "https://example.org/%2e/private"])
+                                 "https://user@example.org/private/", "https://example.org/%2e/private/a", "https://example.org/x/..;/private/a"])
 def test_an_address_does_not_slip_past_a_deny(url):
     web = Tool("web-fetch", "", [Parameter("url", kind="address")], lambda args: "")
     assert strictest(ready([Rule("no", ("web-fetch",), "deny", (("url", ("https://example.org/private/*",)),))], web), {"url": url}, PLACES)

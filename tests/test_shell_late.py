@@ -15,6 +15,7 @@ from passepartout.shell.run import Limits, Running, answer, open_script, run_scr
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text
 from passepartout.shelltool import judge_again, shell_tool
+from passepartout.steady import Watch
 from passepartout.tools import ToolContext
 
 HOME = "/home/ada"
@@ -41,7 +42,7 @@ def run(text, roots, again=None):
     judged = judge_command(text, roots, HOME)
     assert judged.level == READ, (text, judged.reasons)
     opened = open_script(judged.script, roots, reads=True)
-    try: return asyncio.run(run_script(opened.script, roots, opened.files, wrap=find_bubblewrap(), writable=False, limits=Limits(wall_s=120), again=again or judge_again(roots)))
+    try: return asyncio.run(run_script(opened.script, roots, opened.files, wrap=find_bubblewrap(), writable=False, limits=Limits(wall_s=120), again=again or judge_again(roots, Watch(roots))))
     finally: opened.close()
 
 
@@ -166,7 +167,7 @@ def test_odd_questions_from_inside_are_answered_with_no(said, roots):
     script = judge_command("cat $(cat names)", roots, HOME).script
     answers = []
     running = Running.__new__(Running)
-    running.late, running.again = [next(c for c in script.commands() if c.fills)], judge_again(roots)
+    running.late, running.again = [next(c for c in script.commands() if c.fills)], judge_again(roots, Watch(roots))
     running.control = type("Control", (), {"send": lambda self, data: answers.append(json.loads(data))})()
     answer(running, said)
     assert answers[0]["run"] is None and answers[0]["said"]
