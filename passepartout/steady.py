@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from .resources import PathRefused, Root, shown, where
+from .resources import Root, _sensitive, shown
 from .shell.programs import _parse, shared_file
 from .shell.sandbox import beneath
 from .shell.script import Script, Simple
@@ -35,22 +35,23 @@ def given_paths(command: Simple) -> list[str]:
 # %% ../nbs/12cd_steady.ipynb #0ca2c770
 Stamps = dict[tuple[str, bool], tuple | None]       # (path, is it on the way?) to device, number and, on the way, the time of the last change in ns
 
-def stamps(path: str, roots: Sequence[Root]) -> Stamps:
-    "What is met on the way to an absolute `path` within the folders of `roots`."
-    found: Stamps = {}
-    parts, at, links = deque(path.split("/")), "", 0
+def stamps(path: str, roots: Sequence[Root], known: Stamps | None = None) -> tuple[str, Stamps]:
+    "Where an absolute `path` leads, and what is met on the way within the folders of `roots`. Folders that are `known` from another path of the same look are not asked again."
+    found, links, known = {}, 0, {} if known is None else known
+    at = max((root.path for root in roots if path.startswith(f"{root.path}/")), key=len, default="")
+    parts = deque(path[len(at):].split("/"))
     while parts:
         if (part := parts.popleft()) in ("", "."): continue
         if part == "..":
             at = at.rpartition("/")[0]
             continue
-        if any(beneath(at or "/", root.path) for root in roots): found[at, True] = _stamp(at, True)
+        if any(beneath(at or "/", root.path) for root in roots): found[at, True] = known[at, True] = known.get((at, True)) or _stamp(at, True)
         try: info = os.lstat(name := f"{at}/{part}")
-        except OSError: return found | {(name, False): None}
+        except OSError: return name, found | {(name, False): None}
         if not stat.S_ISLNK(info.st_mode): at = name
         elif (links := links + 1) > 40: break
         else: at = _turn(name, at, parts)
-    return found | {(at, False): _stamp(at, False)}
+    return at, found | {(at, False): _stamp(at, False)}
 
 def _stamp(path: str, on_the_way: bool) -> tuple | None:
     try: info = os.lstat(path or "/")
@@ -89,23 +90,26 @@ class Watch:
 
     def take(self, paths: Iterable[str]) -> None:
         "Remember what is met on the way to `paths`."
+        known: Stamps = {}
         for path in paths:
             for _ in range(5):
-                self.seen[path] = found = stamps(path, self.roots)
-                if not _is_fresh(found, time.time_ns()): break
-                time.sleep(FRESH_NS / 1e9)
-            else: self.seen[path] = {(path, True): ()}              # it changes all the time, so nothing can be said of it
+                self.seen[path] = found = stamps(path, self.roots, known)
+                if not _is_fresh(found[1], time.time_ns()): break
+                known.clear(); time.sleep(FRESH_NS / 1e9)
+            else: self.seen[path] = "", {}                          # it changes all the time, so nothing can be said of it
 
     def objection(self) -> str:
         "After the end: why what was printed cannot be trusted to come from where it was judged to; empty when it can."
-        for path in self.seen:
-            if why := self.sensitive(path): return why
+        known: Stamps = {}
         for path, found in self.seen.items():
-            if stamps(path, self.roots) != found: return f"While it ran, something was moved or replaced on the way to {shown(path)}, so nobody can say what it read, and what it printed is not shown. Run it again."
+            if stamps(path, self.roots, known) != found: return f"While it ran, something was moved or replaced on the way to {shown(path)}, so nobody can say what it read, and what it printed is not shown. Run it again."
+            if why := self.sensitive(found[0]): return f"{shown(path)} leads to something that {why}, which it did not when the command was judged, so what it printed is not shown."
         return ""
 
     def sensitive(self, path: str) -> str:
-        try: found = where(self.roots, path)
-        except PathRefused: return ""                               # what is outside is not there for a command
-        if not found.sensitive or found.sensitive.startswith("is hidden") and any(shared_file(found.path[len(root.path.rstrip("/")) + 1:]) for root in self.roots if beneath(found.path, root.path)): return ""
-        return f"{shown(path)} leads to something that {found.sensitive}, which it did not when the command was judged, so what it printed is not shown."
+        "Why what lies at `path`, which has no links, is no ordinary file; empty for what every command may read, and for what is outside, where a command finds nothing."
+        inside = [root for root in self.roots if beneath(path, root.path)]
+        if not inside: return ""
+        root = max(inside, key=lambda each: len(each.path))
+        why = _sensitive(root, relative := path[len(root.path.rstrip("/")) + 1:])
+        return "" if why.startswith("is hidden") and shared_file(relative) else why
