@@ -14,7 +14,7 @@ from passepartout.shell.run import OpenedScript, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap, interpreter
 from passepartout.shell.script import Pipeline, Script, Simple
 from passepartout.shelltool import Unfinished, shell_tool
-from passepartout.tools import ToolContext
+from passepartout.tools import ToolContext, ToolError
 from passepartout.walks import TooMany, covers, goings, objection_to_walk
 
 WRAP = find_bubblewrap()
@@ -234,7 +234,8 @@ async def test_what_somebody_approved_opens_what_they_approved(place):
 
 @pytest.mark.slow
 @needs_sandbox
-async def test_what_tells_of_files_tells_the_truth_of_keys(place):
+async def test_what_tells_of_files_tells_the_truth_of_keys(place, monkeypatch):
+    monkeypatch.setattr("passepartout.steady.Watch.objection", lambda self: "")         # it is asked about, and runs like that when somebody said yes
     size = str((place[0] / "server.pem").stat().st_size)
     for line in ("ls -l server.pem", "stat -c %s server.pem", "wc -c bees.org"):
         found = judged(line, place[1])
@@ -245,13 +246,20 @@ async def test_what_tells_of_files_tells_the_truth_of_keys(place):
 
 @pytest.mark.slow
 @needs_sandbox
-async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private(notes):
+async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private(notes, monkeypatch):
+    "Also where nobody looks at the folders; who does, shows nothing of it."
     tool, diary = shell_tool(notes), Path(notes[0].path) / "private" / "diary.org"
-    opened = open_script(judged("tail -f -s 0.1 private/diary.org", *notes).script, notes, reads=True)
-    running = asyncio.create_task(tool.body("", 2, ToolContext({"command": opened})))
-    await asyncio.sleep(1)
-    diary.unlink()
-    with pytest.raises(Unfinished) as ended: await running
+    async def vanishing():
+        diary.write_text("* Doctor :@personal:\nAt nine.\n")
+        opened = open_script(judged("tail -f -s 0.1 private/diary.org", *notes).script, notes, reads=True)
+        running = asyncio.create_task(tool.body("", 2, ToolContext({"command": opened})))
+        await asyncio.sleep(1)
+        diary.unlink()
+        await running
+    with pytest.raises(ToolError, match="moved or replaced") as ended: await vanishing()
+    assert "At nine." not in str(ended.value)
+    monkeypatch.setattr("passepartout.steady.Watch.objection", lambda self: "")
+    with pytest.raises(Unfinished) as ended: await vanishing()
     assert "At nine." in str(ended.value) and ended.value.label.private and "private/diary.org" in ended.value.label.sources
 
 
