@@ -17,7 +17,7 @@ from .approvals import ApprovalDesk
 from .backends import BackendRegistry
 from .budget import Sight
 from .conditions import PassepartoutError
-from .context import Foci, Log, Outlook, newest_last
+from .context import Foci, Log, Outlook, for_models, newest_last
 from .endorsements import Endorsements
 from .journal import Journal
 from .memory import Memory
@@ -203,9 +203,10 @@ class Spoken(Views):
         return words
 
     def in_view(self, signal: Signal):
-        "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, and earlier answers. To be searched like `words`."
+        "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
         from passepartout.provenance import Words
-        return Words((*[seen.text for seen in self.sights.kept.values()], *[each.answered for each in self.turns.recent(signal.session)]), self.today())
+        logged = [for_models(entry.text) for entry in self.log.entries(self.settings.context_log_limit)]
+        return Words((*[seen.text for seen in self.sights.kept.values()], *[each.answered for each in self.turns.recent(signal.session)], *logged), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb
 class WhoseWords(Spoken):

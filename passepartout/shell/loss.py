@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from ..resources import PathRefused, Root, where
-from .harm import CONFIRM, _operands, harm
+from .harm import CONFIRM, _operands, harm, overwritten, thrown_away
 from .places import Places
 from .script import Script, Simple
 
@@ -46,16 +46,29 @@ def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     base, words = command.argv[0].rpartition("/")[2].lower(), list(command.argv[1:])
     if base == "git": return f"discard work with git {next((w for w in words if w.isalpha()), '')}".strip()
     if base == "dd": return f"overwrite {_plain(next((w[3:] for w in words if w.startswith('of=')), '')) or 'it'}"
+    if base in ("mv", "cp", "install", "ln", "tee", "sort"): return _of_copies(base, words, roots, here)
     if base not in _VERBS: return f"destroy with {_plain(base) or 'it'}"
     names = words[:next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))] or ["."] if base == "find" else _operands(words)
     if base in ("chmod", "chown", "chgrp"): names = names[1:]
+    return _counted(_VERBS[base], names, roots, here)
+
+def _counted(verb: str, names: Sequence[str], roots: Sequence[Root], here: str) -> str:
+    "The phrase for these names: the only one, or how many files they are."
     paths = []
     for name in names[:512]:
         try: paths.append(where(roots, name if name.startswith("/") else f"{here}/{name}").path)
         except PathRefused: continue
     files, folders = files_in(paths)
-    if files == 1 and len(names) == 1 and not folders and (name := _plain(names[0])): return f"{_VERBS[base]} {name}"
-    return f"{_VERBS[base]} {_number(files, 'file') if files or not folders else _number(folders, 'folder')}"
+    if len(names) == 1 and (files, folders) in ((1, 0), (0, 0)) and (name := _plain(names[0])): return f"{verb} {name}"
+    if not files and not folders: return f"{verb} what it names"
+    return f"{verb} {_number(files, 'file') if files or not folders else _number(folders, 'folder')}"
+
+def _of_copies(base: str, words: list[str], roots: Sequence[Root], here: str) -> str:
+    "The phrase for what a copy or a move destroys."
+    if lost := thrown_away(base, words): return _counted("delete", lost, roots, here)
+    places = Places(roots)
+    places.here = here
+    return _counted("overwrite", overwritten(base, words, places), roots, here)
 
 # %% ../../nbs/shell/loss.ipynb #ac250598
 def loss(script: Script, roots: Sequence[Root]) -> str:
