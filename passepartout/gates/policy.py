@@ -23,14 +23,16 @@ FILLER = frozenset("""a an the this that it is was be been being to of for in on
     call calls called calling execute executes executed executing run runs running perform performs performed performing process processing processed generated
     generate engine probabilistic deterministic model ai assistant agent system user person reason reasons explanation explain required require requires necessary needed
     need needs because please ok okay yes fine good safe none null nothing something some any default test testing valid proper properly simply just very
-    n na tbd todo placeholder automatically auto proposal proposed propose proposing order step next following here there now then""".split())
+    ask asks asked asking want wants wanted help helps helping complete completes completed completing completion fulfil fulfill fulfils fulfills fulfilling proceed continue provide provides provided given give
+    language information they them their he she him her so if not no lorem ipsum dolor sit amet consectetur adipiscing elit
+    n na tbd todo placeholder why automatically auto proposal proposed propose proposing order step next following here there now then""".split())
 
 # %% ../../nbs/gates/policy.ipynb #995413f9
 @lru_cache(256)
 def empty_words(explanation: str) -> str | None:
     "Why these words explain nothing, whatever the action; `None` if they may. Looked at once: the steps of a plan share theirs."
     words = [w.casefold() for w in _WORD.findall(explanation[:2000])]
-    if len(explanation) < 8 or (len(words) < 3 and explanation.isascii()): return "it is too short to tell the person anything"
+    if len(explanation) < (8 if explanation.isascii() else 3) or (len(words) < 3 and explanation.isascii()): return "it is too short to tell the person anything"
     if all(w in FILLER or w.isdigit() for w in words): return "it would fit any action"
     return "it repeats one word" if len(words) >= 3 and len(set(words)) == 1 else None
 
