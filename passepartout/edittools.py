@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/edittools.html.md"""
 
 # %% auto #0
 __all__ = ['ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'plain_path', 'refuse', 'heading_at', 'find_heading', 'Note',
-           'open_note', 'Editor', 'moment', 'todo_edit', 'begins_again', 'schedule_edit', 'guessed_letters',
-           'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit', 'set_edit',
-           'edit_tools', 'declare']
+           'open_note', 'Editor', 'moment', 'read_heading', 'todo_edit', 'begins_again', 'schedule_edit',
+           'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
+           'set_edit', 'edit_tools', 'declare']
 
 # %% ../nbs/12c_edittools.ipynb #70024c75
 import os
@@ -20,12 +20,12 @@ from difflib import get_close_matches
 from .agenda import live_dates, say_day
 from .edits import FileEdit
 from .notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
-from .notetools import private_in, read_clock, read_when
+from .notetools import LINES, READS, READ_TAKES, private_in, read_clock, read_file, read_when
 from .org import Node, Outline
 from .records import record
 from .resources import OpenedPath
 from .rewrite import RewriteError, change_tags, delete_property, retitle, set_property
-from .tools import Effects, Parameter, Tool, ToolContext, pure
+from .tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure
 
 # %% ../nbs/12c_edittools.ipynb #101ad487
 def plain_path(text: str) -> str:
@@ -135,6 +135,11 @@ def moment(context: ToolContext) -> datetime:
     "The time that is written into logs: now, on the day that the agent takes for today."
     now = (context.now or datetime.now()).replace(tzinfo=None, second=0, microsecond=0)
     return datetime.combine(context.today, now.time()) if context.today else now
+
+# %% ../nbs/12c_edittools.ipynb #69fad9e0
+def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
+    note, node = do.find(context, heading)
+    return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private, rest=False)
 
 # %% ../nbs/12c_edittools.ipynb #aa30e449
 def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
@@ -246,7 +251,7 @@ BELOW = Parameter("heading", "string", "the heading it goes below; empty for the
 
 # %% ../nbs/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
-    "The tools that change notes, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
+    "The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
     do = Editor(cache or NoteCache(), tuple(private_tags), holders)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled, "deadline": deadline, "first": first})
@@ -266,7 +271,8 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
         from passepartout.moves import edit_body
         return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()), "Changed the text below {}")
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
-    return declare(add, todo, put, tag, plan, title, move, store, write, box)
+    def read(path, heading, context): return read_heading(do, context, heading)
+    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], read, effects=READS, returns=LINES), *declare(add, todo, put, tag, plan, title, move, store, write, box)]
 
 # %% ../nbs/12c_edittools.ipynb #8df48564
 def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[Tool]:

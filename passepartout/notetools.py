@@ -304,8 +304,8 @@ def cut_lines(lines: Sequence[str], start: int, count: int) -> list[str]:
     return shown
 
 # %% ../nbs/12b_notetools.ipynb #7a286a1f
-def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str]) -> ToolResult:
-    "`lines` lines of the opened file, from number `start` on."
+def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True) -> ToolResult:
+    "`lines` lines of the opened file, from number `start` on. How to read on is told for the `rest` of the file, or only for what was asked for."
     file = context.resources["path"]
     try: text = decode(file.read_bytes(MOST_BYTES)).text
     except NotText as reason: raise PassepartoutError(f"{file.display} cannot be shown: {reason.message}.") from None
@@ -321,7 +321,8 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     nodes = outline.nodes[bisect_right(begins, start) - 1:bisect_right(begins, last)]
     where = " › ".join(outline.path(nodes[0]))
     head = f"{file.display}, lines {start}-{last} of {total}" + (f", in {where}" if where else "") + ":"
-    more = [f"… {total - last} more lines: read on with start {last + 1}."] if last < total else []
+    left = (total if rest else start + lines - 1) - last
+    more = [f"… {left} more lines: read on with {'' if rest else 'read-file and '}start {last + 1}."] if left > 0 else []
     secret = any(private_in(outline.tags(node), private) for node in nodes)
     data = [{"file": file.display, "start": start, "end": last, "total": total, "path": outline.path(nodes[0]), "text": "\n".join(shown)}]
     return ToolResult("\n".join([head, *shown, *more]), data, notes_label([file.display], secret))

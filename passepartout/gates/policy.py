@@ -23,7 +23,7 @@ FILLER = frozenset("""a an the this that it is was be been being to of for in on
     call calls called calling execute executes executed executing run runs running perform performs performed performing process processing processed generated
     generate engine probabilistic deterministic model ai assistant agent system user person reason reasons explanation explain required require requires necessary needed
     need needs because please ok okay yes fine good safe none null nothing something some any default test testing valid proper properly simply just very
-    ask asks asked asking want wants wanted help helps helping complete completes completed completing completion fulfil fulfill fulfils fulfills fulfilling proceed continue provide provides provided given give
+    help helps helping complete completes completed completing completion fulfil fulfill fulfils fulfills fulfilling proceed continue provide provides provided
     language information they them their he she him her so if not no lorem ipsum dolor sit amet consectetur adipiscing elit
     n na tbd todo placeholder why automatically auto proposal proposed propose proposing order step next following here there now then""".split())
 

@@ -38,7 +38,7 @@ def whose_words(value: Any, signal: Signal, words: Words, view: Words, read: Lab
     if (label := literal_label(value, words, known, hosts)) != MODEL: return label
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
     if isinstance(just, str) and Words(just, date.min).hold(value): return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
-    if view.hold(value): return Label("notes", read.private, ("your notes or an earlier answer",))
+    if view.hold(value): return Label("notes", read.private, ("your notes, an earlier answer or the log",))
     return MODEL if read.origin in TRUSTED else MODEL.join(read)
 
 TRUSTED = ("person", "settings")
