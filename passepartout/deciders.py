@@ -18,7 +18,7 @@ from typing import Any
 
 from .labels import FREE, SENDER, SURE
 from .messages import field_name
-from .plan import Node, Plan
+from .plan import Node, Plan, first_of_else
 from .records import record
 from .tools import ToolRegistry
 
@@ -154,10 +154,10 @@ def deciders(plan: Plan, tools: ToolRegistry) -> dict[str, tuple[str, ...]]:
     walk(plan.steps, {}, (), "", tools, found)
     return found
 
-def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict) -> Told:
+def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict, first: int = 1) -> Told:
     "Look at steps in order; `names` gets what they bind. What is known of the last value that they make."
     last = Told()
-    for number, node in enumerate(steps, 1):
+    for number, node in enumerate(steps, first):
         here = f"{prefix}{number}"
         made, by = WALK[node.head](node, names, under, here, tools, found)
         if by: found[here] = several(found.get(here, ()), by)
@@ -193,7 +193,7 @@ def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
 
 def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     by = several(under, decided(node["if"], names))
-    sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found) for side in ("then", "else")]
+    sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found, first) for side, first in (("then", 1), ("else", first_of_else(node)))]
     return alike(sides), by
 
 WALK = MappingProxyType({"call": walk_call, "let": walk_let, "extract": walk_extract, "answer": walk_answer, "for": walk_for, "if": walk_if})

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/plan.html.md"""
 # %% auto #0
 __all__ = ['STEPS', 'EXPRESSIONS', 'CONDITIONS', 'TESTS', 'KINDS', 'MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK',
            'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER', 'EMPTY', 'Form', 'form', 'PlanError', 'Node',
-           'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal', 'PlanReader', 'CallReader',
-           'BlockReader', 'nodes_in', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
+           'first_of_else', 'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal', 'PlanReader',
+           'CallReader', 'BlockReader', 'nodes_in', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
 
 # %% ../nbs/12p_plan.ipynb #53335d9f
 import hashlib
@@ -72,6 +72,10 @@ class Node:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any: return self.parts.get(name)
+
+def first_of_else(node: Node) -> int:
+    "The number of the first step of the other side of a branch: it goes on counting, so that no two steps of a plan have the same number."
+    return len(node["then"] or ()) + 1
 
 # %% ../nbs/12p_plan.ipynb #3c842792
 @record

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from .conditions import PassepartoutError
 from .labels import Value, chosen_by, items, joined, label_of, links, part, plain_data
 from .messages import PERSON, FrozenDict, Label
-from .plan import Node, Plan, write_plist
+from .plan import Node, Plan, first_of_else, write_plist
 
 # %% ../nbs/12q_planrun.ipynb #57f0a84e
 MOST_TEXT, MOST_ITEMS, MOST_SIZE, MOST_NUMBER = 200_000, 10_000, 100_000, 10**30
@@ -274,10 +274,10 @@ class Run:
         await self.steps(self.plan.steps, Scope(self.world.literal), PERSON, "")
         return self.answer
 
-    async def steps(self, steps: tuple[Node, ...], scope: Scope, under: Label, prefix: str) -> Value | None:
-        "Run steps in order. The value of the last one that makes any."
+    async def steps(self, steps: tuple[Node, ...], scope: Scope, under: Label, prefix: str, first: int = 1) -> Value | None:
+        "Run steps in order, the numbers of which begin with `first`. The value of the last one that makes any."
         last = None
-        for number, node in enumerate(steps, 1):
+        for number, node in enumerate(steps, first):
             made = await self.guarded(node, scope, under, f"{prefix}{number}")
             last = last if made is None else made
         return last
@@ -325,7 +325,7 @@ async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) ->
     "One of two groups of steps."
     held, decided = scope.holds(node["if"])
     run.decided.append(decided)
-    return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.")
+    return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.", 1 if held else first_of_else(node))
 
 # %% ../nbs/12q_planrun.ipynb #4faf6df6
 async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value: return scope.value(node["be"])

@@ -15,7 +15,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .deciders import deciders
 from .messages import NOTHING, Action
-from .plan import CONDITIONS, EXPRESSIONS, STEPS, Node, Plan, read_plan
+from .plan import CONDITIONS, EXPRESSIONS, STEPS, Node, Plan, first_of_else, read_plan
 from .tools import ToolRegistry
 
 # %% ../nbs/12r_plantext.ipynb #751ddde0
@@ -58,14 +58,14 @@ def decided_by(texts: tuple[str, ...]) -> str:
     "Who else has a say in a step, as the end of its sentence; nothing when nobody has."
     return f" [Decided by text that anyone may have written: {', '.join(texts[:3])}{' and more' if len(texts) > 3 else ''}.]" if texts else ""
 
-def sentences(steps: tuple[Node, ...], prefix: str = "", decides: Mapping[str, tuple[str, ...]] = NOTHING) -> list[str]:
-    "Numbered sentences, those within a loop or a branch numbered below it. `decides`: number of a step -> the free text that decides it."
+def sentences(steps: tuple[Node, ...], prefix: str = "", decides: Mapping[str, tuple[str, ...]] = NOTHING, first: int = 1) -> list[str]:
+    "Numbered sentences from `first` on, those within a loop or a branch numbered below it. `decides`: number of a step -> the free text that decides it."
     lines = []
-    for number, node in enumerate(steps, 1):
+    for number, node in enumerate(steps, first):
         here = f"{prefix}{number}"
         lines.append(f"{'  ' * prefix.count('.')}{here}. {step_sentence(node)}{decided_by(decides.get(here, ()))}")
         lines += sentences(node["do"] or node["then"] or (), f"{here}.", decides)
-        if node["else"]: lines += [f"{'  ' * (prefix.count('.') + 1)}Otherwise:"] + sentences(node["else"], f"{here}.", decides)
+        if node["else"]: lines += [f"{'  ' * (prefix.count('.') + 1)}Otherwise:"] + sentences(node["else"], f"{here}.", decides, first_of_else(node))
     return lines
 
 def plan_text(plan: Plan, tools: ToolRegistry | None = None) -> str:

@@ -263,9 +263,9 @@ async def test_our_own_tools_declare_just_the_fields_that_they_return(tmp_path):
     from passepartout.act import dispatch_action
     from passepartout.planturns import data_of
     from passepartout.verify import clear
-    agent = await booted(tmp_path, [], [], permissions=dict.fromkeys(("org-find", "org-agenda", "read-file", "list-files", "search", "shell"), "allow"))
+    agent = await booted(tmp_path, [], [], permissions=dict.fromkeys(("org-find", "org-read", "org-agenda", "read-file", "list-files", "search", "shell"), "allow"))
     (tmp_path / "memex" / "a.org").write_text("* TODO [#A] Lunch with Ana :food:\nSCHEDULED: <2026-11-23 Mon 12:00 +1w>\n")
-    calls = {"org-find": {"query": "lunch"}, "org-agenda": {"start": "2026-11-20", "end": "2026-11-30"}, "read-file": {"path": "a.org"}, "list-files": {}, "search": {"pattern": "Lunch"}, "shell": {"command": "ls"}}
+    calls = {"org-find": {"query": "lunch"}, "org-read": {"path": "a.org", "heading": "Lunch with Ana"}, "org-agenda": {"start": "2026-11-20", "end": "2026-11-30"}, "read-file": {"path": "a.org"}, "list-files": {}, "search": {"pattern": "Lunch"}, "shell": {"command": "ls"}}
     declared = {tool.name: tool.returns[0] if isinstance(tool.returns, tuple) else tool.returns for tool in agent.tools if tool.returns is not None and tool.name not in ("find", "send")}
     assert declared.keys() == {*calls, "web-fetch"}
     signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "look at lunch, run: ls"}, meta={"source": "cli", "session": "main"}, label=PERSON))
@@ -657,7 +657,7 @@ def test_each_form_that_selects_by_free_text_is_found_before_it_runs(form):
 
 
 @pytest.mark.parametrize("steps, found", [
-    ('(:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ((:CALL "find" :ARGS (:QUERY "y"))) :ELSE ((:CALL "send" :ARGS (:TO "ana"))))' % TEXTS, "2.1"), ('(:FOR "one" :IN (:SORT "text" :OF (:REF "m")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO "ana"))))', "2.1"),
+    ('(:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ((:CALL "find" :ARGS (:QUERY "y"))) :ELSE ((:CALL "send" :ARGS (:TO "ana"))))' % TEXTS, "2.2"), ('(:FOR "one" :IN (:SORT "text" :OF (:REF "m")) :MOST 9 :DO ((:CALL "send" :ARGS (:TO "ana"))))', "2.1"),
     ('(:LET "t" :BE (:CHOOSE (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN ("ana") :ELSE ("ben" "cleo"))) (:CALL "send" :ARGS (:TO (:FIRST (:SORT "" :OF (:REF "t")))))' % TEXTS, "3"),
     ('(:FOR "one" :IN ("ana" "ben") :MOST 9 :AS "who" :DO ((:IF (:IS "equal" :LEFT (:FIRST %s) :RIGHT "lunch?") :THEN ((:LET "x" :BE (:REF "one")))))) (:CALL "send" :ARGS (:TO (:FIRST (:REF "who"))))' % TEXTS, "3"),
     ('(:LET "p" :BE (:PLACE (:CHOOSE (:IS "equal" :LEFT (:FIRST %s) :RIGHT "x") :THEN "ana" :ELSE "ben") :IN ("ana" "ben"))) (:CALL "send" :ARGS (:TO "ana" :AMOUNT (:REF "p")))' % TEXTS, "3"),

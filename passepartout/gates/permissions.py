@@ -171,15 +171,15 @@ class Asking(NamedTuple):
     rule: str = ""
     often: bool = False            # it stands in a loop
 
-def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False) -> list[Asking]:
+def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False, first: int = 1) -> list[Asking]:
     "The steps of a plan that the permissions would ask about, as far as their values are written out."
     found: list[Asking] = []
-    for number, step in enumerate(steps or (), 1):
+    for number, step in enumerate(steps or (), first):
         if (name := step.get("call")) is not None:
             tool = mine.tools.get(str(name))
             if tool is not None and mine.may_ask(tool): found += asking_step(mine, tool, step.get("args") or {}, session, f"{prefix}{number}", often)
         elif "do" in step or "then" in step:
-            for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{prefix}{number}.", often or part == "do")
+            for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{prefix}{number}.", often or part == "do", len(step.get("then") or ()) + 1 if part == "else" else 1)
     return found
 
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
