@@ -337,6 +337,15 @@ def test_what_is_no_text_is_rejected(gate, value):
 UNITS = ["a", "a;", "a'b'", "a\"b\"=", "a|", "a=(", "{", "[[ a && ", "`", "x$(", '"$(', "case x in ", "; ", "((", "${", "'", "<<A\n", ">", "&& ", "for x in ", "{a,b}", "<<<", "*/", "?* ", "a\\\n", "rm x ", "bash -c 'x ", "x/../y ", "sudo ", "timeout 5 ", "\"", "cd .;", "git -C . "]
 
 
+@pytest.mark.parametrize("line", ["cat " + "*zz* " * 60, "; ".join(["ls *zz*"] * 60), "echo " + " ".join(["$(cat *zz*)"] * 60)])
+def test_the_patterns_of_a_line_share_what_they_may_look_at(memex, roots, line):
+    "Sixty patterns in a folder of thousands of notes would hold everybody up."
+    for number in range(300): (memex / "trips" / f"{number}.org").touch()
+    judged = judge_command(line.replace("*zz*", "trips/*zz*"), roots, HOME)
+    assert judged.level == ASK and "too many files" in judged.reasons[0]
+    assert judge_command("cat trips/*zz* trips/1*1.org", roots, HOME).level == READ
+
+
 @pytest.mark.parametrize("unit", thinned(UNITS, 4))
 def test_no_text_holds_the_judge(unit, roots, memex):
     for name in range(100): (memex / f"{name}.org").touch()

@@ -92,7 +92,7 @@ def _substituted(reader: _Reader, node, a: int, b: int) -> str:
     sign, file = node.children[0].text, node.type == "process_substitution"
     if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(", b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{node.text.decode('utf-8', 'replace')[:24]} starts another process")
-    inner = _Reader(reader.source, Places(reader.places.roots, reader.places.left), reader.variables)
+    inner = _Reader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
     inner.places.here, inner.lost, inner.words, inner.count, inner.within = reader.places.here, reader.lost, reader.words, reader.count, reader.within + 1
     if inner.within > 8 or reader.count[0] >= _MOST_COMMANDS: raise Impure("it has too many substitutions")
     parts = node.children[1:-1]
@@ -309,6 +309,7 @@ def _pipeline(reader: _Reader, node, redirects: Sequence) -> tuple[list[Simple],
     return commands, negated
 
 # %% ../../nbs/shell/syntax.ipynb #ebfb13d7
+_RESERVED = frozenset("! { } [[ ]] if then elif else fi case esac for select while until do done in function coproc".split())
 _NOT_OURS = Regex(r"(PATH|HOME|IFS|PWD|OLDPWD|CDPATH|ENV|SHELL|USER|LOGNAME|LANG|LANGUAGE|TERM|TMPDIR|TZ|DISPLAY|EDITOR|PAGER|(LC_|LD_|BASH|PS\d|GLOB|POSIX|XDG_).*)", re.ASCII)
 
 @cache
@@ -326,6 +327,7 @@ def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) 
     "Add a pipeline to the script, after following what it changes."
     for number, command in enumerate(commands):
         if command.argv and (has_hole(command.argv[0]) or FILE in command.argv[0]): raise Impure("the name of a program is not known before it runs")
+        if command.argv and command.argv[0] in _RESERVED: raise Impure(f"{command.argv[0]} stands where a program would")
         if command.argv[:1] == ("cd",) or command.assignments and (not command.argv or command.argv[0] == "export"):
             if negated or len(commands) > 1: raise Impure(f"{command.argv[0] if command.argv else 'an assignment'} stands inside a pipeline")
             commands[number] = _follow(reader, operator, command)
