@@ -102,7 +102,7 @@ def _proposal(agent, equal: list[Answer], where: dict[str, str], said: list[Answ
     name = re.sub(r"[^a-z0-9 ./_-]", "", f"{last.tier} {last.tool.name} {' '.join(where.values())}".lower())[:60].strip()
     text = rule_text(name, last, where, len(equal), other)
     book = read_rules(text, "rules.ini")
-    if book.problems or len(book.rules) != 1 or faults(book, agent.tools, [r.path for r in agent.roots]): return None
+    if book.problems or len(book.rules) != 1 or faults(book, agent.tools, [r.path for r in agent.roots], agent.permissions.commands): return None
     rule = book.rules[0]
     if (rule.tools, rule.tier, dict(rule.where)) != ((last.tool.name,), last.tier, {n: (p,) for n, p in where.items()}): return None
     if any(each.tier != rule.tier and fits(agent, rule, each) for each in said): return None

@@ -21,7 +21,7 @@ from .conditions import PassepartoutError
 from .inifile import file_lines
 from .lazy import Regex
 from .resources import shown
-from .rules import TIERS, UNREADABLE, Rule, RuleError, glob, ready, strictest
+from .rules import TIERS, UNREADABLE, Commands, Rule, RuleError, glob, parameter_of, ready, strictest
 
 # %% ../nbs/12ab_rulefile.ipynb #2db82ec5
 def one_rule(name: str, lines: Sequence[tuple[int, str, str]], source: str = "") -> Rule:
@@ -101,7 +101,7 @@ def spelled_places(name: str, value: Any) -> Iterator[Any]:
         absolute = str(text).startswith("/")
         yield UNREADABLE if ".." in parts or not parts else ("/" + "/".join(parts),) if absolute else ("", "/".join(parts))
 
-def fits_example(rule: Rule, tools: Any, text: str) -> bool | None:
+def fits_example(rule: Rule, tools: Any, text: str, commands: Commands | None = None) -> bool | None:
     "Does `rule` fit the call in an example? `None` when the tool is not there. `RuleError` when the example names no argument of it."
     name, given = read_example(text)
     tool = tools.get(name)
@@ -109,22 +109,22 @@ def fits_example(rule: Rule, tools: Any, text: str) -> bool | None:
     known = {p.name: p for p in tool.parameters}
     if unknown := [key for key in given if key not in known]: raise RuleError(f"{tool.name} has no argument {shown(unknown[0], 40)!r}; it takes {', '.join(known) or 'none'}.")
     args = {p.name: p.default for p in tool.parameters} | {key: tuple(v.strip() for v in value.split(",")) if known[key].type == "list" else value for key, value in given.items()}
-    return strictest(ready([rule], tool), args, spelled_places) is not None
+    return strictest(ready([rule], tool), args, spelled_places, commands) is not None
 
 # %% ../nbs/12ab_rulefile.ipynb #e8f4e002
-def faults(book: RuleBook, tools: Any, folders: Iterable[str] = ()) -> list[str]:
+def faults(book: RuleBook, tools: Any, folders: Iterable[str] = (), commands: Commands | None = None) -> list[str]:
     "What is wrong with a book in front of these tools and folders, beyond what was wrong with its text."
-    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: {problem}" for rule in book.rules for problem in _tried(rule, tools, tuple(folders))]
+    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: {problem}" for rule in book.rules for problem in _tried(rule, tools, tuple(folders), commands)]
 
-def _tried(rule: Rule, tools: Any, folders: tuple[str, ...]) -> Iterator[str]:
+def _tried(rule: Rule, tools: Any, folders: tuple[str, ...], commands: Commands | None) -> Iterator[str]:
     concerned = [tool for tool in tools if any(glob(t)(tool.name) for t in rule.tools)]
     for name, patterns in rule.where:
-        if concerned and not any(name in tool.by_name for tool in concerned): yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
-        if any(name in tool.by_name and tool.by_name[name].kind == "path" for tool in concerned): yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
+        if concerned and not any(parameter_of(tool, name, rule.tightens) is not None for tool in concerned): yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
+        if any(getattr(parameter_of(tool, name, rule.tightens), "kind", "") == "path" for tool in concerned): yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
     try:
         for tool in concerned: ready([rule], tool)
-        yield from (f"it does not fit its example {shown(e, 120)!r}." for e in rule.matches if fits_example(rule, tools, e) is False)
-        yield from (f"it fits {shown(e, 120)!r}, which it must not." for e in rule.spares if fits_example(rule, tools, e))
+        yield from (f"it does not fit its example {shown(e, 120)!r}." for e in rule.matches if fits_example(rule, tools, e, commands) is False)
+        yield from (f"it fits {shown(e, 120)!r}, which it must not." for e in rule.spares if fits_example(rule, tools, e, commands))
     except RuleError as error: yield error.message
 
 def _strays(pattern: str, folders: tuple[str, ...]) -> bool:

@@ -18,6 +18,8 @@ SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"
 TOOL = Tool("move", "", [Parameter("path", kind="path", access="write"), Parameter("under", default=""), Parameter("tags", "list", required=False)], lambda args: "")
 PLACES = lambda name, value: [("/memex/" + v, v) if isinstance(v, str) and ".." not in v else UNREADABLE for v in (value if isinstance(value, tuple) else (value,))]
 
+HERE = Root(Path(__file__).parent)
+
 
 def call(tool="move", **args): return Action.of({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}})
 
@@ -186,6 +188,40 @@ def test_rules_decide_in_a_booted_agent(memex):
         assert "“people”" in verdict_of(agent, "read-file", path="people/ana.org").text
         assert agent.permissions.problems() == () and agent.problems == [p for p in agent.problems if "rules.ini" not in p.what]
     finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("tier", ["deny", "ask"])
+def test_a_rule_about_a_place_holds_for_commands(memex, tier):
+    "Every one of these opens something below people/, and shell is allowed; those after it open nothing there."
+    (memex / "p").symlink_to("people/ana.org")
+    agent = boot(memex, TITLE.replace("tier = deny", f"tier = {tier}"), permissions={"shell": "allow"})
+    try:
+        for command in ("cat people/ana.org", "cat  ./projects/../people/ana.org", "cat p", "cat projects/link.org", "cat shortcut/ana.org", f"head {memex}/people/ana.org", "cd people; cat ana.org", "cat peo*/ana.org", "wc -l < people/ana.org", "grep -r Ana",
+                        "rg Ana", "nl people/*", "diff projects/roof.org people/ana.org", "sort --files0-from=people/ana.org", "timeout 3 cat people/ana.org", "find . -name '*.org' -exec cat {} +", "ls people | xargs cat", "cat $(echo people/ana.org)", "bash -c 'cat people/ana.org'",
+                        "python3 -c 'x' people/ana.org", "cp -r people projects", "rm -r people", "echo x > people/new.org"):
+            found = verdict_of(agent, "shell", command=command)
+            assert isinstance(found, Rejected) if tier == "deny" else isinstance(found, (ApprovalRequired, Rejected)), command
+            assert "“people”" in (found.text if isinstance(found, Rejected) else found.reason), command
+        for command in ("cat projects/roof.org", "ls", "grep -rn Roof projects", "wc projects/*f.org", "echo people", "cd projects && cat roof.org", "date"):
+            assert not isinstance(verdict_of(agent, "shell", command=command), (Rejected, ApprovalRequired)), command
+    finally: agent.run(agent.close())
+
+
+quotes = st.sampled_from([str, lambda w: f"'{w}'", lambda w: f'"{w}"', lambda w: w[:1] + "''" + w[1:], lambda w: "\\" + w if w[:1].isalpha() else w])
+wraps = st.sampled_from(["{}", "env {}", "env A=b {}", "timeout 9 {}", "nice -n 3 {}", "sudo {}", "nohup {}", "true && {}", "false || {}", "echo x | {}", "{} | cat", "cd recipes; {}", "ls | xargs {}", "find . -exec {} ';'", "{} 2>/dev/null", "A=b {}", "command {}", "exec {}", "({})", "{{ {}; }}", "{} &", "x=1; {}", "! {}",
+                         "if true; then {}; fi", "for i in 1 2; do {}; done", "echo $({})", "cat <({})", "eval {}"])
+
+
+@given(st.lists(quotes, min_size=4, max_size=4), st.lists(wraps, max_size=3), st.sampled_from([" ", "  ", "\t", " \\\n "]), st.sampled_from(["git", "/usr/bin/git", "git -C code", "git --no-pager", "git -c user.name=x"]), st.booleans())
+def test_a_denied_command_is_denied_however_it_is_written(made, around, gap, program, nested):
+    from passepartout.commandrules import spoken
+    words = [*program.split()[:1], *program.split()[1:], "push", "--force"]
+    line = gap.join(quote(word) for quote, word in zip([*made, str], words))
+    for each in around: line = each.format(line)
+    if nested and "'" not in line: line = f"sh -c '{line}'"
+    shell = Tool("shell", "", [Parameter("command", kind="command")], lambda command: "")
+    rule = Rule("no", ("shell",), "deny", (("command", ("git push*",)),))
+    assert strictest(ready([rule], shell), {"command": line}, PLACES, lambda text: spoken(text, [HERE], "/nowhere")) is rule, line
 
 
 @pytest.mark.parametrize("broken", thinned([TITLE + "[x]\ntool = org-find\ntier = alow\n", TITLE + "nonsense\n", TITLE.replace("not = org-retitle path=people", "not = org-retitle path=projects"), TITLE.replace("path = people/", "paht = people/")], 2))

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gates/permissions.html.md"""
 
 # %% auto #0
 __all__ = ['tier', 'looked_up', 'opened_at', 'Decision', 'ReadyRules', 'Tiers', 'Permissions', 'request_sentence', 'shortened',
-           'rule_sentence', 'call_verdict', 'switched_off', 'locked', 'Asking', 'asking_steps', 'asking_step',
+           'rule_sentence', 'call_verdict', 'unread', 'switched_off', 'locked', 'Asking', 'asking_steps', 'asking_step',
            'plan_verdict', 'permissions_gate', 'permissions_skill', 'opened_verdict', 'names_addresses']
 
 # %% ../../nbs/gates/permissions.ipynb #95127ecb
@@ -18,7 +18,7 @@ from ..grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
 from ..resources import PathRefused, Root, where
 from ..rulefile import RuleBook, absent, faults
-from ..rules import TIERS, UNREADABLE, Places, Ready, Rule, RuleError, Said, ready, strictest
+from ..rules import TIERS, UNREADABLE, Commands, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
 from ..verify import is_answer
@@ -61,8 +61,8 @@ class Decision(NamedTuple):
 # %% ../../nbs/gates/permissions.ipynb #c2d02a59
 class ReadyRules:
     "The rules and settings of a person, made ready for the tools of one agent."
-    def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (), grants: Grants | None = None):
-        self.tools, self.tiers, self.book, self.roots, self.grants = tools, {tool_name(k): v for k, v in tiers.items()}, book, roots, grants
+    def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (), grants: Grants | None = None, commands: Commands | None = None):
+        self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v for k, v in tiers.items()}, book, roots, grants, commands
         self.looked_up = looked_up(roots)
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
         self._tried, self._problems = None, ()
@@ -71,7 +71,7 @@ class ReadyRules:
 
     def problems(self) -> tuple[str, ...]:
         "What is wrong with the rules in front of the tools that there are now. Anything here locks effects."
-        if self._tried is not self.tools.state: self._problems, self._tried = (*self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots])), self.tools.state
+        if self._tried is not self.tools.state: self._problems, self._tried = (*self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots], self.commands)), self.tools.state
         return self._problems
 
     def absent(self) -> list[str]: return absent(self.book, self.tools)
@@ -96,7 +96,7 @@ class Tiers(ReadyRules):
         prepared, told = self.prepared(tool), self._ready[tool.name][2]
         if tool.foreign: prepared, told = self._for_foreign(tool, prepared, told)
         if told == "deny" or not prepared: return Decision(told)
-        rule = strictest(prepared, args, places)
+        rule = strictest(prepared, args, places, self.commands)
         return Decision(told) if rule is None else Decision(rule.tier, rule)
 
     def _for_foreign(self, tool: Tool, prepared: tuple[Ready, ...], told: str) -> tuple[tuple[Ready, ...], str]:
@@ -158,7 +158,13 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
     mine._latest = action, "allow" if grant else found.tier, grant
     if found.tier == "allow" or grant: return action
     if found.tier == "ask": return ApprovalRequired(action, request_sentence(action, tool.name) + (f" So wants {rule_sentence(found.rule)}" if found.rule else ""))
-    return Rejected(f"{tool.name} is denied by {rule_sentence(found.rule)} Tell the person what you would have done." if found.rule else switched_off(tool.name))
+    return Rejected(f"{tool.name} is denied by {rule_sentence(found.rule)} {unread(mine, tool, action)}Tell the person what you would have done." if found.rule else switched_off(tool.name))
+
+def unread(mine: Permissions, tool: Tool, action: Action) -> str:
+    "What is said besides to whoever wrote a command that cannot be taken apart; nothing when all can be."
+    said, args = mine.commands, pick(action.payload, "args") or NOTHING
+    lost = said is not None and any(UNREADABLE in said(text).forms for name in tool.commands if isinstance(text := args.get(name), str))
+    return "The command cannot be taken apart, so it may be what the rule is about: if it is not, write it in plain commands, without what only a shell can do. " if lost else ""
 
 def switched_off(name: str) -> str: return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
 def locked(problem: str) -> str: return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
