@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from .resources import PathRefused, Place, Root, where
 from .rules import UNREADABLE, Begun, Spoken
-from .shell.judge import _SHELLS, _STARTERS, _VARIABLES, judge_command
+from .shell.judge import _VARIABLES, judge_command
 from .shell.places import Places
 from .shell.script import FILE, SPLIT, WHOLE, Script, Simple, any_hole, has_hole
 from .shell.syntax import read_script
 from .shell.table import lookup
+from .shell.within import SHELLS, STARTERS
 from .shell.words import Impure
 from .walks import NAMES_ONLY, _tells_names, goings, standing
 
@@ -60,14 +61,14 @@ def started(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     for at, word in enumerate(words):
         if word[:1] != "-" and starter: yield list(words[at:]), more
         base = word.rpartition("/")[2]
-        starter, finder, more = starter or base in _STARTERS or finder and word in _STARTS, finder or base in _FINDERS, more or base in (*_FINDERS, *_NAMED)
+        starter, finder, more = starter or base in STARTERS or finder and word in _STARTS, finder or base in _FINDERS, more or base in (*_FINDERS, *_NAMED)
 
 def given_to_shell(words: Sequence[str]) -> str | None:
     "The text that a shell is started with; empty when it reads one from elsewhere, `None` when this is no shell."
     base = words[0].rpartition("/")[2]
     if base == "eval": return " ".join(words[1:])
     if base in ("source", "."): return ""
-    if base not in _SHELLS: return None
+    if base not in SHELLS: return None
     first = next((at for at, word in enumerate(words) if at and word[:1] != "-"), len(words))
     return words[first] if first < len(words) and any("c" in word for word in words[1:first]) else ""
 

@@ -23,7 +23,7 @@ ROOMS = """
     summaries context
     schedule skills skillpage
     tools rules rulefile notetools edittools web
-    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules shelltool filesearch filetools
+    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules shelltool filesearch filetools
     plan planrun deciders plantext
     verify
     breaker prices purse meter selector backends providers.dates providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.german providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue

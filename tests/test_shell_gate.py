@@ -337,6 +337,28 @@ def test_what_is_no_text_is_rejected(gate, value):
 UNITS = ["a", "a;", "a'b'", "a\"b\"=", "a|", "a=(", "{", "[[ a && ", "`", "x$(", '"$(', "case x in ", "; ", "((", "${", "'", "<<A\n", ">", "&& ", "for x in ", "{a,b}", "<<<", "*/", "?* ", "a\\\n", "rm x ", "bash -c 'x ", "x/../y ", "sudo ", "timeout 5 ", "\"", "cd .;", "git -C . "]
 
 
+AROUND = ["( {} )", "{{ {}; }}", "! {{ {}; }}", "if true; then {}; fi", "if {}; then ls; fi", "while true; do {}; done", "for f in $(ls); do {}; done", "case x in x) {};; esac", "f() {{ {}; }}; f", "eval '{}'", "trap '{}' EXIT", "sh <<< '{}'", "echo '{}' | sh", "printf '{}\\n' | sudo bash -s",
+          "bash <<END\n{}\nEND", "bash -c '{}'", "env A=b sh -c '{}'", "{} &", "[[ -d a ]] && {}", "coproc {}", "echo $({})", "ls <({})", "`{}`", "timeout 5 {}", "nohup {} &", "function f {{ {}; }}; f", "until {}; do ls; done", "select x in a; do {}; done"]
+
+
+@pytest.mark.parametrize("command", ["rm -rf /usr", "r''m -r -f ../..", 'rm -rf "$HOME"', "rm -rf /*", "find / -delete", "dd if=a of=/dev/sda", "chmod -R 777 /etc", "mkfs.ext4 /dev/sda", "/bin/rm -fr ~"])
+@given(st.lists(st.sampled_from(AROUND), min_size=1, max_size=2))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
+def test_what_is_refused_alone_is_refused_wherever_it_stands(command, roots, around):
+    "A person who says yes to a loop does not see what stands in its middle."
+    assert judge_command(command, roots, HOME).level == DENY
+    line = command
+    for each in around:
+        if "'" in line and "'{}" in each or "\n" in line: return                  # quotes in quotes, lines in lines
+        line = each.format(line)
+    if "((" not in line and subprocess.run(["bash", "-n", "-c", line], capture_output=True).returncode == 0: assert judge_command(line, roots, HOME).level == DENY, line
+
+
+@pytest.mark.parametrize("line", ["echo 'rm -rf /usr' &", "git commit -m \"rm -rf /usr $(date)\"", "tee -a log <<END\nrm -rf /usr\nEND", "grep -rn 'rm -rf /' . &", "for x in $(ls); do echo rm -rf /usr; done", "# rm -rf /usr\nls &", "rm -rf /tmp/* &", "rm -rf $TMPDIR/build"])
+def test_what_only_speaks_of_destroying_is_not_refused(line, roots):
+    assert judge_command(line, roots, HOME).level in (READ, ASK, CONFIRM)
+
+
 @pytest.mark.parametrize("line", ["cat " + "*zz* " * 60, "; ".join(["ls *zz*"] * 60), "echo " + " ".join(["$(cat *zz*)"] * 60)])
 def test_the_patterns_of_a_line_share_what_they_may_look_at(memex, roots, line):
     "Sixty patterns in a folder of thousands of notes would hold everybody up."

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ..lazy import Regex
+from ..messages import NOTHING
 from ..records import record
 from ..resources import PathRefused, Root, shown
 from .harm import ASK, CONFIRM, DENY, READ, harm, nothing_there, scratch
@@ -22,6 +23,7 @@ from .repository import history_objection, is_data, repository_objection
 from .script import BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled, has_hole, holes, named
 from .syntax import LONGEST, read_script
 from .table import lookup
+from .within import SHELLS, STARTERS, commands_within
 from .words import Impure, bad_character, unseen_character
 
 # %% ../../nbs/shell/judge.ipynb #b9a1dedb
@@ -40,7 +42,7 @@ _MOST_NAMES = 1_024
 class _Findings:
     def __init__(self, roots: Sequence[Root], here: str = ""):
         self.roots, self.places, self.level, self.reasons = roots, Places(roots, _MOST_NAMES), READ, []
-        self.places.here = here
+        self.places.here, self.known = here, NOTHING
 
     def add(self, level: int, reason: str) -> None:
         self.level = max(self.level, level)
@@ -106,17 +108,14 @@ def _unwrapped(name: str, words: Sequence[str]) -> tuple[int, tuple[tuple[str, s
     return (at + 1, ()) if at is not None and len(words) > at + 1 else None
 
 # %% ../../nbs/shell/judge.ipynb #fa560091
-_STARTERS = frozenset("sudo doas su env nohup setsid xargs parallel time nice ionice timeout stdbuf watch command exec builtin eval busybox chroot unshare nsenter strace ssh pkexec runuser flock chrt taskset caffeinate".split())
-_SHELLS = frozenset("sh bash dash zsh ksh fish ash".split())
-
 def _inner_harm(findings: _Findings, words: Sequence[str], depth: int = 0) -> None:
     "Look for harm in whatever command stands inside a wrapper. This can only make the verdict stricter."
     for at, word in enumerate(words[:64]):
         base = word.rpartition("/")[2]
-        if word.startswith("-") and base not in _SHELLS: continue
-        if base in _SHELLS:
+        if word.startswith("-") and base not in SHELLS: continue
+        if base in SHELLS:
             return _text_harm(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
-        if base not in _STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)): return findings.add(*found)
+        if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)): findings.add(*found)
 
 def _given_to(words: Sequence[str]) -> str:
     "The text that a shell called with `words` would run: what follows `-c`."
@@ -124,9 +123,11 @@ def _given_to(words: Sequence[str]) -> str:
     return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
 
 def _text_harm(findings: _Findings, text: str, depth: int) -> None:
-    try: commands = [command.argv for command in read_script(text, Places(findings.roots), {}).commands()]
-    except Impure: commands = [part.split() for part in re.split(r"[;|&\n]+", text)[:32]]
-    for words in filter(None, commands): _inner_harm(findings, words, depth)
+    "Look for harm in every command of a text that a shell is to carry out."
+    for words in commands_within(text, findings.known):
+        base = words[0].rpartition("/")[2].lower()
+        if base in STARTERS or base in SHELLS: _inner_harm(findings, words, depth)
+        elif found := harm(base, words[1:], findings.places): findings.add(*found)
 
 # %% ../../nbs/shell/judge.ipynb #434077c0
 _OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set shopt trap read readarray mapfile local declare typeset readonly unset return exit break continue shift getopts hash type ulimit umask wait jobs fg bg let dirs pushd popd history fc bind complete compgen logout suspend times disown enable caller coproc".split())
@@ -187,7 +188,7 @@ def _destroys(findings: _Findings, name: str, words: Sequence[str]) -> None:
     "Add the harm of a command that is asked about, its own or that of a command inside it."
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
-    if base in _STARTERS or base in _SHELLS: _inner_harm(findings, words if base in _STARTERS else [base, *words])
+    if base in STARTERS or base in SHELLS: _inner_harm(findings, words if base in STARTERS else [base, *words])
 
 def _known(findings: _Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
     "A program in the table is judged by it, any other one is asked about."
@@ -309,10 +310,11 @@ def _judge_script(findings: _Findings, script: Script) -> Script:
     return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated)) for operator, pipeline in script.items]), script.looked)
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:
-    "What only a shell could carry out is asked about as a whole."
+    "What only a shell could carry out is asked about as a whole, unless it holds a command that is refused."
     findings.add(ASK, f"It goes to bash as it stands, because {why}.")
     for word in re.split(r"[\s;|&()`\"'$<>{}]+", text)[:200]:
         if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"): findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
+    _text_harm(findings, text, 0)
     return Judged(findings.level, tuple(findings.reasons), Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
 
 # %% ../../nbs/shell/judge.ipynb #cc818aad
@@ -337,14 +339,18 @@ def _said_to_a_shell(judged: Judged) -> str:
     name, flags, text = command.argv
     return text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text) else ""
 
+_SHELL_NAMED = Regex(r"\b(?:ba|da|z|k|fi|a)?sh\b")         # what a shell reads is part of the line: echo "rm -rf /" | sh
+
 def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> Judged:
     "The verdict with these variables."
     findings = _Findings(roots)
+    findings.known = known
     if unseen := unseen_character(text): findings.add(ASK, f"It holds the character {unseen}, which does not show.")
     try:
         script = _judge_script(findings, read_script(text, Places(roots), known))
         if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()): raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
+    if findings.level > READ and _SHELL_NAMED.search(text): _text_harm(findings, text, 0)
     if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
         return Judged(ASK, (gone,), script)
     return Judged(findings.level, tuple(findings.reasons), script, any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))

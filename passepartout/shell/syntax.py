@@ -29,8 +29,8 @@ def _language():
     return tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language())
 
 # %% ../../nbs/shell/syntax.ipynb #614b171c
-def _tree(source: bytes):
-    "The root node of the parsed text. `Impure` when it is no complete command, or too tangled."
+def _tree(source: bytes, whole: bool = True):
+    "The root node of the parsed text. `Impure` when it is too tangled, or `whole` and no complete command."
     parser, language = _language()
     if len(source) <= _SHORT: root = parser(language).parse(source).root_node
     else:
@@ -38,7 +38,7 @@ def _tree(source: bytes):
         left = iter(range(_REPORTS))
         try: root = parser(language).parse(lambda at, point: source[at:at + 4096], progress_callback=lambda *state: next(left, None) is None).root_node
         except ValueError: raise Impure("it is too tangled to be read in reasonable time") from None
-    if root.has_error: raise Impure("it is not a complete command")
+    if whole and root.has_error: raise Impure("it is not a complete command")
     return root
 
 # %% ../../nbs/shell/syntax.ipynb #9739e5c3
