@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/gateway.html.md"""
 __all__ = ['MOST_PIECES', 'Incoming', 'GatewayFailed', 'Gateway', 'units', 'pieces']
 
 # %% ../nbs/19m_gateway.ipynb #8b058f9d
+import unicodedata
 from typing import Protocol
 
 from .conditions import PassepartoutError
@@ -55,26 +56,33 @@ def _cut(text: str, most: int) -> int:
     while at < len(text) and (used := used + (2 if text[at] > "\uffff" else 1)) <= most: at += 1
     return at
 
-# %% ../nbs/19m_gateway.ipynb #907e62f0
-_JOINS = ("\u200d", "\ufe0f", "\u0301")
-
+# %% ../nbs/19m_gateway.ipynb #90e17b91
 def _within(text: str, cut: int) -> bool:
-    "Would a cut here divide a character?"
-    after = text[cut:cut + 1]
-    return after in _JOINS or text[cut - 1] == "\u200d" or "\u0300" <= after <= "\u036f" or "\U0001f3fb" <= after <= "\U0001f3ff"
+    "Would a cut here divide what is seen as one character?"
+    if not 0 < cut < len(text): return False
+    before, after = text[cut - 1], text[cut]
+    if _is_flag(before) and _is_flag(after): return (cut - next((at for at in range(cut, 0, -1) if not _is_flag(text[at - 1])), 0)) % 2 == 1       # a flag is two letters
+    return "\u200d" in (before, after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff"
+
+def _is_flag(char: str) -> bool: return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+def _whole(text: str, most: int) -> int:
+    "How many characters of `text` fit into `most` units without dividing one; what goes on for longer than half of that is divided."
+    cut = end = _cut(text, most)
+    while cut > end // 2 and _within(text, cut): cut -= 1
+    return cut if cut > end // 2 else end
 
 # %% ../nbs/19m_gateway.ipynb #632d9cd0
 def pieces(text: str, most: int) -> list[str]:
     "`text` in messages of at most `most` units; at most MOST_PIECES, the last of which says how much is left out."
     found, rest = [], text.strip("\n")
     while units(rest) > most and len(found) < MOST_PIECES - 1:
-        end = _cut(rest, most)
+        end = _whole(rest, most)
         at = next((at for mark in ("\n\n", "\n", ". ", " ") if (at := rest.rfind(mark, end // 3, end)) > 0), -1)
         cut = at + (1 if at >= 0 and rest[at] == "." else 0) if at > 0 else end
-        while at < 0 and cut > end // 2 and _within(rest, cut): cut -= 1
         found.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip(" ").lstrip("\n")
     if units(rest) > most:
         note = f"\n(cut: {len(rest):,} more characters; passepartout trace has all of it)"
-        rest = rest[:_cut(rest, most - units(note))] + note
+        rest = rest[:_whole(rest, most - units(note))] + note
     return [piece for piece in [*found, rest] if piece.strip()]
