@@ -124,9 +124,9 @@ def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME
         try:
             said, (path, data) = checked(book, wanted), one_page(book, wanted)
             name, home = read_skill(path, data).name, book.folders[0].path
-            if name in book.memory.disabled: book.memory.disabled.remove(name)
-            book.memory.save()
             if path.parent.resolve() not in [folder.path.resolve() for folder in book.folders]: put_page(home / path.name, data)
+            if name in book.memory.disabled: book.memory.disabled.remove(name)      # after the page: what stops in between has switched nothing on that is not there
+            book.memory.save()
         except PassepartoutError as error: fail(error.message, 1)
         touch(book)
         tell(said)

@@ -89,6 +89,7 @@ def told_differences(planned: list) -> int:
     "Tell which files differ from their pages; 1 when one does."
     words = {"new": "is missing", "ours": "is older than its page", "foreign": "differs from its page"}
     wrong = [each for each in planned if each.state != "same"]
-    for each in wrong: tell(f"{each.relative} {words[each.state]}: passepartout tangle {each.page}")
+    for each in wrong: tell(f"{each.relative} {words[each.state]}, {each.page}")
+    if wrong: tell("The same command without --check writes " + ("it." if len(wrong) == 1 else "them.") + (" What differs was changed by somebody: --force overwrites it." if any(each.state == "foreign" for each in wrong) else ""))
     if not wrong: tell(f"{len(planned)} file{'' if len(planned) == 1 else 's'}: as the pages say.")
     return 1 if wrong else 0
