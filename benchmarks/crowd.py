@@ -133,7 +133,7 @@ async def run(options) -> dict:
         while time.monotonic() < ends:
             await asyncio.sleep(min(2.0, max(0.05, ends - time.monotonic())))
             memory.append(house.use()[1])
-            if options.kill and not killed and time.monotonic() - began > options.kill:
+            if options.kill and not killed and tally.answered and time.monotonic() - began > options.kill:     # a death before the first answer shows nothing
                 house.process.send_signal(signal.SIGKILL)
                 house.process.wait()
                 killed = len(tally.answered)

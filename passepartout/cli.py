@@ -20,7 +20,6 @@ import sys
 def main(argv: list[str] | None = None) -> None:
     "Run the command line `argv` (default: the process's). Ends the process with an exit code."
     args = sys.argv[1:] if argv is None else list(argv)
-    if args == ["--version"]: sys.exit(print(version()))
     code = run(args)
     if argv is None: leave(code)
     sys.exit(code)
@@ -55,6 +54,7 @@ def run(args: list[str]) -> int:
     fill_streams()
     go_on_unread()
     try:
+        if args == ["--version"]: print(version(), flush=True); return 0
         begin()
         speak_plainly()
         if (trouble := plain_daemon(args)) is not None: return told(trouble, 5) if trouble else 0

@@ -348,9 +348,10 @@ def test_a_full_disk(home, small_disk):
 
 
 @pytest.mark.slow
-def test_output_onto_a_full_disk(home):
+@pytest.mark.parametrize("words", [["ask", "what is due?"], ["--version"], ["--help"]])
+def test_output_onto_a_full_disk(home, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], stdout=full, stderr=subprocess.PIPE, env=home.env, timeout=30)
+        done = subprocess.run([*BEGIN, *words, *(["--memex", str(home.memex)] if words[0] == "ask" else [])], stdout=full, stderr=subprocess.PIPE, env=home.env, timeout=30)
     assert done.returncode == 1 and b"could not be written" in done.stderr and b"Traceback" not in done.stderr
 
 
