@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
+from .databases import open_private, transaction
 from .schedule import Remembered, corrected
 
 # %% ../nbs/18b_diary.ipynb #1001ea30
@@ -45,26 +46,7 @@ def explained(path: Path | None) -> Iterator[None]:
 # %% ../nbs/18b_diary.ipynb #1434ea7c
 def open_diary(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or one in memory. `DiaryFailed` when it cannot be used."
-    with explained(path):
-        if path is not None:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
-            _make_tables(db, path)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-def _make_tables(db: sqlite3.Connection, path: Path | None) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    if (version := db.execute("PRAGMA user_version").fetchone()[0]) == 0:
-        for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
-        db.execute("PRAGMA user_version = 1")
-    elif version != 1: raise DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout.")
-    db.execute("COMMIT")
+    with explained(path): return open_private(path, _TABLES, DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout."))
 
 # %% ../nbs/18b_diary.ipynb #aa355569
 class Standing(NamedTuple):
@@ -106,12 +88,7 @@ class Pages:
         "One transaction, alone with the file. `DiaryFailed` when it cannot be."
         with self._lock, explained(self.path):
             if self._db is None: self._db = open_diary(self.path)
-            self._db.execute("BEGIN IMMEDIATE")
-            try: yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            with transaction(self._db): yield self._db
 
     def rows(self, query: str, *values: Any) -> list[tuple]:
         "What a query finds. A file that does not exist yet holds nothing, and is not made by asking."

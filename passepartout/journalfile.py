@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Iterator
 
 from .chain import JournalError, key_name, make_key, read_key
+from .databases import transaction
 
 # %% ../nbs/05bc_journalfile.ipynb #7471aa08
 TROUBLE = {
@@ -127,17 +128,12 @@ def _plainly(sql: str | None) -> str: return " ".join((sql or "").split())
 
 # %% ../nbs/05bc_journalfile.ipynb #9573bc00
 def _create(db: sqlite3.Connection, path) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         refuse_foreign(db, path)
         if db.execute("PRAGMA user_version").fetchone()[0] == 0:
             for statement in filter(str.strip, _TABLES.split(";")):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={SCHEMA}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
 
 # %% ../nbs/05bc_journalfile.ipynb #f909a5bd
 def find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) -> tuple[bytes, str | None]:

@@ -9,7 +9,6 @@ __all__ = ['CODE_S', 'FORGET_S', 'KEPT_S', 'open_links', 'LinkFile', 'Linked', '
 
 # %% ../nbs/19ma_pairing.ipynb #86af7429
 import hmac
-import os
 import sqlite3
 import threading
 import time
@@ -19,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from .approvals import new_code
+from .databases import open_private, transaction
 from .gateway import GatewayFailed
 from .records import record
 
@@ -31,20 +31,10 @@ CREATE TABLE taken(gateway TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NO
 """
 CODE_S, FORGET_S, KEPT_S = 600.0, 6 * 86_400.0, 30 * 86_400.0
 
-# %% ../nbs/19ma_pairing.ipynb #d5993b47
+# %% ../nbs/19ma_pairing.ipynb #053c7e79
 def open_links(path: Path | None) -> sqlite3.Connection:
-    "The file at `path` (None: in memory), with its tables. `OSError`, also for a link that lies in its place, and `sqlite3.Error`."
-    if path is not None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
-    db.execute("BEGIN IMMEDIATE")
-    if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-        for statement in filter(str.strip, _TABLES.split(";")): db.execute(statement)
-        db.execute("PRAGMA user_version = 1")
-    db.execute("COMMIT")
-    return db
+    "The file at `path` (None: in memory), with its tables. `GatewayFailed` if a newer version made it; `OSError`, also for a link that lies in its place, and `sqlite3.Error`."
+    return open_private(path, _TABLES, GatewayFailed(f"{path} was written by a newer version of the program, so nothing is taken from any service. Update passepartout."))
 
 # %% ../nbs/19ma_pairing.ipynb #f5875bac
 class LinkFile:
@@ -57,12 +47,7 @@ class LinkFile:
         with self._lock:
             try:
                 if self._db is None: self._db = open_links(self.path)
-                self._db.execute("BEGIN IMMEDIATE")
-                try: yield self._db
-                except BaseException:
-                    self._db.execute("ROLLBACK")
-                    raise
-                self._db.execute("COMMIT")
+                with transaction(self._db): yield self._db
             except (sqlite3.Error, OSError) as error: raise GatewayFailed(f"What gateways do cannot be written down ({error}), so nothing is taken from any. Check {self.path} and the free space there.") from error
 
     def close(self) -> None:

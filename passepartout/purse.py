@@ -10,7 +10,6 @@ __all__ = ['SETTINGS', 'LONGEST', 'limits_of', 'Call', 'PurseFailed', 'explained
            'Reckoning', 'Narrowed']
 
 # %% ../nbs/13e_purse.ipynb #4800eb56
-import os
 import sqlite3
 import threading
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .conditions import BudgetError, PassepartoutError
+from .databases import open_private, transaction
 from .prices import NANO, dollars
 
 # %% ../nbs/13e_purse.ipynb #dac2ea1c
@@ -73,33 +73,7 @@ def explained(path: Path | None) -> Iterator[None]:
 
 def open_purse(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or in memory. `PurseFailed` when it cannot be used."
-    with explained(path):
-        if path is not None:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF"): db.execute(f"PRAGMA {pragma}")
-            db.execute("BEGIN IMMEDIATE")
-            if (version := db.execute("PRAGMA user_version").fetchone()[0]) == 0:
-                for statement in _statements(_TABLES + _TRIGGERS): db.execute(statement)
-                db.execute("PRAGMA user_version = 1")
-            elif version != 1: raise PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. Update passepartout.")
-            db.execute("COMMIT")
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-# %% ../nbs/13e_purse.ipynb #2eccd8f2
-def _statements(script: str) -> Iterator[str]:
-    "The statements of a script, one by one: running it whole would commit first."
-    held = ""
-    for line in script.splitlines(keepends=True):
-        held += line
-        if sqlite3.complete_statement(held):
-            yield held
-            held = ""
+    with explained(path): return open_private(path, _TABLES + _TRIGGERS, PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. Update passepartout."))
 
 # %% ../nbs/13e_purse.ipynb #969df583
 def today_by(clock: Callable[[], float]) -> str: return date.fromtimestamp(clock()).isoformat()
@@ -147,12 +121,7 @@ class PurseFile:
             if self._db is None:
                 self._db = open_purse(self.path)
                 self._db.execute("UPDATE call SET state = 'presumed' WHERE state = 'reserved' AND at < ?", (self.clock() - LONGEST,))
-            self._db.execute("BEGIN IMMEDIATE")
-            try: yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            with transaction(self._db): yield self._db
 
     def close(self) -> None:
         "Let go of the file; the next transaction opens it again."

@@ -348,6 +348,18 @@ def test_a_full_disk(home, small_disk):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("size", [32, 48, 64, 96])
+def test_a_first_start_on_a_disk_that_is_nearly_full(home, size):
+    "There is not even room for the tables. SQLite ends the transaction by itself then; that none is active any more is not what the person is to read."
+    home.state.mkdir()
+    if not ROOT or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", home.state], capture_output=True, timeout=120).returncode: pytest.skip("needs root, to mount a small disk")
+    try: done = home.ask("todo: pay the rent")
+    finally: subprocess.run(["umount", "-l", home.state], timeout=120)
+    told = sentence(done.stderr or done.stdout)
+    assert done.returncode in (1, 5) and "disk" in told and "transaction" not in told, done
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["ask", "what is due?"], ["--version"], ["--help"]])
 def test_output_onto_a_full_disk(home, words):
     with open("/dev/full", "w") as full:
