@@ -119,6 +119,7 @@ async def call(run: Callable, seconds: float) -> Any:
 # %% ../nbs/17_act.ipynb #514dabfc
 async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) -> None:
     agent.deliver(signal, cleared.action.payload["text"])
+    if cleared.action.payload.get("declined"): agent.mark(signal, "declined")
     if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
 
 # %% ../nbs/17_act.ipynb #5d93394d

@@ -23,7 +23,7 @@ from .conditions import PassepartoutError
 from .render import ask_lines, clean, coloured, for_stream, print_lines, screen, text_columns
 
 # %% ../nbs/20c_commandline.ipynb #47ee34fe
-_CODES = {"answered": 0, "failed": 1, "dropped": 1, "rejected": 3, "requires-approval": 4, "interrupted": 130}
+_CODES = {"answered": 0, "declined": 7, "failed": 1, "dropped": 1, "rejected": 3, "requires-approval": 4, "interrupted": 130}
 Memex = Annotated[Optional[Path], typer.Option("--memex", "-m", metavar="DIR", readable=False, help="The folder of your notes (or MEMEX_DIR).")]
 Session = Annotated[str, typer.Option("--session", "-s", help="The conversation this belongs to.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
@@ -93,9 +93,9 @@ def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = Non
 
 def status_of(reply: Any, agent: Any, single: bool = False) -> str:
     "What became of it. That a model talked about it makes no success of an effect that was refused or failed, nor the silence of a model a failure of one that was carried out."
-    if reply.status == "answered" and reply.turn and not reply.effects:
+    if reply.status in ("answered", "declined") and reply.turn and not reply.effects:
         if single or agent.turns.tried(reply.turn): return "failed"
-        return "rejected" if agent.turns.refused(reply.turn) else "answered"
+        return "rejected" if agent.turns.refused(reply.turn) else reply.status
     return "answered" if single and reply.effects and reply.status == "failed" else reply.status
 
 def code_of(reply: Any, agent: Any, single: bool = False) -> int:
@@ -107,7 +107,7 @@ def read_input(json_: bool = False, most: int = 4_000_000) -> str:
     "Standard input as text; bytes that are no UTF-8 become replacement characters, more than `most` are refused."
     try: data = sys.stdin.buffer.read(most + 1)
     except KeyboardInterrupt: fail("Stopped before anything was asked.", 130, json_)
-    if len(data) > most: fail(f"Standard input holds more than {most:,} bytes. Put the text into a note, and ask about the note.", 1, json_)
+    if len(data) > most: fail(f"Standard input holds more than {most:,} bytes, and a request may have 200,000 characters (max_input_chars), or 20,000 without a model. Put the text into a note, and ask about the note.", 1, json_)
     return data.decode("utf-8", "replace")
 
 def as_typed(text: str) -> str:

@@ -26,7 +26,7 @@ from .summaries import in_our_words
 # %% ../nbs/17a_turns.ipynb #40f54d75
 class Reply(str):
     "What the agent said in a turn, with what else came of it."
-    status: str            # answered, requires-approval, rejected, failed, dropped or interrupted
+    status: str            # answered, declined (in words, and nothing was done), requires-approval, rejected, failed, dropped or interrupted
     turn: str              # id of the turn, for `trace`
     approvals: tuple       # PendingApproval objects, with their one-time codes
     effects: tuple         # ids of the effects that were committed
@@ -69,7 +69,7 @@ class Turn:
 
     def reply(self) -> Reply:
         "The reply as it stands."
-        status = "requires-approval" if self.approvals else "dropped" if self.status == "answered" and not self.said else self.status
+        status = "requires-approval" if self.approvals else "dropped" if self.status == "answered" and not self.said else "answered" if self.status == "declined" and self.effects else self.status
         return Reply("\n\n".join(self.said), status, self.id, tuple(self.approvals), tuple(self.effects))
 
 # %% ../nbs/17a_turns.ipynb #7571c1ca

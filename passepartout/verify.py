@@ -74,8 +74,8 @@ def normal_call(agent, action: Action) -> Action:
 
 # %% ../nbs/13_verify.ipynb #9732487c
 def normal_message(action: Action) -> Action:
-    "A message: text, and perhaps an explanation."
-    only_fields("message", action.payload, ("action", "text", "explanation"))
+    "A message: text, perhaps an explanation, and whether it says that what was asked is not done (`:DECLINED T`)."
+    only_fields("message", action.payload, ("action", "text", "explanation", "declined"))
     if not isinstance(pick(action.payload, "text"), str): raise ProtocolError("A message needs a :TEXT, in double quotes.")
     if pick(action.payload, "action") is MESSAGE: return action
     return rebuilt(action, action.target, {"action": MESSAGE, **action.payload})

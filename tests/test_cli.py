@@ -388,10 +388,17 @@ def test_pretending_another_day(home):
 
 # Input ----------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("words, code", [("blorp the frobnicator", 7), ("note:", 7), ("done zzyzx", 7), ("x" * 30_000, 7), ("thanks", 0), ("note: the fig is wrapped", 0)], ids=["unknown", "empty", "no such task", "too long", "thanks", "kept"])
+def test_a_script_sees_that_nothing_was_done(home, words, code):
+    "Words are an answer for people; whoever pipes a note in has to learn from the exit code that it was not kept."
+    done = home("ask", "-", "--json", "--memex", home.memex, input=words.encode())
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (code, "declined" if code else "answered"), done
+
+
 @pytest.mark.parametrize("data", thinned([b"", b"\n \t\n", b"\x00\x01\xff\xfe" * 50, os.urandom(5000), b"\xf0\x9f\x98", b"find \xff roof", b"\x1b[2J\x1b]0;owned\x07 find roof"], 2), ids=["nothing", "blank", "binary", "random", "half a character", "broken", "escapes"])
 def test_what_comes_from_a_pipe(home, data):
     done = home.ask("-", input=data)
-    assert done.returncode in (0, 1, 2) and not set(done.stdout + done.stderr) & {chr(c) for c in [*range(9), *range(11, 32), 127]}
+    assert done.returncode in (0, 1, 2, 7) and not set(done.stdout + done.stderr) & {chr(c) for c in [*range(9), *range(11, 32), 127]}
     sentence(done.stdout or done.stderr)
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import Request, say
+from .captures import Request, decline, say
 from .commands import Command, object_of
 from .dates import Span, read_day, read_span, say_day, words_of
 from .edits import settled
@@ -125,7 +125,7 @@ def day_beside(request: Request, around: Surroundings) -> str | dict | None:
     for end in reversed(ends):
         dated = settled(lambda around: dated_places(_ARTICLE.sub("", line[found.end():end]), around, request.today), around)
         if isinstance(dated, list) and dated: return one_day(line, found.end(), end, dated, around, request.today)
-    return say(f"I count from a day, and no heading called “{line[found.end():ends[0]][:60]}” has a date. Say the day itself, for example: {line[:found.end()]}3.12.{line[ends[0]:]}")
+    return decline(f"I count from a day, and no heading called “{line[found.end():ends[0]][:60]}” has a date. Say the day itself, for example: {line[:found.end()]}3.12.{line[ends[0]:]}")
 
 # %% ../../nbs/providers/answers.ipynb #aa6c77b8
 def in_days(words: str, today: date) -> bool:
@@ -138,7 +138,7 @@ def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, 
     days = {day for _, dates in dated for stamp in dates if (day := next_day(stamp, today)) >= today}
     if len(days) == 1: return f"{line[:start]}{(day := days.pop()).day}.{day.month}.{day.year}{line[end:]}"
     told = "\n".join(line_about(place, dates, around, today) for place, dates in dated)
-    return say(f"{told}\n{'Which of these days do you mean' if days else 'That is over. Which day do you mean'}? Say the day itself, for example: {line[:start]}3.12.{line[end:]}")
+    return decline(f"{told}\n{'Which of these days do you mean' if days else 'That is over. Which day do you mean'}? Say the day itself, for example: {line[:start]}3.12.{line[end:]}")
 
 # %% ../../nbs/providers/answers.ipynb #508bc96f
 _HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?:until|till|to|before)\s+(.{2,80})", re.I)

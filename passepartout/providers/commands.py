@@ -18,7 +18,7 @@ from datetime import date, datetime
 from typing import Any
 
 from ..lazy import Regex
-from .captures import letter_for, Request, say
+from .captures import letter_for, Request, decline
 from .dates import UNITS, When, a_count, period, read_hours, read_when, say_day, split_when, words_of
 from ..records import record
 
@@ -119,7 +119,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         kind = "" if found[1] or found[2].lower() == "date" else "deadline" if found[2].lower().startswith(("d", "due")) else "scheduled"
         return [Command("undate", object_of(found[1] or found[3]), f"take the {kind + ' ' if kind else ''}date from {{}}", {"kind": kind}, "open")]
     if found := _DEADLINE.fullmatch(text):
-        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return say(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
+        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(r"postpone \1 ", text))): return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
@@ -127,15 +127,15 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
     if verb in LATER | {"reschedule", "move", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
-    if verb in LATER | {"reschedule"}: return say(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
-    if verb == "schedule": return say("For which day? For example: schedule dentist for friday 9:30-10:30")
+    if verb in LATER | {"reschedule"}: return decline(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
+    if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None
 
 
 def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command | dict:
     "The command that gives a heading a date; a question when that day has passed."
     left, when = cut
-    if when.day < today: return say(f"{say_day(when.day)} has passed. Which day do you mean?")
+    if when.day < today: return decline(f"{say_day(when.day)} has passed. Which day do you mean?")
     kind = "deadline" if when.kind == "deadline" else kind
     return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}", {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
 
@@ -191,7 +191,7 @@ def field_command(text: str) -> list[Command] | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
         new = lambda right: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(right.strip())) else right.strip()
-        if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")): return say("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title last, for example: rename “Beds” in garden.org to “Beds 2027”")
+        if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")): return decline("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title last, for example: rename “Beds” in garden.org to “Beds 2027”")
         return [Command("rename", object_of(left), f"rename {{}} to “{new(right)}”", {"title": new(right)}) for left, right in cuts(found[1] or found[2], "to|as|into")] or None
     if (found := _SET.fullmatch(text)) and (found[1] or "").lower() != "priority":
         name = found[1] or found[2] or found[3]
@@ -270,10 +270,10 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if "\n" in text or not 0 < len(text) <= MOST_COMMAND or (text.endswith("?") and not request.favour): return None
     text = _TAIL.sub("", text.replace("’", "'").rstrip("?").rstrip()) if text[-1:] not in "\"”»" else text.replace("’", "'")
     plain = text.rstrip("!.") if not text.endswith("..") else text
-    if _SEVERAL.match(plain): return say("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is overdue, all open tasks, find …")
+    if _SEVERAL.match(plain): return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command, list_command):
         if (found := form(plain)) is not None: return found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None) or tuple(c for c in found if usable(c)) or None
-    if plain.lower() in BARE: return say(BARE[plain.lower()])
+    if plain.lower() in BARE: return decline(BARE[plain.lower()])
     return None
 
 

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from ..checkboxes import list_items
 from ..moves import archive_name
 from ..org import Outline
-from .captures import letter_for, say, tool_call
+from .captures import decline, letter_for, say, tool_call
 from .commands import Command
 from .dates import read_day, say_day
 from .lookups import Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome, question
@@ -42,7 +42,7 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
     name, known = name_of(place, around), tuple(BOXES) if outline.format == "markdown" else tuple(outline.keywords.states)
     if word == "done":
         if place.done: return say(f"{name} is {place.keyword} already.")
-        if not place.open: return say(f"{name} is no task: it has no state. Nothing was done.")
+        if not place.open: return decline(f"{name} is no task: it has no state. Nothing was done.")
         return call("org-set-todo", command, place, around, state="done")
     if word == "todo":
         if place.open: return say(f"{name} is open already: {place.keyword}.")
@@ -50,7 +50,7 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := letter_for(word)): return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around, today)
-    if state is None: return say(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done." + ("" if word == "cancelled" else f" A word of your own can be a tag: tag … with {command.args['state']}"))
+    if state is None: return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done." + ("" if word == "cancelled" else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
     return call("org-set-todo", command, place, around, state=state)
 
@@ -61,13 +61,13 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
     days = {s.kind: s.day for s in stamps(outline) if s.node == node.index and s.active}
     name, kind = name_of(place, around), command.args["kind"] or next((k for k in ("scheduled", "deadline") if k in days), "scheduled")
     if command.verb == "undate":
-        if kind not in days: return say(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
+        if kind not in days: return decline(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
         return call("org-schedule", command, place, around, kind=kind, remove=True)
-    if place.done: return say(f"{name} is {place.keyword} already. To plan it again, open it first: reopen …")
-    if "plain" in days and not days.keys() & {"scheduled", "deadline"}: return say(f"{name} has its date in its text. I move planned dates and deadlines only; change that one in your editor.")
+    if place.done: return decline(f"{name} is {place.keyword} already. To plan it again, open it first: reopen …")
+    if "plain" in days and not days.keys() & {"scheduled", "deadline"}: return decline(f"{name} has its date in its text. I move planned dates and deadlines only; change that one in your editor.")
     if command.args.get("clock"): return to_clock(command, place, around, today)
     if not (by := command.args.get("by")): return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=command.args.get("until"))
-    if kind not in days: return say(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
+    if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
     day = read_day(("in", str(by[0]), by[1]), max(days[kind], today))
     return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around, date=day.isoformat(), kind=kind)
 
@@ -77,8 +77,8 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
     outline, node = node_at(place, around)
     found = {s.kind: s for s in stamps(outline) if s.node == node.index and s.active}
     stamp, until = found.get("scheduled") or found.get("deadline"), command.args.get("until")
-    if stamp is None: return say(f"{name_of(place, around)} has no date, so I don't know on which day. Name one, for example: schedule … for friday {command.args['clock']}")
-    if stamp.day < today: return say(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move … to tomorrow {command.args['clock']}")
+    if stamp is None: return decline(f"{name_of(place, around)} has no date, so I don't know on which day. Name one, for example: schedule … for friday {command.args['clock']}")
+    if stamp.day < today: return decline(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move … to tomorrow {command.args['clock']}")
     begin = datetime.fromisoformat(f"{stamp.day} {command.args['clock']}")
     if not until and stamp.at and stamp.until and not stamp.until_day:
         end = begin + (datetime.combine(stamp.day, stamp.until) - datetime.combine(stamp.day, stamp.at))
@@ -92,13 +92,13 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     wanted = command.args["to"]
     inside = lambda other: other.file == place.file and other.path[:len(place.path)] == place.path and other.kind != "file"
     def go(other: Place) -> dict:
-        if inside(other): return say(f"{name_of(other, around)} is a part of what would be moved. Nothing was done.")
+        if inside(other): return decline(f"{name_of(other, around)} is a part of what would be moved. Nothing was done.")
         said = Command("move", command.target, f"move {{}} to {name_of(other, around)}")
         return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else address(other))
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
     if found.kind == "one": return go(found.places[0])
     if found.places: return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called “{wanted}”.", f"move {name_of(place, around)} there", found.places, around, go)
-    if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted): return say(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
+    if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted): return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
     return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place), target=wanted, under="")
 
 # %% ../../nbs/providers/editcalls.ipynb #55de5da7
@@ -106,9 +106,9 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
-    if not (has_list or command.args["sure"]): return None if command.weak else say(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to …” to begin one.")
+    if not (has_list or command.args["sure"]): return None if command.weak else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to …” to begin one.")
     if place.kind != "file": return call("org-check", command, place, around, item=command.args["item"], add=True)
-    if outline.format != "markdown": return say(f"{name_of(place, around)} is a whole file; name the heading with the list.")
+    if outline.format != "markdown": return decline(f"{name_of(place, around)} is a whole file; name the heading with the list.")
     return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="", title=command.args["item"], kind="task")
 
 # %% ../../nbs/providers/editcalls.ipynb #82b336f6
@@ -124,7 +124,7 @@ def to_priority(command: Command, place: Place, around: Surroundings, today: dat
     "org-set-property with the name that Org has for it; a step goes from A to C, and what has none stands in the middle."
     outline, node = node_at(place, around)
     name, has, ranks = name_of(place, around), node.priority or "", ("A", "B", "C")
-    if outline.format == "markdown" and node.kind != "task": return say(f"{name} is no task, and in Markdown only tasks have a priority. Nothing was done.")
+    if outline.format == "markdown" and node.kind != "task": return decline(f"{name} is no task, and in Markdown only tasks have a priority. Nothing was done.")
     if step := command.args.get("step"):
         at = (ranks.index(has) if has in ranks else 1) + step
         if not 0 <= at < len(ranks): return say(f"{name} has the {'lowest' if step > 0 else 'highest'} priority already, {has}.")
@@ -142,7 +142,7 @@ def to_tags(command: Command, place: Place, around: Surroundings, today: date) -
     if adds and bare(adds) <= bare(node.tags): return say(f"{name} is tagged with {' and '.join(adds)} already.")
     if takes and not bare(takes) & bare(node.tags):
         above = " It comes from above: take it from that heading or file." if bare(takes) & bare(place.tags) else ""
-        return say(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
+        return decline(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)
 
 # %% ../../nbs/providers/editcalls.ipynb #e7f0fbb4
@@ -168,7 +168,7 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     "What becomes of a command for a whole file that only headings can obey: a question about its uppermost ones."
     within = [each for each in upper_headings(place, around) if command.verb != "state" or each.keyword]
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
-    if not within: return say(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
+    if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))
 
 # %% ../../nbs/providers/editcalls.ipynb #80740658

@@ -18,7 +18,7 @@ from ..indexfile import IndexFailed
 from ..lazy import Regex
 from ..notetools import private_in
 from ..org import Outline
-from .captures import Request, say
+from .captures import Request, decline
 from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
 from .lookups import NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
@@ -34,11 +34,11 @@ def which_one(said: str) -> str:
 # %% ../../nbs/providers/edits.ipynb #b78604eb
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
-    if readings[0].verb == "check": return next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None) or say(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is called “{readings[0].args['item']}”.")
+    if readings[0].verb == "check": return next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None) or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is called “{readings[0].args['item']}”.")
     found = [(look_up(around, command, today), command) for command in readings]
     if sure := [(match, command) for match, command in found if match.kind == "one"]:
         best = [each for each in sure if each[0].way == min(match.way for match, _ in sure)]
-        if len({match.places for match, _ in best}) > 1: return say("That can be read in two ways. Please put the title in quotes.")
+        if len({match.places for match, _ in best}) > 1: return decline("That can be read in two ways. Please put the title in quotes.")
         match, command = max(best, key=lambda each: len(each[1].target))
         return carry_out(command, match.places[0], around, today)
     weak = readings[0].weak
@@ -46,8 +46,8 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
         if kind == "alike" and weak: break
         for match, command in found:
             if match.kind == kind: return question(lead.format(command.target), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
-    if readings[0].target.lower() in PRONOUNS: return None if weak else say(which_one(readings[0].target))
-    return None if weak else say(f"Nothing in your notes is called “{readings[0].target[:80]}”, so nothing was done. “find …” looks into the texts as well.")
+    if readings[0].target.lower() in PRONOUNS: return None if weak else decline(which_one(readings[0].target))
+    return None if weak else decline(f"Nothing in your notes is called “{readings[0].target[:80]}”, so nothing was done. “find …” looks into the texts as well.")
 
 # %% ../../nbs/providers/edits.ipynb #18e4f13b
 _ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five", "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1) for w in pair.split()}
@@ -73,7 +73,7 @@ def settled(work: Callable[[Surroundings], Outcome], around: Surroundings) -> Ou
     "The outcome of `work(around)`: by reading the notes when the index fails, and a sentence when they change meanwhile."
     try: return work(around)
     except IndexFailed: return settled(work, replace(around, index=lambda: None))
-    except NotesChanged as change: return say(change.message)
+    except NotesChanged as change: return decline(change.message)
 
 # %% ../../nbs/providers/edits.ipynb #f1591da5
 def open_question(around: Surroundings, today: date) -> Question | None:
@@ -87,8 +87,8 @@ def open_question(around: Surroundings, today: date) -> Question | None:
 def by_number(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a number: the choice, or a sentence when there is nothing to choose."
     if (number := number_in(request)) is None or not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
-    if (asked := open_question(around, request.today)) is None: return say("Your notes have changed since I asked, so the numbers may mean something else now. Please say the whole request again.")
-    if not (number == -1 or 1 <= number <= len(asked.places)): return say(f"There is no number {number}; there are {len(asked.places)}. Nothing was done.")
+    if (asked := open_question(around, request.today)) is None: return decline("Your notes have changed since I asked, so the numbers may mean something else now. Please say the whole request again.")
+    if not (number == -1 or 1 <= number <= len(asked.places)): return decline(f"There is no number {number}; there are {len(asked.places)}. Nothing was done.")
     return settled(lambda _: asked.then(asked.places[number - (number > 0)]), around)
 
 def by_words(request: Request, around: Surroundings) -> Outcome:
@@ -144,7 +144,7 @@ _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean
 def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of *add it to …*: an item with the title of what the last answer named. A private title is not carried anywhere."
     place, said = referent(around), readings[0].args["item"]
-    if place is None or private_in(place.tags, around.private): return say(which_one(said))
+    if place is None or private_in(place.tags, around.private): return decline(which_one(said))
     named = [replace(c, said=c.said.replace(f"“{said}”", f"“{place.title}”", 1), args={**c.args, "item": place.title}) for c in readings]
     return settled(lambda around: propose(named, around, today), around)
 

@@ -21,7 +21,7 @@ from typing import Callable
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, doubt, remind, repeated_parts, say, tool_call
+from .captures import MOST_TEXT, Request, appointment, capture, decline, doubt, remind, repeated_parts, say, tool_call
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
@@ -73,7 +73,7 @@ def pleasantry(request: Request) -> dict | None:
     if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"): return say("Hello. Ask me what is due this week, or type help.")
     if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"): return say("You're welcome.")
     if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
-    if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"): return say("No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat.")
+    if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"): return decline("No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat.")
     if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"): return say("All right. Nothing was done.")
     if said in ("stop", "cancel", "abort"): return say("There is nothing under way. Ctrl-C interrupts a request that is.")
     if said in ("how are you", "who are you", "what are you", "are you there"): return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
@@ -118,37 +118,37 @@ def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
     first = request.words[:1]
     address, line = "://" in request.text[:300] or "www." in request.text[:300].lower(), " ".join(request.text.split()).rstrip("?!. ")
-    if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is", "find", "search", "go", "visit", "look", "check", "get", "load"): return say(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
-    if address or {"internet", "online", "website", "weather"} & set(request.words[:12]): return say(_WEB)
+    if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is", "find", "search", "go", "visit", "look", "check", "get", "load"): return decline(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
+    if address or {"internet", "online", "website", "weather"} & set(request.words[:12]): return decline(_WEB)
     if " ".join(request.words) in _LAST_DONE: return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
-    if _RINGING.fullmatch(line): return say("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
-    if found := _FOR_JOURNAL.fullmatch(line): return say(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    if found := _SET_FIELD.fullmatch(line): return say(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say “yes”, and I'll do it.")
-    if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write": return say(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: {found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    if found := _DELETE.fullmatch(line): return say(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel {object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
+    if _RINGING.fullmatch(line): return decline("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
+    if found := _FOR_JOURNAL.fullmatch(line): return decline(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _SET_FIELD.fullmatch(line): return decline(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say “yes”, and I'll do it.")
+    if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write": return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: {found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _DELETE.fullmatch(line): return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel {object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
-    if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return say("Undo is a command of its own: /undo in the chat, or passepartout undo.")
-    if request.words[:2] == ("wake", "me"): return say("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
-    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return say("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
-    if request.words[:1] == ("make",) and len(request.words) > 2: return say(_EDITING)
-    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log") or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)): return say(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
-    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]): return say("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, and “find …” looks into all of them.")
-    if first == ("check",) and request.after(1): return say(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
-    if first and first[0] in ("approve", "deny"): return say("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
-    if request.text[:1] == "/": return say("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
-    if request.text[:1] in ("$", "!"): return say(_COMMANDS)
+    if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
+    if request.words[:2] == ("wake", "me"): return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
+    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
+    if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
+    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log") or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)): return decline(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
+    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]): return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, and “find …” looks into all of them.")
+    if first == ("check",) and request.after(1): return decline(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
+    if first and first[0] in ("approve", "deny"): return decline("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
+    if request.text[:1] == "/": return decline("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
+    if request.text[:1] in ("$", "!"): return decline(_COMMANDS)
     if " ".join(request.words) in _CLOCK: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
     if first and first[0] in ("add", "put", "buy", "get", "pick"):
         what = kept(request)[:80]
-        if first[0] == "add" and len(request.words) < 2: return say("Shall it be a task or a note? Say “todo …” or “note: …”.")
-        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return say(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
-        return say(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
-    return say(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
+        if first[0] == "add" and len(request.words) < 2: return decline("Shall it be a task or a note? Say “todo …” or “note: …”.")
+        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+        return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+    return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
 # %% ../../nbs/providers/grammar.ipynb #1006bc1c
 def unfit(text: str) -> str | None:
     "Why `text` cannot be a request, in a sentence, or `None`."
-    if len(text) > MOST_TEXT: return f"That is {len(text):,} characters long; a request may have {MOST_TEXT:,}. Put the text into a file in your notes: then I can find and read it."
+    if len(text) > MOST_TEXT: return f"That is {len(text):,} characters long; without a model, a request may have {MOST_TEXT:,}. Put the text into a file in your notes: then I can find and read it."
     if not text.strip(): return "You sent an empty line. Type help to see what I understand."
     odd = next((c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t"), None)
     if odd: return f"There is a character in that which can't be shown (U+{ord(odd):04X}). I did nothing; please type the request again as plain text."
@@ -186,14 +186,14 @@ THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
     "What the first of `forms` that fits makes of `request`; a question back as the message that it is."
     for form in forms:
-        if (found := form(request, around)) is not None: return say(found.text) if isinstance(found, Question) else found
+        if (found := form(request, around)) is not None: return decline(found.text) if isinstance(found, Question) else found
     return None
 
 # %% ../../nbs/providers/grammar.ipynb #722f5f89
 def answer(request: Request, around: Surroundings) -> dict | None:
     "What the forms make of a request: commands and captures, questions, then what there is to say about the rest."
     if proposal := first_fit(FIRST, request, around): return proposal
-    if "\n" in request.text.strip(): return say(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
+    if "\n" in request.text.strip(): return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
     return first_fit(THEN, request, around)
 
 # %% ../../nbs/providers/grammar.ipynb #14b9dd02
@@ -384,20 +384,20 @@ def several_questions(request: Request, around: Surroundings) -> dict | None:
     if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?") for part in _NEXT_QUESTION.split(text)]) <= 5: return None
     again = [Request.of(part, request.today) for part in parts]
     if not all(each.words and each.words[0] in _QUESTION and len(each.words) > 2 and (understood(each, around) or translated(each, around)) for each in again): return None
-    return say(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
+    return decline(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
 
 _QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
 
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
-    if problem := unfit(text): return say(problem)
+    if problem := unfit(text): return decline(problem)
     request = Request.of(text, today)
     try:
         around = spelled_out(around, today)
-        if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or say(not_understood(request))
-        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or say(not_understood(request))
-    except NoSuchDate as problem: return say(problem.message)
+        if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or decline(not_understood(request))
+        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
+    except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
 def not_understood(request: Request) -> str:

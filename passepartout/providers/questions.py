@@ -13,7 +13,7 @@ import re
 from datetime import date, timedelta
 
 from ..lazy import Regex
-from .captures import MOST_WORDS, Request, letter_for, plain_words, say, tool_call
+from .captures import MOST_WORDS, Request, decline, letter_for, plain_words, tool_call
 from .dates import WEEKDAYS, read_day, read_span, say_day, words_of
 
 # %% ../../nbs/providers/questions.ipynb #d4166529
@@ -52,14 +52,14 @@ def read(request: Request) -> dict | None:
     start, count, bad = None, None, "Lines are counted from 1, and a range goes forward. For example: read inbox.org from line 20"
     if found := _FIRST_LINES.match(text): start, count, text = 1, int(found[1]), text[found.end():]
     elif found := _LINES_OF.match(text):
-        if not (span := line_range(found[1], found[2], False)): return say(bad)
+        if not (span := line_range(found[1], found[2], False)): return decline(bad)
         (start, count), text = span, text[found.end():]
     if "://" in text or text.startswith("www.") or not (named := file_and_rest(text)): return None
     path, rest = named
     if rest and (found := _LINES.fullmatch(rest.rstrip(".?!"))):
-        if not (span := line_range(found[1], found[2], "from" in rest.lower() or "start" in rest.lower())): return say(bad)
+        if not (span := line_range(found[1], found[2], "from" in rest.lower() or "start" in rest.lower())): return decline(bad)
         start, count = span
-    elif rest: return say(f"I can read {path}, but not “{rest[:80]}”. For example: read {path} from line 20")
+    elif rest: return decline(f"I can read {path}, but not “{rest[:80]}”. For example: read {path} from line 20")
     where = "" if start is None else f" from line {start}" if count is None else f", line {start}" if count == 1 else f", lines {start} to {start + count - 1}"
     return tool_call("read-file", f"You asked to read {path}{where}", path=path, start=start, lines=count)
 
@@ -213,7 +213,7 @@ def find(request: Request) -> dict | None:
     text, folder = take_folder(request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
     if query and _DECIDED.match(request.text): query = f"decide {query}"
-    if not query: return say("What shall I look for? For example: find lisbon")
+    if not query: return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes" + (f", in {folder}" if folder else ""), query=query[:300], folder=folder, quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73

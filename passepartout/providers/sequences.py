@@ -16,7 +16,7 @@ from typing import Any
 
 from ..lazy import Regex
 from ..messages import Text
-from .captures import Request, say, tool_call
+from .captures import Request, decline, tool_call
 from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
@@ -102,7 +102,7 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
     calls = read_parts(parts, exact)
     if len(calls) == len(parts): return in_one_plan(calls)
     if not calls or calls[0]["payload"]["tool"] == "org-capture": return None
-    return say(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say them one after the other, and I'll ask where I have to.")
+    return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say them one after the other, and I'll ask where I have to.")
 
 # %% ../../nbs/providers/sequences.ipynb #a1308f03
 def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
@@ -110,7 +110,7 @@ def offered_together(request: Request, exact: Callable[[str], dict | None]) -> d
     if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
     wholes = [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
     if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
-    return say(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
+    return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/providers/sequences.ipynb #83609ca1
 _FOUND_ADDED = Regex(r"((?:find|search|look)\b.{1,200}?),?\s(?:and\s)?(?:then\s)?(?:add|append|put)\s(?:(it|that|the\s(?:first|result|best)(?:\sone)?)|them|these|those|all(?:\sof\sthem)?|the\sresults)\s(?:to|on|onto|in|into|under)\s(.{1,200}?)[.!]*", re.I)
