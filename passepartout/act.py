@@ -373,10 +373,12 @@ def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | 
     return tool_output(agent, signal, str(target), result)
 
 # %% ../nbs/17_act.ipynb #6a53dd77
+_UNREADABLE = "What the model answered, also when asked again, was not in the form in which it has to propose, so nothing was done. Ask once more; if it happens often, another model is needed: passepartout configure. What it said: passepartout trace"
+
 async def explain_nothing(agent, signal: Signal) -> None:
     payload, verdict = signal.payload, signal.verdict
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
-    if isinstance(verdict, Rejected): await tell(agent, signal, f"I could not do that: {verdict.text}")
+    if isinstance(verdict, Rejected): await tell(agent, signal, _UNREADABLE if verdict.gate == "reader" else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
     elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))
 

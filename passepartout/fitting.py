@@ -176,7 +176,7 @@ def install_script(agent: Any) -> None:
     "Register the provider that replays proposals from a file."
     from passepartout.providers.scripted import make_scripted
     try: register_backend(agent, "scripted", make_scripted(agent.settings.scripted_file), local=True, blind=True)
-    except PassepartoutError as error: agent.problems.append(Finding(error.message, "That provider is not there.", "Correct the setting it comes from."))
+    except PassepartoutError as error: agent.problems.append(Finding(error.message, "So the provider scripted is not there.", "Correct the setting scripted_file."))
 
 # %% ../nbs/18f_fitting.ipynb #6de9fc7e
 def install_models(agent: Any, environ: Mapping[str, str] = os.environ) -> None:

@@ -102,7 +102,7 @@ def check_settings(agent):
 def check_start(agent): yield from agent.problems
 
 def check_providers(agent):
-    told = {word.strip("'.:") for problem in agent.problems for word in str(getattr(problem, "what", problem)).split()}
+    told = {word.strip("'.:") for problem in agent.problems for word in f"{getattr(problem, 'what', problem)} {getattr(problem, 'why', '')}".split()}
     if missing := [p for p in agent.provider_cascade if p not in agent.backends and p not in told]:
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.", "Change PROVIDER_CASCADE in the settings or the environment.")
 

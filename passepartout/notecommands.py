@@ -187,7 +187,8 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
         if not found.hits: nothing_found(opened, asked, found, json_)
         if json_: as_json({"query": asked, "total": found.total, "search": "words", "items": [hit_json(opened, hit) for hit in found.hits], "remarks": [r for r in (opened.notes.report(),) if r]}); return
         print_hits(opened, found.hits)
-        if (left := found.total - len(found.hits)) > 0: tell(f"{left} more: add a word, or --limit {min(found.total, 1000)}.", stream=sys.stderr)
+        if (more := found.total - len(found.hits)) > 0: tell(f"{more} more: add a word, or --limit {min(found.total, 1000)}.", stream=sys.stderr)
+        if left := unread(opened): tell(left, "yellow", sys.stderr)
 
 # %% ../nbs/20db_notecommands.ipynb #63cd4ae6
 def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:

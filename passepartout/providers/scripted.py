@@ -100,7 +100,7 @@ def make_scripted(path_or_text: str | Path, *, name: str = "scripted") -> Backen
         while position < len(steps):
             step, position = steps[position], position + 1
             if step.on is None or sensor is None or step.on == sensor: return await perform(step)
-        return {"status": "error", "message": f"The script of {name} is over after {len(steps)} answers."}
+        return {"status": "error", "message": f"The script of {name} is over after {len(steps)} answer{'s' * (len(steps) != 1)}."}
     return scripted
 
 # %% ../../nbs/providers/scripted.ipynb #7c0c2aae
