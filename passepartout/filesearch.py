@@ -140,6 +140,7 @@ def _opened(folder: OpenedPath, names: Sequence[str]) -> Iterator[OpenedPath]:
     "The named files below `folder`, opened one at a time; what cannot be opened, or turns out to lie elsewhere, is left out."
     above = "" if folder.relative == "." else folder.relative + "/"
     for name in names:
+        if folder.keeps_out(above + name): continue
         try: file = resolve([folder.root], above + name)
         except PathRefused: continue
         with file:

@@ -71,8 +71,10 @@ def list_folder(deep: bool, context: ToolContext) -> ToolResult:
     else: found = [(shown(folder.display), "file")] if folder.kind == "file" else [(shown(name), kind) for name, kind in folder.entries() if kind != "other"]
     lines = [name + "/" * (kind == "dir") for name, kind in found[:MOST_NAMES]]
     more = [f"… and more than {MOST_NAMES} in all: name a folder further down."] if len(found) > MOST_NAMES else []
+    if folder.kept_out and (remark := folder.kept_out.remark()): more.append(remark)
     where = "the memex" if folder.display == "." else folder.display
-    text = "\n".join([f"{where} holds {'no files' if deep else 'nothing'}."] if not lines else [f"In {where}{', with all folders below it' * deep}:", *lines, *more])
+    head = f"In {where}{', with all folders below it' * deep}:" if lines else f"{where} holds {'no files' if deep else 'nothing'}{' that is shown here' * bool(more)}."
+    text = "\n".join([head, *lines, *more])
     return ToolResult(text, [{"name": name, "kind": kind} for name, kind in found[:MOST_NAMES]], notes_label([folder.display], False))
 
 # %% ../nbs/12f_filetools.ipynb #6a640ac1
@@ -81,10 +83,11 @@ MOST_LINES = 200
 def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, context: ToolContext, private: Sequence[str]) -> ToolResult:
     "The lines below the opened folder in which `pattern` is found. `SearchError` when it cannot be searched for."
     if not 1 <= limit <= MOST_LINES: raise SearchError(f"The limit is between 1 and {MOST_LINES}.")
-    found = search_files(context.resources["folder"], pattern, regex=regex, case=case, files=files, most=limit, private=private)
+    folder = context.resources["folder"]
+    found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private)
     lines = [f"{match.file}:{match.line}: {match.text}" for match in found.matches] or [f"No line holds {shown(pattern)}."]
     label = notes_label((match.file for match in found.matches), any(match.private for match in found.matches))
-    return ToolResult("\n".join(lines + [found.cut] * bool(found.cut)), [match._asdict() for match in found.matches], label)
+    return ToolResult("\n".join(filter(None, [*lines, found.cut, folder.kept_out and folder.kept_out.remark()])), [match._asdict() for match in found.matches], label)
 
 # %% ../nbs/12f_filetools.ipynb #b2bbc970
 REPLACES = Effects(read_only=False, destructive=True, idempotent=True, open_world=False)

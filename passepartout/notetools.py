@@ -49,7 +49,7 @@ def notes_label(files: Iterable[str], private: bool) -> Label:
 class ReadNotes:
     "A folder of notes, read."
     def __init__(self, folder: OpenedPath, cache: NoteCache):
-        self.notes = read_notes(folder, cache)
+        self.notes, self.kept_out = read_notes(folder, cache), folder.kept_out
 
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."
@@ -75,7 +75,7 @@ class ReadNotes:
 
     def report(self) -> str:
         "What was left out or is in doubt."
-        return self.notes.report()
+        return "\n".join(filter(None, [self.notes.report(), self.kept_out and self.kept_out.remark()]))
 
 # %% ../nbs/12b_notetools.ipynb #44d8d330
 @record
@@ -89,9 +89,9 @@ class Source:
     vectors: Callable[[], Vectors | None] = lambda: None
 
     def open(self, context: ToolContext) -> IndexedNotes | ReadNotes:
-        "The notes of the opened folder, from the index when it is one of them."
+        "The notes of the opened folder, from the index when it is one of them and nothing in it is kept from the caller."
         folder = context.resources["folder"]
-        if serves(self.index, folder):
+        if folder.kept_out is None and serves(self.index, folder):
             try: notes = MeantNotes(self.index, folder, self.progress)
             except IndexFailed: return ReadNotes(folder, self.cache)
             notes.vectors = self.vectors()

@@ -234,12 +234,12 @@ def _search_fast(root: Root, parts: Sequence[str], parent_too: bool) -> _Place |
 # %% ../nbs/11_resources.ipynb #be346067
 class Held:
     "Something beneath a root, held by its descriptors until it is closed."
-    __slots__ = ("root", "relative", "display", "kind", "access", "fd", "parent_fd", "name", "stat", "prefix")
+    __slots__ = ("root", "relative", "display", "kind", "access", "fd", "parent_fd", "name", "stat", "prefix", "kept_out")
 
     def __init__(self, root, relative, kind, access, fd=None, parent_fd=None, info=None, prefix=""):
         self.root, self.relative, self.kind, self.access = root, relative, kind, access
         self.fd, self.parent_fd, self.stat, self.prefix = fd, parent_fd, info, prefix
-        self.name = relative.rpartition("/")[2]
+        self.name, self.kept_out = relative.rpartition("/")[2], None
         self.display = _displayed(prefix + relative)
 
     def close(self):
@@ -294,7 +294,7 @@ class OpenedPath(Described):
     def entries(self) -> list[tuple[str, str]]:
         "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
         above = "" if self.relative == "." else self.relative + "/"
-        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed)]
+        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed) and not (kind == "file" and self.keeps_out(above + name))]
 
     def read_bytes(self, limit: int = 16 << 20) -> bytes:
         "The content of the file. PathRefused when it has more than `limit` bytes, or is not open."
@@ -304,7 +304,13 @@ class OpenedPath(Described):
         "The same thing, open on its own and for reading only: nothing can be put in its place through it."
         fd = None if self.fd is None else os.dup(self.fd)
         access = "tree" if self.access == "tree" else "read"
-        return OpenedPath(self.root, self.relative, self.kind, access, fd, info=self.stat, prefix=self.prefix)
+        copy = OpenedPath(self.root, self.relative, self.kind, access, fd, info=self.stat, prefix=self.prefix)
+        copy.kept_out = self.kept_out
+        return copy
+
+    def keeps_out(self, relative: str) -> bool:
+        "Is the file of that name beneath the root left out, whoever walks through this folder?"
+        return self.kept_out is not None and self.kept_out(os.path.join(self.root.path, relative))
 
     def walk(self, suffixes=(), max_files: int = 10_000, *, skipped: list | None = None) -> Iterator["OpenedPath"]:
         "The files below, each open while it is its turn: those that end in one of `suffixes`, at most `max_files`. `skipped` collects (name, why)."
@@ -511,7 +517,7 @@ def _walk(top: OpenedPath, suffixes: tuple, max_files: int, skipped: list | None
                 continue
             relative = prefix + name
             if name.startswith(".") or kind == "file" and suffixes and not name.lower().endswith(suffixes): continue
-            if _among(relative, top.root.closed): continue
+            if _among(relative, top.root.closed) or kind == "file" and top.keeps_out(relative): continue
             if kind == "file":
                 if (opened := _taken(top, _held(top.root, folder, name, READ, relative, note), relative, note)) is not None:
                     max_files -= 1

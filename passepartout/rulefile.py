@@ -21,7 +21,7 @@ from .conditions import PassepartoutError
 from .inifile import file_lines
 from .lazy import Regex
 from .resources import shown
-from .rules import TIERS, UNREADABLE, Commands, Rule, RuleError, glob, parameter_of, ready, strictest
+from .rules import TIERS, UNREADABLE, Commands, Rule, RuleError, glob, meant, ready, strictest
 
 # %% ../nbs/12ab_rulefile.ipynb #2db82ec5
 def one_rule(name: str, lines: Sequence[tuple[int, str, str]], source: str = "") -> Rule:
@@ -119,8 +119,8 @@ def faults(book: RuleBook, tools: Any, folders: Iterable[str] = (), commands: Co
 def _tried(rule: Rule, tools: Any, folders: tuple[str, ...], commands: Commands | None) -> Iterator[str]:
     concerned = [tool for tool in tools if any(glob(t)(tool.name) for t in rule.tools)]
     for name, patterns in rule.where:
-        if concerned and not any(parameter_of(tool, name, rule.tightens) is not None for tool in concerned): yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
-        if any(getattr(parameter_of(tool, name, rule.tightens), "kind", "") == "path" for tool in concerned): yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
+        if concerned and not any(meant(rule, tool, name) is not None for tool in concerned): yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
+        if any(getattr(meant(rule, tool, name), "kind", "") == "path" for tool in concerned): yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
     try:
         for tool in concerned: ready([rule], tool)
         yield from (f"it does not fit its example {shown(e, 120)!r}." for e in rule.matches if fits_example(rule, tools, e, commands) is False)

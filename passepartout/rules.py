@@ -7,11 +7,11 @@ Docs: https://example.org/passepartout/rules.html.md"""
 # %% auto #0
 __all__ = ['TIERS', 'Test', 'UNREADABLE', 'Places', 'Commands', 'RuleError', 'Rule', 'glob', 'folded', 'Begun', 'text_test',
            'path_test', 'address_test', 'loosely', 'readings', 'Spoken', 'PathsOf', 'Check', 'Said', 'Ready', 'ready',
-           'parameter_of', 'strictest']
+           'meant', 'strictest']
 
 # %% ../nbs/12a_rules.ipynb #5922d7d0
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -148,9 +148,10 @@ class Spoken(NamedTuple):
 Commands = Callable[[str], Spoken]
 
 class PathsOf(NamedTuple):
-    "Stands for the argument `path` of a tool that has none and takes commands: the places that those open."
+    "Stands for `path` where it means every place that a call names: in its arguments, and by what its commands open."
     commands: tuple[str, ...]
-    name: str = "path"
+    arguments: tuple[Any, ...] = ()
+    name: str = "every path"
     kind: str = "path"
 
 # %% ../nbs/12a_rules.ipynb #99027547
@@ -188,8 +189,17 @@ class Said:
     def twice(self, parameter: Any) -> list[tuple]:
         "The values of an argument, each beside what it looks like."
         found = self.loose.get(parameter.name)
-        if found is None: found = self.loose[parameter.name] = [(v, loosely(v)) for v in (*[v for v, _ in self.once(parameter)], *self.spoken(parameter))]
+        if found is None:
+            read = self.opened(parameter) if isinstance(parameter, PathsOf) else [v for v, _ in self.once(parameter)]
+            found = self.loose[parameter.name] = [(v, loosely(v)) for v in (*read, *self.spoken(parameter))]
         return found
+
+    def opened(self, parameter: PathsOf) -> Iterator[Any]:
+        "The names of the places that arguments name; a folder that is searched has its name with a slash as well, which is how patterns speak of all that is in it."
+        for each in parameter.arguments:
+            for names in readings(each, self.args.get(each.name), self.places):
+                yield names
+                if each.access == "tree" and names is not UNREADABLE: yield tuple([f"{name}/" for name in names])
 
     def spoken(self, parameter: Any) -> list:
         "What commands say besides their text: for their own argument in which forms they can be written, for `PathsOf` what they open."
@@ -211,14 +221,16 @@ class Ready(NamedTuple):
 
 def ready(rules: Iterable[Rule], tool: Any) -> tuple[Ready, ...]:
     "The rules that may speak about calls of `tool`, strictest first. `RuleError` when a pattern fits no such argument."
-    concerned = [r for r in rules if any(glob(t)(tool.name) for t in r.tools) and all(parameter_of(tool, name, r.tightens) is not None for name, _ in r.where)]
-    return tuple(Ready(rule, tuple(_check(parameter_of(tool, name, rule.tightens), patterns, rule.tightens) for name, patterns in rule.where))
+    concerned = [r for r in rules if any(glob(t)(tool.name) for t in r.tools) and all(meant(r, tool, name) is not None for name, _ in r.where)]
+    return tuple(Ready(rule, tuple(_check(meant(rule, tool, name), patterns, rule.tightens) for name, patterns in rule.where))
                  for rule in sorted(concerned, key=lambda r: (-TIERS.index(r.tier), r.line)))
 
-def parameter_of(tool: Any, name: str, tight: bool) -> Any:
-    "The argument `name` as a rule means it, which tightens or does not; `None` when there is none."
-    found = tool.by_name.get(name)
-    return found if found is not None or name != "path" or not tight or not tool.commands else PathsOf(tuple(tool.commands))
+def meant(rule: Rule, tool: Any, name: str) -> Any:
+    "The argument of `tool` that `rule` means by `name`: a parameter, `PathsOf`, or `None` when there is none."
+    found, places = tool.by_name.get(name), tuple([each for each in tool.parameters if each.kind == "path"])
+    if name != "path" or not rule.tightens or not (places or tool.commands): return found
+    if found is not None and (tool.name in rule.tools or places == (found,) and not tool.commands): return found
+    return PathsOf(tuple(tool.commands), places)
 
 def _check(parameter: Any, patterns: tuple[str, ...], tight: bool) -> Check:
     make = {"path": path_test, "address": address_test}.get(parameter.kind, text_test)

@@ -1,5 +1,5 @@
 "A person's rules: strict in reading, indifferent to order, never widened by spelling, and out of everybody else's reach"
-import asyncio, os, threading, time
+import asyncio, json, os, threading, time
 from pathlib import Path
 
 import pytest
@@ -7,6 +7,7 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from conftest import examples, thinned
 from passepartout.agent import Agent
+from passepartout.backends import register_backend
 from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.resources import Root
@@ -204,6 +205,45 @@ def test_a_rule_about_a_place_holds_for_commands(memex, tier):
             assert "“people”" in (found.text if isinstance(found, Rejected) else found.reason), command
         for command in ("cat projects/roof.org", "ls", "grep -rn Roof projects", "wc projects/*f.org", "echo people", "cd projects && cat roof.org", "date"):
             assert not isinstance(verdict_of(agent, "shell", command=command), (Rejected, ApprovalRequired)), command
+    finally: agent.run(agent.close())
+
+
+def told_by(agent, tool, **args):
+    "What a call that runs brings back to the model: a proposal, then what it reads."
+    seen = []
+    async def model(prompt, system_prompt, *, model=None):
+        seen.append(prompt)
+        given = " ".join(f":{name.upper()} " + (json.dumps(value) if isinstance(value, str) else "T" if value else "NIL") for name, value in args.items())
+        return f'(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{tool}" :ARGS ({given}) :EXPLANATION "You asked for this very thing a moment ago"))' if len(seen) == 1 else "Done."
+    register_backend(agent, "model", model, local=True)
+    agent.provider_cascade = ("model",)
+    reply = agent.run(agent.handle("Do what I said."))
+    return seen[-1] if len(seen) > 1 else str(reply)
+
+
+SEARCHES = [("org-find", {"query": "Ana"}), ("org-find", {"query": "secretword"}), ("org-agenda", {"view": "waiting"}), ("org-agenda", {"start": "2026-11-01", "end": "2026-12-31"}), ("search", {"pattern": "secretword"}), ("search", {"pattern": "secretw.rd", "regex": True}),
+            ("search", {"pattern": "secretword", "files": "people/*"}), ("list-files", {"deep": True}), ("list-files", {})]
+
+@pytest.mark.parametrize("tier", ["deny", "ask"])
+@pytest.mark.parametrize("tool, args", SEARCHES, ids=[f"{tool}-{n}" for n, (tool, _) in enumerate(SEARCHES)])
+def test_no_search_finds_what_a_rule_keeps_from_it(memex, tier, tool, args):
+    "A search of the whole folder runs, without what lies below people/, and says so; one of people/ is what the rule says."
+    (memex / "people" / "ana.org").write_text("* TODO Ana has a secretword\nDEADLINE: <2026-11-20 Fri>\nThe secretword is fig.\n")
+    agent = boot(memex, TITLE.replace("tier = deny", f"tier = {tier}"))
+    try:
+        found = told_by(agent, tool, **args)
+        assert "has a secretword" not in found and "is fig" not in found and "ana.org" not in found, found
+        if (tool, args) != ("list-files", {}): assert "Left out, because of the rule “people”: 1 file." in found, found
+        for folder in ("people", "./people/", "projects/../people", str(memex / "people"), "people/ana.org"):
+            assert isinstance(verdict_of(agent, tool, **args, folder=folder), Rejected if tier == "deny" else ApprovalRequired), folder
+        assert not isinstance(verdict_of(agent, tool, **args, folder="projects"), (Rejected, ApprovalRequired))
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("tool, args", [("org-capture", {"title": "x", "file": "people/ana.org"}), ("org-refile", {"path": "projects/roof.org", "heading": "Roof", "target": "people/ana.org"}), ("write-file", {"path": "people/new.org", "text": "x"}), ("org-capture", {"title": "x", "file": "people/new.org"})])
+def test_a_rule_about_a_place_holds_under_whatever_name_a_tool_calls_it(memex, tool, args):
+    agent = boot(memex, TITLE)
+    try: assert "“people”" in verdict_of(agent, tool, **args).text
     finally: agent.run(agent.close())
 
 

@@ -7,10 +7,12 @@ Docs: https://example.org/passepartout/gates/permissions.html.md"""
 # %% auto #0
 __all__ = ['tier', 'looked_up', 'opened_at', 'Decision', 'ReadyRules', 'Tiers', 'Permissions', 'request_sentence', 'shortened',
            'rule_sentence', 'call_verdict', 'unread', 'switched_off', 'locked', 'Asking', 'asking_steps', 'asking_step',
-           'plan_verdict', 'permissions_gate', 'permissions_skill', 'opened_verdict', 'names_addresses']
+           'plan_verdict', 'permissions_gate', 'permissions_skill', 'KeptOut', 'kept_out', 'opened_verdict',
+           'names_addresses']
 
 # %% ../../nbs/gates/permissions.ipynb #95127ecb
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +20,7 @@ from ..grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
 from ..resources import PathRefused, Root, where
 from ..rulefile import RuleBook, absent, faults
-from ..rules import TIERS, UNREADABLE, Commands, Places, Ready, Rule, RuleError, Said, ready, strictest
+from ..rules import TIERS, UNREADABLE, Commands, PathsOf, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
 from ..verify import is_answer
@@ -226,13 +228,36 @@ def permissions_skill(mine: Permissions) -> Skill:
     "The mandatory skill `permissions`."
     return Skill("permissions", priority=900, deterministic=permissions_gate(mine))
 
+# %% ../../nbs/gates/permissions.ipynb #98ae4564
+class KeptOut:
+    "Is a file kept from a call, by which rule? `remark` tells which rules kept how many."
+    def __init__(self, rules: Sequence[Ready], args: Mapping[str, Any], memex: str): self.rules, self.args, self.memex, self.files = rules, args, memex, {}
+
+    def __call__(self, path: str) -> bool:
+        said = Said(self.args, lambda name, value: [_names_of(path, self.memex)])
+        rule = next((each.rule.name for each in self.rules if each.fits(said)), None)
+        if rule is not None: self.files[path] = rule
+        return rule is not None
+
+    def remark(self) -> str:
+        counts = Counter(self.files.values())
+        return " ".join(f"Left out, because of the rule “{name}”: {count:,} file{'s' * (count != 1)}." for name, count in counts.items())
+
+def kept_out(mine: Permissions, tool: Tool, args: Mapping[str, Any], places: Places) -> KeptOut | None:
+    "What keeps files from a call of `tool`: the rules that tighten, speak of places, and say nothing against the call itself; `None` when there are none."
+    said = Said(args, places)
+    rules = [each for each in mine.prepared(tool) if each.rule.tightens and any(isinstance(c.parameter, PathsOf) for c in each.checks) and not each.fits(said)]
+    return KeptOut(rules, args, mine.roots[0].path) if rules else None
+
 # %% ../../nbs/gates/permissions.ipynb #a5f6b00a
 def opened_verdict(mine: Permissions, action: Action, signal: Signal, resolved: Mapping[str, Any]) -> ApprovalRequired | Rejected | None:
     "What the rules say about the places that were opened; `None` when they have no more against them than before."
     tool = mine.tools.get(str(pick(action.payload, "tool")))
     if tool is None or not (mine.grant_for(action) or any(c.parameter.kind == "path" for each in mine.prepared(tool) for c in each.checks)): return None
-    before = mine._latest[1] if mine._latest[0] is action else "allow"
-    verdict = call_verdict(mine, action, signal, tool, opened_at(resolved, mine.roots[0].path))
+    before, places = mine._latest[1] if mine._latest[0] is action else "allow", opened_at(resolved, mine.roots[0].path)
+    for each in resolved.values():
+        if getattr(each, "access", "") == "tree": each.kept_out = kept_out(mine, tool, pick(action.payload, "args") or NOTHING, places)
+    verdict = call_verdict(mine, action, signal, tool, places)
     return None if verdict is action or TIERS.index(mine._latest[1]) <= TIERS.index(before) else verdict
 
 def names_addresses(mine: Permissions, action: Action) -> bool:

@@ -39,7 +39,7 @@ def explain_failure(payload: Mapping) -> str:
     tool = str(payload.get("tool") or "").lower()
     reason = str(payload.get("message") or payload.get("error") or payload.get("content") or "no reason was given").strip()[:4000]
     ends = "" if reason.endswith((".", "!", "?")) else "."
-    hint = "" if re.search(r"[.!?]\s+[A-Z“]", reason) else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}"
+    hint = "" if re.search(r"[.!?]\s+[A-Z“]| cannot be shown: ", reason) else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}"
     return f"{tool or 'The tool'} could not do it: {reason}{ends}{hint}"
 
 # %% ../../nbs/providers/reflex.ipynb #96f2c3dc
