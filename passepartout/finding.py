@@ -141,7 +141,7 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
         return f"No note mentions {' or '.join(map(repr, missing))}." + (f" Close to it: {', '.join(near)}." if near else "") + misread(query), doubt
-    if not held: return f"Nothing passes this filter: {query.strip()[:80]}." + misread(query), doubt
+    if not held: return f"Nothing fits this filter: {query.strip()[:80]}." + misread(query), doubt
     many = [f"{word}: {len(found)}" if len(found) <= MOST else f"{word}: more than {MOST}" for word, found in held.items()]
     said = "" if secret else f" ({', '.join(many)})"
     return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2 else f"Every word occurs, but never together in one section{said}. Try fewer words."), doubt

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/notetools.html.md"""
 # %% auto #0
 __all__ = ['MOST_HITS', 'MOST_ITEMS', 'DAYS', 'MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'HITS', 'ITEMS', 'LINES', 'ADDS',
            'FOLDER', 'LISTS', 'FIND_TAKES', 'AGENDA_TAKES', 'CAPTURE_TAKES', 'READ_TAKES', 'notes_label', 'ReadNotes',
-           'Source', 'say_hit', 'say_found', 'fewer_words', 'passage', 'said_lines', 'org_find', 'read_when',
-           'read_clock', 'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'one_group',
+           'Source', 'say_hit', 'say_found', 'share_of_title', 'fewer_words', 'passage', 'said_lines', 'org_find',
+           'read_when', 'read_clock', 'read_day', 'say_broken', 'say_programs', 'say_places', 'org_agenda', 'one_group',
            'dated_between', 'org_view', 'org_capture', 'say_when', 'cut_lines', 'read_file', 'note_tools']
 
 # %% ../nbs/12b_notetools.ipynb #9ed00417
@@ -125,8 +125,13 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12b_notetools.ipynb #b054df42
+def share_of_title(found: Found, word: str) -> float:
+    "How much of the best hit's title the word is, from 0 to 1: a section that is called so is about that."
+    title = fold(found.hits[0].title).strip() if found.hits else ""
+    return len(fold(word).strip()) / len(title) if title and fold(word).strip() in title else 0.0
+
 def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, private: Sequence[str] = ()) -> tuple[str, bool] | None:
-    """(the words of `query` that occur at all, or when they never meet the rarest of them; whether private notes had a say in that).
+    """(the words of `query` that occur at all, or when they never meet one of them: what a section is called, or else the rarest; whether private notes had a say in that).
 
     `None` when that would be the same query."""
     if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
@@ -136,7 +141,7 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
         counts = {word: total(asked(word)) for word in words}
         found = [word for word in words if counts[word]]
         together = bool(found) and len(found) < len(words) and total(asked(" ".join(found)))
-        return " ".join(found if together else sorted(found, key=counts.get)[:1])
+        return " ".join(found if together else sorted(found, key=lambda word: (-share_of_title(asked(word), word), counts[word]))[:1])
     every = kept(lambda found: found.total)
     return (every, every != kept(lambda found: found.public)) if every else None
 

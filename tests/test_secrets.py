@@ -473,7 +473,7 @@ def test_more_that_is_found(text):
 
 
 @pytest.mark.parametrize("text", [
-    "TOKEN 2026-11-22", "TOKEN renewal-of-the-year-2026", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
+    "Nothing passes this filter: closed:2026-11-09..2026-11-15.", "It passes this test: due:2026-11-09", "TOKEN 2026-11-22", "TOKEN renewal-of-the-year-2026", "ACCESS DENIED 403 for user-17", "release of 2026: seed: 12 grams of salt", "salt: 5g, pepper: 2g", "The seed phrase: keep it on paper, in two places, and tell nobody about it.", "const salt = await bcrypt.genSalt(10)", "credentials {\n  username = properties.user\n  password = properties.pass\n}", "main.3f9c2b7a1d8e4f60.css",
     "see fastcore.basics.store_attr2", "user = os.environ['A']; password = os.environ['B']", "if password != confirmation {", 'if kind == "secret-shaped" {', "<password>string</password>", '<property name="password" value="${db.password}"/>', "mongo -p 27017", "zip -P $PASS a.zip b", "openssl req -new -key server.key", "7z x -pPASSWORD a.7z", "redis-cli -a $PW ping", "sqlplus /nolog",
     "wifi off", "The word is пароль: он забыт", "the backup key: it lies in the drawer of the desk in the hall", "a token - 'next' - is read", "password = \"user-name\"", "acme.io.example.org/notes-2026-11", "eyes-open.eyeglasses.eyelashes", "key: salt and pepper, 12 eggs", "THIS-THAT-WITH-FROM-THEM-THEN", "Set-Cookie: theme=darkest; Path=/", "sk-learn-classification-of-many-things"])
 def test_still_more_that_is_ordinary(text):

@@ -198,3 +198,27 @@ def test_a_yes_that_leads_to_the_next_question_says_that_the_first_was_done(tmp_
 @pytest.mark.parametrize("text", ["erinnere mich", "erinnere mich morgen", "erinner mich bitte am Freitag um 9"])
 def test_a_german_reminder_without_its_matter_asks_for_it(text):
     assert understand(text, date(2026, 11, 19))["payload"]["text"].startswith("Remind you of what?")
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("todo: buy milk and eggs tomorrow #shopping", "buy milk and eggs #shopping", {"scheduled": "2026-11-20"}), ("todo: buy milk #shopping #food", "buy milk #shopping #food", {}), ("todo pay invoice 2026-12-01 high priority #work", "[#A] pay invoice #work", {"scheduled": "2026-12-01"}),
+    ("remember to water the ferns on Sunday evening", "water the ferns (evening)", {"scheduled": "2026-11-22"}), ("remind me sunday evening to water the ferns", "water the ferns (evening)", {"scheduled": "2026-11-22"}), ("todo call Ana tonight", "call Ana (tonight)", {"scheduled": "2026-11-19"}), ("todo call Ana on Sunday evening at 8", "call Ana", {"scheduled": "2026-11-22 20:00"}),
+    ("todo: Zahnarzt anrufen am 24.11. um 10 Uhr", "Zahnarzt anrufen", {"scheduled": "2026-11-24 10:00"}), ("todo call Ana tmrw", "call Ana", {"scheduled": "2026-11-20"}), ("todo: send the parcel +2d", "send the parcel", {"scheduled": "2026-11-21"}),
+    ("remind me that the rent is due on the 1st", "the rent is due", {"deadline": "2026-12-01"}), ("dentist 24/11 at 8", "dentist", {"scheduled": "2026-11-24 08:00"}), ("todo: score was 24/11 at half time", "score was 24/11 at half time", {}), ("todo: buy bread and butter tomorrow", "buy bread and butter", {"scheduled": "2026-11-20"})])
+def test_nothing_that_was_typed_beside_a_date_is_lost(text, title, dates):
+    args = understand(text, date(2026, 11, 19))["payload"]["args"]
+    assert (args["title"], {name: args[name] for name in ("scheduled", "deadline") if name in args}) == (title, dates)
+
+
+@pytest.mark.parametrize("text", ["todo: call back on monday or tuesday", "remind me to swim on friday and saturday", "todo Ana anrufen am Montag oder Dienstag"])
+def test_two_days_are_asked_about(text):
+    told = understand(text, date(2026, 11, 19))["payload"]
+    assert told["text"].startswith("Two days are named") and told["declined"]
+
+
+@pytest.mark.parametrize("said, told, place", [("tag the roof project with urgent", "fits several", "projects/roof.org"), ("tag dentist with teeth", "", "health/dentist.org"), ("move dentist to thursday", "today that has passed", "health/dentist.org"), ("schedule haircut for 2026-12-03 at 14:30", "todo haircut on 2026-12-03 14:30", "")])
+def test_what_could_be_meant_otherwise_is_not_done(tmp_path, said, told, place):
+    "A heading of one file, where another file is called so; a time of today that is over."
+    shutil.copytree(Path(__file__).parent.parent / "passepartout" / "sample" / "memex", tmp_path / "notes")
+    code, answer = command(tmp_path, "ask", "--today", "2026-11-26", said)
+    assert (told in answer and code == 7 if told else code == 0) and place in answer, (code, answer)

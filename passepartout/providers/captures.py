@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
-           'without_courtesy', 'capture_head', 'take_file', 'task_parts', 'repeated_parts', 'doubt', 'title_and_body',
-           'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call',
-           'capture_words', 'is_only_a_time', 'remind', 'appointment']
+           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'task_parts', 'repeated_parts', 'doubt',
+           'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
+           'capture_call', 'capture_words', 'is_only_a_time', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -17,6 +17,7 @@ from datetime import date
 from ..lazy import Regex
 from ..priorities import SIGNS
 from .dates import UNITS, WEEKDAY, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .german import dated_line
 from ..records import record
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
@@ -106,14 +107,27 @@ def take_file(text: str) -> tuple[str, str | None]:
     if not found or len(text) - 240 + found.start() < 1 and not text[:found.start()].strip(): return text, None
     return text[:len(text) - len(text[-240:]) + found.start()].rstrip(" ,"), found[1] or found[2]
 
+# %% ../../nbs/providers/captures.ipynb #4cf9c7be
+_HASHTAGS, _PARTS = Regex(r"(?:\s+#\w[\w-]*)+\s*$"), ("morning", "afternoon", "evening", "night", "tonight")
+
+def with_rest(title: str, line: str, when: When | None) -> str:
+    "A title with what the line says besides: hashtags, and the part of the day when no time was named."
+    if when is None or not title: return title
+    if when.kind == "deadline" and words_of(title[-20:])[-1:] in (("is",), ("are",)): title += " due"             # the rent is due on the 1st
+    tags = _HASHTAGS.search(line)
+    part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if when.clock is None else None
+    return f"{title}{f' ({part})' if part and part not in words_of(title[-60:]) else ''}{tags[0].rstrip() if tags else ''}"
+
 # %% ../../nbs/providers/captures.ipynb #8a161b6a
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
     if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","), today)[1]: line = shorter
-    title, when = split_when(line, today)
+    tags = _HASHTAGS.search(line)
+    title, when = split_when(line[:tags.start()] if tags else line, today)
+    if when is None: title = line.strip()
     if file is None and when: title, file = take_file(title)
-    return title, file, when
+    return with_rest(title, line, when), file, when
 
 # %% ../../nbs/providers/captures.ipynb #c1eb3b33
 def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None, str]:
@@ -140,9 +154,10 @@ def _repeats(words: tuple[str, ...]) -> bool:
     return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
 # %% ../../nbs/providers/captures.ipynb #3018c119
-def doubt(line: str, when: When | None, today: date) -> str | None:
-    "The question that a task's line leaves open, if any."
+def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
+    "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
+    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
@@ -202,11 +217,13 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     "The call that captures `text`, or the question that has to be answered before."
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
-    letter, first = take_priority(first) if kind == "task" and not literal else ("", first)
+    tags = _HASHTAGS.search(first) if kind == "task" and not literal else None
+    letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
     if kind == "task" and not literal:
         line, tail_file, when, repeat = repeated_parts(first, today)
-        if question := doubt("" if repeat else first, when, today): return decline(question)
-        first = line
+        if when is None and (english := dated_line(first, today)): line, tail_file, when, repeat = repeated_parts(english, today)
+        if question := doubt("" if repeat else first, when, today, line): return decline(question)
+        first = line + (tags[0].rstrip() if tags else "")
     elif not newline: first, tail_file = take_file(first)
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
@@ -256,9 +273,9 @@ def remind(request: Request) -> dict | None:
     if early_repeat: title = " ".join(parts[joint + 1:])
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
-    if question := doubt("" if repeat else title, early_when or when, request.today): return decline(question)
+    if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
-    if early_when: bare, when = take_file(title)[0], early_when
+    if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
@@ -276,7 +293,7 @@ def appointment(request: Request) -> dict | None:
     letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
     if not title or not when or not when.clock or _STATEMENT.search(title): return None
-    if question := doubt("" if repeat else title, when, request.today): return decline(question)
+    if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"): return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 

@@ -43,8 +43,9 @@ WEEKDAY |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH = {form: i for i, name in enumerate(MONTHS, 1) for form in (name.lower(), name[:3].lower())} | {"sept": 9}
 _COUNTS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"a": 1, "an": 1}
 UNITS = {unit + s: unit for unit in ("day", "week", "month", "year") for s in ("", "s")}
-NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
+NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
 _ISO = Regex(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_STEP = Regex(r"\+(\d{1,3})([dwmy])", re.ASCII)
 _DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
 _ORDINAL = Regex(r"(\d{1,2})(st|nd|rd|th)?\.?", re.ASCII)
 _FEASTS = {"christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24), "xmas": (12, 25), "boxing day": (12, 26), "new years eve": (12, 31), "new years": (1, 1), "new years day": (1, 1), "new year": (1, 1),
@@ -133,7 +134,8 @@ def weekday(words, today, nearest):
 
 # %% ../../nbs/providers/dates.ipynb #9e78d830
 def counted(words, today, nearest):
-    "in 3 days, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
+    "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
+    if len(words) == 1 and (step := _STEP.fullmatch(words[0])): return _shift(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
     words = _in_one_word(tuple(w for w in words if w != "time"))
     sign, start = -1 if "before" in words[2:3] else 1, today
     match words:
@@ -384,19 +386,20 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
 def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
-    if len(words) == 1: return first in NAMED or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
+    if len(words) == 1: return first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
     return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 # %% ../../nbs/providers/dates.ipynb #568c923b
+_DAYTIMES = ("morning", "afternoon", "evening", "night")
 _HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day
 
 def _without_clock(words):
     "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
     meant, early = next((_HALF[word] for word in words if word in _HALF), ()), not {"morning", "night"}.isdisjoint(words)
     second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
-    if len(words) > 1 and words[-1] in ("morning", "afternoon", "evening", "night"): words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
+    if len(words) > 1 and words[-1] in _DAYTIMES: words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
-        if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut]
+        if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
         if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
     yield (None, None), words
 
@@ -412,7 +415,7 @@ def read_when(words, today) -> When | None:
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
-        if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and _short_day(rest, words))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
+        if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and (_short_day(rest, words) or len(rest) == 1 and _DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
     return None
 
@@ -429,7 +432,6 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
-_DAYTIMES = ("morning", "afternoon", "evening", "night")
 
 # %% ../../nbs/providers/dates.ipynb #1009fcfc
 _NUMBER = r"(?:the )?(\d{1,2}(?:st|nd|rd|th|\.))"

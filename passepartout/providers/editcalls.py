@@ -66,7 +66,10 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
     if place.done: return decline(f"{name} is {place.keyword} already. To plan it again, open it first: reopen …")
     if "plain" in days and not days.keys() & {"scheduled", "deadline"}: return decline(f"{name} has its date in its text. I move planned dates and deadlines only; change that one in your editor.")
     if command.args.get("clock"): return to_clock(command, place, around, today)
-    if not (by := command.args.get("by")): return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=command.args.get("until"))
+    if not (by := command.args.get("by")):
+        at = next((s.at for s in stamps(outline) if s.node == node.index and s.active and s.kind == kind), None)
+        if command.args["date"] == today.isoformat() and at and around.now is not None and at < around.now().time(): return decline(f"{name} is at {at:%H:%M}, and today that has passed. Name another day (“next thursday”), or a time as well.")
+        return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=command.args.get("until"))
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
     day = read_day(("in", str(by[0]), by[1]), max(days[kind], today))
     return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around, date=day.isoformat(), kind=kind)

@@ -47,7 +47,9 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
         for match, command in found:
             if match.kind == kind: return question(lead.format(command.target), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
     if readings[0].target.lower() in PRONOUNS: return None if weak else decline(which_one(readings[0].target))
-    return None if weak else decline(f"Nothing in your notes is called “{readings[0].target[:80]}”, so nothing was done. “find …” looks into the texts as well.")
+    first = readings[0]
+    new = f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args else " “find …” looks into the texts as well."
+    return None if weak else decline(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}")
 
 # %% ../../nbs/providers/edits.ipynb #18e4f13b
 _ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five", "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1) for w in pair.split()}
