@@ -9,14 +9,14 @@ __all__ = ['Damage', 'damage', 'allowed', 'accept']
 
 # %% ../nbs/19la_acceptance.ipynb #3e59ce2e
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .backup import end_powers
 from .breaks import Break, acceptance
 from .chain import JournalError, Verdict
 from .erasure import as_ranges
 from .journal import Journal
-from .ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired, told_in
+from .ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired
 from .store import Draft
 
 # %% ../nbs/19la_acceptance.ipynb #7915cb2c

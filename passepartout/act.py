@@ -15,10 +15,7 @@ __all__ = ['Actuator', 'ActuatorRegistry', 'refuse_uncleared', 'register_actuato
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
-import hashlib
 import inspect
-import os
-import time
 from dataclasses import replace
 from functools import partial
 from typing import Any, Awaitable, Callable, Iterator
@@ -28,13 +25,14 @@ from .context import log_about
 from .edits import EditConflict, EditFailed, FileEdit, apply_edit
 from .journal import JournalError
 from .limits import in_thread, within
-from .messages import (CALL, CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOL_ERROR, TOOL_OUTPUT, TOOLS,
-                                   NETWORK, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick)
+from .messages import (CLI, EVENT, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL,
+                                   TOOL_ERROR, TOOL_OUTPUT, TOOLS, NETWORK, Action, ApprovalRequired, FrozenDict,
+                                   Label, Rejected, Signal, freeze, pick)
 from .plist import Keyword
 from .records import record
 from .summaries import in_our_words
 from .previews import Change, Foreseen, result_of, uncovered
-from .tools import IN_DISPATCH, Tool, ToolContext, ToolError, ToolResult
+from .tools import IN_DISPATCH, Tool, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 
 # %% ../nbs/17_act.ipynb #b9caef13
@@ -74,6 +72,7 @@ class ActuatorRegistry:
 
 # %% ../nbs/17_act.ipynb #bf52c6a5
 def refuse_uncleared(name: str) -> Callable:
+    "What stands in place of the function of actuator `name` for whoever calls it directly: it raises `GateError`."
     def refused(*args, **kwargs):
         raise GateError(f"Actuator {name} was called directly. Actions run only with a clearance from the gate chain; propose the action instead.", gate_name="verify")
     return refused
@@ -102,6 +101,7 @@ async def dispatch_action(agent, clearance: Clearance, signal: Any) -> Any:
 
 # %% ../nbs/17_act.ipynb #c7adfc7b
 async def run_cleared(agent, cleared: Cleared, signal: Signal) -> Any:
+    "Run what was cleared: the feedback, or `None`. A target without an actuator is a `tool-error`."
     target = target_of(agent, cleared.action, signal)
     if target not in agent.actuators:
         log_about(agent, signal, f"ACT: no actuator is registered for {target}")
@@ -118,6 +118,7 @@ async def call(run: Callable, seconds: float) -> Any:
 
 # %% ../nbs/17_act.ipynb #514dabfc
 async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) -> None:
+    "Hand the text of a message to the session that asked, and to its channel."
     agent.deliver(signal, cleared.action.payload["text"])
     if cleared.action.payload.get("declined"): agent.mark(signal, "declined")
     if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
@@ -165,13 +166,16 @@ class Overtaken(PassepartoutError):
 
 # %% ../nbs/17_act.ipynb #02884153
 def check_guard(tool: Tool, args: FrozenDict) -> None:
+    "Ask the guard of `tool` about its arguments. `ToolError`, with its reason, unless it says `True`."
     if tool.guard is None: return
     verdict = tool.guard(args)
     if verdict is True: return
     if inspect.iscoroutine(verdict): verdict.close()
     raise ToolError(f"{tool.name} refuses these arguments" + (f": {verdict}" if isinstance(verdict, str) and verdict else "."))
 
-def time_allowed(agent, tool: Tool) -> float: return tool.timeout or agent.settings.tool_timeout_s
+def time_allowed(agent, tool: Tool) -> float:
+    "Seconds for a call of `tool`: its own, or those of the settings."
+    return tool.timeout or agent.settings.tool_timeout_s
 
 # %% ../nbs/17_act.ipynb #d4f5071d
 async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
@@ -354,6 +358,7 @@ def approved_hash(agent, signal: Signal) -> str:
     return normalise(agent, signal.approved_action).hash
 
 async def changed_underway(agent, permit: Clearance, action: Action, signal: Signal) -> Signal | None:
+    "Put an action that the gates changed since it was approved to the person; what was opened for it is closed."
     agent.clearances.redeem(permit, agent, signal).close()
     return await agent.file_flight_plan(signal, ApprovalRequired(action, "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
@@ -376,6 +381,7 @@ def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | 
 _UNREADABLE = "What the model answered, also when asked again, was not in the form in which it has to propose, so nothing was done. Ask once more; if it happens often, another model is needed: passepartout configure. What it said: passepartout trace"
 
 async def explain_nothing(agent, signal: Signal) -> None:
+    "Tell the person why nothing was done: a rejection, a log message, an error of the loop."
     payload, verdict = signal.payload, signal.verdict
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
     if isinstance(verdict, Rejected): await tell(agent, signal, _UNREADABLE if verdict.gate == "reader" else f"I could not do that: {verdict.text}")

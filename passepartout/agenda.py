@@ -127,7 +127,9 @@ def make_calendar(outline: Outline) -> Calendar:
     events.sort(key=first_two); tasks.sort(key=first_two)
     return Calendar(events, tasks, always, max([s.warn or 0 for _, _, s, _ in tasks], default=0), {})
 
-def first_two(entry: tuple) -> tuple: return entry[:2]
+def first_two(entry: tuple) -> tuple:
+    "File and line of an entry."
+    return entry[:2]
 
 def near(calendar: Calendar, start: date, end: date, today: date, warn: int) -> list:
     "The entries that can be listed between `start` and `end`."

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from .conditions import PassepartoutError
-from .messages import APPROVAL_REQUIRED, CLI, NOTHING, Action, ApprovalRequired, FrozenDict, Signal
+from .messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal
 from .previews import Foreseen, for_channel, holds_private, visible
 from .records import record
 from .verify import brief

@@ -9,7 +9,6 @@ __all__ = ['schema_of', 'said_shape', 'put', 'as_shape', 'field_words', 'Attesta
 
 # %% ../nbs/17da_attestations.ipynb #1ccc7b01
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,7 +16,7 @@ from typing import Any
 
 from .approvals import visible
 from .endorsements import EndorsementRefused, Standing, agreed_to
-from .labels import FREE, SENDER, SURE, shape_of
+from .labels import SENDER, SURE, shape_of
 from .messages import PERSON, Signal, field_name
 from .records import record
 from .asks import Asks
@@ -51,6 +50,7 @@ def put(tree: dict, path: list[str], kind: str, word: str) -> None:
     tree[last] = kind
 
 def as_shape(tree: Any) -> Any:
+    "The fields that were named, as a shape: a list with one element for `each`, a mapping for fields. `EndorsementRefused` when they contradict one another."
     if not isinstance(tree, dict): return tree
     if len(tree) > 1 and tree.keys() & {"each", "whole"}: raise EndorsementRefused("The same thing cannot be a list (each) and have fields of its own, nor be answered for whole and in part.")
     if "whole" in tree: return as_shape(tree["whole"])

@@ -101,6 +101,7 @@ def looked_at(folder: Path, path: Path, memex: str, made: str) -> Backup:
 
 # %% ../nbs/19l_backup.ipynb #ecf07340
 def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
+    "Kind and definition of everything that a database is made of, spelled plainly."
     return sorted((kind, " ".join(sql.split())) for kind, sql in db.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL"))
 
 def made_later() -> set[tuple[str, str]]:

@@ -9,7 +9,6 @@ __all__ = ['backup', 'restore', 'settings_for', 'default_name', 'plainly', 'wher
 
 # %% ../nbs/20dj_backupcommands.ipynb #c5ccad3d
 import errno
-import re
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +48,7 @@ def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What pa
 
 # %% ../nbs/20dj_backupcommands.ipynb #aba4dd83
 def settings_for(memex: Path | None) -> Any:
+    "The settings, for this folder of notes if one is named."
     from passepartout.settings import load_settings
     return load_settings({"memex_dir": memex} if memex is not None else {})
 

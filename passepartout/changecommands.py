@@ -17,7 +17,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, reply_json, tell
+from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, reply_json
 from .completion import files, open_tasks, tags as tags_in_use, tasks_and_states, views
 from .conditions import PassepartoutError
 from .notecommands import list_tasks

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from .headerargs import TangleError
 from .lazy import Regex
-from .noweb import Web, commented
+from .noweb import Web
 from .sourceblocks import Source
 from .tangle import code_of, target_name
 from .tanglefiles import Page

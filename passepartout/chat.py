@@ -56,12 +56,14 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"Did you mean /{found[0]}? " if found else ""
 
 def count_of(text: str, default: int = 1) -> int:
+    "A number from 1 to 999 in `text`, or `default` when it is empty. `PassepartoutError` for anything else."
     if not text: return default
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000: raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999.")
     return int(text[:6])
 
 # %% ../nbs/20a_chat.ipynb #9bbfb4bb
 def approve(chat: Any, text: str) -> None:
+    "Say yes to what was asked under a code, once or for longer; words behind the code confirm it."
     code, _, said = text.partition(" ")
     if re.match(r"\s*(for|until)\b", said, re.I): return lasting(chat, code, said.strip())
     code, words = (code, said.strip()) if code.lower() in chat.codes() else (only_code(chat, text), "")
@@ -71,14 +73,21 @@ def approve(chat: Any, text: str) -> None:
         return chat.say(f"It cannot be taken back. To do it, type: {phrase}", "bold red")
     chat.show(chat.agent.run(chat.agent.approve(None, code, chat.session, confirm=words)))
 def deny(chat: Any, text: str) -> None:
+    "Say no to what was asked under a code, or under its id."
     code = only_code(chat, text)
     named = next((each.id for each in chat.agent.pending(chat.session, "cli") if each.id == code.lower()), None)
     chat.show(chat.agent.deny(named, None if named else code, chat.session))
 
 # %% ../nbs/20a_chat.ipynb #813314dd
-def undo(chat: Any, count: str) -> None: chat.show(chat.agent.run(chat.agent.undo(count_of(count), chat.session)))
-def show_help(chat: Any, rest: str) -> None: chat.say(help_text(chat.commands))
-def leave(chat: Any, rest: str) -> bool: return False
+def undo(chat: Any, count: str) -> None:
+    "Take back the last edits of this conversation."
+    chat.show(chat.agent.run(chat.agent.undo(count_of(count), chat.session)))
+def show_help(chat: Any, rest: str) -> None:
+    "Tell what can be typed."
+    chat.say(help_text(chat.commands))
+def leave(chat: Any, rest: str) -> bool:
+    "End the chat."
+    return False
 
 # %% ../nbs/20a_chat.ipynb #5a9307b4
 def lasting(chat: Any, code: str, said: str) -> None:
@@ -90,6 +99,7 @@ def lasting(chat: Any, code: str, said: str) -> None:
     chat.show(chat.agent.run(chat.agent.approve(None, code, chat.session, grant=grant)))
 
 def grants(chat: Any, rest: str) -> None:
+    "Tell what was allowed for longer in this conversation, and which values were answered for."
     found = chat.agent.grants(chat.session)
     endorsed = chat.agent.endorsed(chat.session)
     for each in found: chat.say(f"{each.id}  {in_words(each)}")
@@ -98,6 +108,7 @@ def grants(chat: Any, rest: str) -> None:
 
 # %% ../nbs/20a_chat.ipynb #9ad91626
 def endorse(chat: Any, text: str) -> None:
+    "Answer for a value of a question, with its code."
     code, _, rest = text.partition(" ")
     only_code(chat, code)
     argument, _, said = rest.strip().partition(" ")
@@ -108,6 +119,7 @@ def endorse(chat: Any, text: str) -> None:
     chat.say(f"The question itself still waits: /approve {clean(code)}", "magenta")
 
 def attest(chat: Any, text: str) -> None:
+    "Say whose words the fields of a tool are; the first time it is shown what that means."
     tool, _, fields = text.partition(" ")
     told = chat.agent.attest(tool, fields, _agreed(chat, text))
     if told.status == "offered": return _offer_words(chat, text, told)
@@ -124,14 +136,18 @@ def _agreed(chat: Any, line: str) -> str:
     return yes if shown == line else ""
 
 # %% ../nbs/20a_chat.ipynb #5fa93dde
-def revoke(chat: Any, ident: str) -> None: chat.say(chat.agent.revoke(only_code(chat, ident)))
+def revoke(chat: Any, ident: str) -> None:
+    "Take back what was allowed for longer."
+    chat.say(chat.agent.revoke(only_code(chat, ident)))
 
 def trace(chat: Any, count: str) -> None:
+    "Show the last turns, step by step."
     turns = chat.agent.trace(session=chat.session, limit=count_of(count))
     if not turns: chat.say("Nothing has happened in this session yet.")
     for turn in reversed(turns): chat.show_lines(trace_lines(turn, chat.columns))
 
 def pending(chat: Any, rest: str) -> None:
+    "Show again what waits for an answer."
     waiting = chat.agent.pending(chat.session, "cli")
     if not waiting: chat.say("Nothing waits for your answer.")
     for each in waiting: chat.ask(each)
@@ -146,6 +162,7 @@ def cost(chat: Any, rest: str) -> None:
 
 # %% ../nbs/20a_chat.ipynb #e15378ce
 def only_code(chat: Any, text: str) -> str:
+    "The code or id in `text`. `PassepartoutError` when there is none."
     if not text: raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits, and /grants what may be revoked.")
     return text.split()[-1].strip("<>\"'.,")
 
@@ -273,12 +290,14 @@ def remember_lines(path: Path | None, most: int = 2000) -> Callable[[str], None]
 
 # %% ../nbs/20a_chat.ipynb #c0743c5e
 def load_lines(readline: Any, path: Path, most: int) -> None:
+    "Read the history of typed lines, and shorten a file that holds more than twice `most`. What cannot be read is done without."
     try:
         readline.read_history_file(path)
         if readline.get_current_history_length() > 2 * most: readline.write_history_file(path)
     except (OSError, UnicodeError): pass
 
 def append_line(path: Path, line: str) -> None:
+    "Add a typed line to the history, which only its owner can read. What cannot be written is done without."
     try: file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except OSError: return
     try: os.write(file, (line[:10_000] + "\n").encode("utf-8", "replace"))

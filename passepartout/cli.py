@@ -108,6 +108,7 @@ def unexpected(error: Exception) -> str:
 
 # %% ../nbs/21_cli.ipynb #7966698b
 def told(text: str, code: int) -> int:
+    "Print a last sentence to standard error, if that is still there; the exit code."
     try: print(text, file=sys.stderr)
     except OSError: pass
     return code

@@ -78,10 +78,12 @@ def tell(text: Any, style: str = "", stream: Any = None) -> None:
 
 # %% ../nbs/20c_commandline.ipynb #3d4d96a6
 def as_json(value: Any) -> None:
+    "Print `value` as the one JSON document of a command; in ASCII where the terminal knows no more."
     unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     print(clean(json.dumps(value, ensure_ascii=not unicode, indent=2, default=str)))
 
 def reply_json(reply: Any, status: str | None = None) -> dict:
+    "A reply for programs, with `status` in place of its own if that is given."
     return {"text": str(reply), "status": status or reply.status, "turn": reply.turn, "effects": list(reply.effects),
             "approvals": [{"id": p.id, "code": p.code, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in reply.approvals]}
 

@@ -9,7 +9,6 @@ __all__ = ['HARMLESS', 'MOST', 'harmless', 'within_moment', 'known_rows', 'title
            'headings', 'tags', 'files', 'views']
 
 # %% ../nbs/20f_completion.ipynb #6beb06ee
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any

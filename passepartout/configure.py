@@ -20,7 +20,7 @@ from .conditions import PassepartoutError
 from .filechanges import Changes, FileChange, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
-from .providers.catalogue import BUILT_IN, SERVICES, named
+from .providers.catalogue import SERVICES, named
 from .service import unit_text
 from .settings import Settings, home_dir, load_settings, variable_name, xdg_dir
 
@@ -142,6 +142,7 @@ def shortened(path: Path, home: Path) -> str:
     return f"~/{path.relative_to(home)}" if home in path.parents else str(path)
 
 def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) -> None:
+    "Put new values of settings into the person's settings.ini, leaving the rest of it as it is."
     path = present.folder / "settings.ini"
     before = now_in(path)
     text = (before or b"").decode("utf-8", "surrogateescape")

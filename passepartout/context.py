@@ -25,7 +25,7 @@ from .index import Index
 from .indexfile import IndexFailed
 from .lazy import Regex
 from .links import LinkTargets
-from .messages import PERSON, Signal
+from .messages import Signal
 from .org import Outline
 from .periphery import index_glimpses, outline_glimpses, peripheral_view
 from .summaries import in_our_words
@@ -252,7 +252,9 @@ def trimmed(agent, signal: Any, parts: tuple[str, ...]) -> None:
 
 # %% ../nbs/09_context.ipynb #03e8ef13
 @lru_cache(maxsize=4)
-def today_line(today: date) -> str: return f"TODAY: {today:%A %Y-%m-%d}"
+def today_line(today: date) -> str:
+    "The day, as a model reads it."
+    return f"TODAY: {today:%A %Y-%m-%d}"
 
 def today_of(agent) -> date:
     "The agent's date: its own clock when it has one."

@@ -9,7 +9,6 @@ __all__ = ['channel', 'Turning', 'Conversation', 'Granting', 'Endorsing', 'Lasti
            'GateOutcome', 'Inspection']
 
 # %% ../nbs/18d_conversation.ipynb #cb32649c
-import json
 from datetime import datetime
 from typing import Any, Callable, NamedTuple
 

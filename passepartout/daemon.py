@@ -25,7 +25,6 @@ from .gauges import Gauges, Lines
 from .guests import Limits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
-from .protocol import frame_message, read_framed_message, validate_message
 from .reception import Counter, Door, Queues, how_it_ended
 from .resources import astray, said_of
 from .seal import open_key

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from .labels import FREE, SENDER, SURE
+from .labels import SENDER, SURE
 from .messages import field_name
 from .plan import Node, Plan, first_of_else
 from .records import record
@@ -103,6 +103,7 @@ def picked(node: Node, names: Names) -> Told:
     return Told(item=item_of(whole), chosen=several(free(looked), looked.chosen, free(to), to.chosen))
 
 def in_order(node: Node, names: Names) -> Told:
+    "A sorted list: its order tells what was compared."
     whole = told_of(node["of"], names)
     return Told(item=item_of(whole), chosen=several(whole.chosen, free(field_of(item_of(whole), node["sort"]))))
 
@@ -112,28 +113,34 @@ def one_of(node: Node, names: Names) -> Told:
     return replace(either, chosen=several(either.chosen, decided(node["choose"], names)))
 
 def left_over(node: Node, names: Names) -> Told:
+    "What is left of a list without those of another."
     whole, dropped = told_of(node["of"], names), told_of(node["without"], names)
     return Told(item=item_of(whole), chosen=several(whole.chosen, dropped.chosen, free(whole), free(dropped)))
 
 def by_count(node: Node, names: Names) -> Told:
+    "The most frequent ones: their choice tells what is in the list."
     whole = told_of(node["common"], names)
     return Told(item=item_of(whole), chosen=several(whole.chosen, free(whole)))
 
 # %% ../nbs/12qa_deciders.ipynb #4a16a22e
 def joined_lists(node: Any, names: Names) -> Told:
+    "Several lists as one."
     lists = [told_of(each, names) for each in node["concat"]]
     return Told(item=alike(map(item_of, lists)), chosen=several(*[each.chosen for each in lists]))
 
 def flattened(node: Node, names: Names) -> Told:
+    "A list of lists as one list."
     whole = told_of(node["flat"], names)
     return Told(item=item_of(item_of(whole)), chosen=whole.chosen)
 
 def names_in(node: Node, names: Names) -> Told:
+    "The names of fields, which say something unless they are known beforehand."
     whole = told_of(node["keys"], names)
     known = isinstance(whole.shape, Mapping) and "*" in whole.shape
     return Told(None, () if known else free(whole), whole.chosen)
 
 def counted(node: Node, names: Names) -> Told:
+    "A number of things: it says who chose them."
     whole = told_of(node["count"], names)
     swayed = several(whole.chosen, whole.item.chosen if whole.item is not None else ())
     return Told(None, several(swayed, [f"the number of {each}" for each in free(whole) if each not in swayed]), whole.chosen)
@@ -169,6 +176,7 @@ NOTHING_MADE = Told()
 
 # %% ../nbs/12qa_deciders.ipynb #ee17dd30
 def walk_call(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "What a call returns, and who decided that it is made like this."
     tool, args = tools.get(node["call"]), {name: told_of(each, names) for name, each in (node["args"] or {}).items()}
     by = several(under, *[each.chosen for each in args.values()])
     if tool is None: return Told(text=(f"what {node['call']} returns",)), by
@@ -176,22 +184,29 @@ def walk_call(node: Node, names: dict, under: tuple, here: str, tools: ToolRegis
     named = f"⟨{node['as']}⟩" if node["as"] else f"what {tool.name} returns"
     return Told(None if strange else tool.returns, several((named,), strange)), by
 
-def walk_let(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]: return told_of(node["be"], names), ()
+def walk_let(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "A value that gets a name."
+    return told_of(node["be"], names), ()
 
 def walk_extract(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "A choice out of a text: it is made by what the text says."
     source, choices = told_of(node["from"], names), told_of(node["choices"], names)
     return Told(None, several((f"⟨{node['as']}⟩",)), several(source.chosen, choices.chosen)), several(under, source.chosen)
 
-def walk_answer(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]: return NOTHING_MADE, several(under, told_of(node["answer"], names).chosen)
+def walk_answer(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "An answer makes nothing that later steps could use; what it says was decided by its parts."
+    return NOTHING_MADE, several(under, told_of(node["answer"], names).chosen)
 
 # %% ../nbs/12qa_deciders.ipynb #44d261dd
 def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "A loop: how often it runs is decided by its list."
     source = told_of(node["in"], names)
     by = several(under, source.chosen)
     last = walk(node["do"], {**names, node["for"]: item_of(source)}, by, f"{here}.", tools, found)
     return Told(item=last, chosen=several(source.chosen, *[by for step, by in found.items() if step.startswith(f"{here}.")])), by
 
 def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
+    "A branch: which side runs is decided by its condition."
     by = several(under, decided(node["if"], names))
     sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found, first) for side, first in (("then", 1), ("else", first_of_else(node)))]
     return alike(sides), by

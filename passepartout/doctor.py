@@ -84,6 +84,7 @@ def there(module: str) -> bool:
     except (ImportError, ValueError): return False
 
 def check_python(patient: Patient) -> Iterator[Any]:
+    "Which Python, SQLite and extras are here."
     yield f"Python {platform.python_version()} on {platform.system()}, SQLite {sqlite3.sqlite_version}."
     if platform.system() != "Linux": yield Finding(f"This is {platform.system()}.", "Passepartout is complete on Linux only: without it there is no sandbox, and paths are not held as firmly.", "Run it on Linux.")
     if (hears := can_watch()): yield "The kernel tells of notes that change: they are read as soon as they do."
@@ -92,12 +93,14 @@ def check_python(patient: Patient) -> Iterator[Any]:
         yield f"The extra {name}: {what}." if there(module) else f"Without the extra {name}. With it, {what}: pip install 'passepartout[{name}]'"
 
 def check_sqlite(patient: Patient) -> Iterator[Any]:
+    "Whether SQLite can search texts."
     db = sqlite3.connect(":memory:")
     try: db.execute("CREATE VIRTUAL TABLE t USING fts5(a, content='', columnsize=0)")
     except sqlite3.Error as error: yield Finding(f"SQLite has no full-text search here ({error}).", "There is no index, and every question reads all notes.", "Use a Python whose SQLite has FTS5.")
     finally: db.close()
 
 def check_sandbox(patient: Patient) -> Iterator[Any]:
+    "Whether commands can be kept in a sandbox."
     found = find_bubblewrap()
     yield from sandbox_findings(found.problem)
     if found.works: yield f"Commands run in a sandbox ({found.path})."
@@ -106,6 +109,7 @@ def check_sandbox(patient: Patient) -> Iterator[Any]:
 _LOW, _EMPTY = 200_000_000, 20_000_000           # bytes
 
 def check_disk(patient: Patient) -> Iterator[Any]:
+    "Whether there is room for notes, record and caches."
     if patient.settings is None: return
     for name in ("memex_dir", "state_dir", "cache_dir"):
         path = getattr(patient.settings, name)
@@ -135,6 +139,7 @@ def mode_findings(path: Path, why: str, severity: str = "degraded", readable: bo
     elif found.st_mode & 0o055 and not readable: yield Finding(f"Others may read {path}.", why, f"chmod {'700' if stat.S_ISDIR(found.st_mode) else '600'} '{path}'", severity, partial(close_off, path))
 
 def check_files(patient: Patient) -> Iterator[Any]:
+    "Who may read and write the files that decide what the agent may do."
     for name in ("settings.ini", "rules.ini", "rules.org"): yield from mode_findings(patient.config / name, "It decides what the agent may do.", readable=True)
     yield from mode_findings(patient.config, "It holds the settings and the rules.", readable=True)
     yield from mode_findings(patient.config / ".env", "The keys in it may be known to others; replace them if other people use this machine.", "unhealthy")
@@ -147,12 +152,14 @@ def check_files(patient: Patient) -> Iterator[Any]:
 
 # %% ../nbs/19c_doctor.ipynb #d581b8a5
 def check_agent(patient: Patient) -> Iterator[Any]:
+    "Whether an agent starts, and what it found when it did."
     yield from patient.troubles
     if patient.agent is not None:
         yield f"An agent starts, with {len(patient.agent.manifest)} mandatory gates."
         yield from patient.agent.diagnostics
 
 def check_rules(patient: Patient) -> Iterator[Any]:
+    "Whether the person's rules can be read and are in force."
     files = [path for path in (patient.config / "rules.ini", patient.config / "rules.org") if path.exists()]
     book = patient.agent.permissions.book if patient.agent is not None else load_rules(patient.config / "rules.ini")
     yield f"{len(book.rules)} rule{'' if len(book.rules) == 1 else 's'} of your own" + (", each tried on its examples." if patient.agent is not None else " can be read.")
@@ -169,6 +176,7 @@ def listed(what: Sequence[str], most: int = 5) -> str:
 
 # %% ../nbs/19c_doctor.ipynb #11fed42c
 def check_journal(patient: Patient) -> Iterator[Any]:
+    "Whether the record is whole and can be written."
     if patient.settings is None: return
     if not patient.journal.exists():
         yield f"There is no record yet; the first start makes it, in {patient.settings.journal_dir}."
@@ -203,10 +211,12 @@ def left_behind(path: Path) -> bool:
     finally: os.close(handle)
 
 def remove_locks(paths: Sequence[Path]) -> str:
+    "Remove the locks of processes that are no more; a sentence that says so."
     gone = [path.unlink(missing_ok=True) for path in paths if left_behind(path)]
     return f"Removed the locks of {len(gone)} dead processes."
 
 def check_locks(patient: Patient) -> Iterator[Any]:
+    "Locks of processes that ended without cleaning up."
     if patient.settings is None: return
     dead = [path for path in islice(patient.journal.with_suffix(".owners").glob("*"), 10_000) if left_behind(path)]
     if dead: yield Finding(f"{len(dead)} processes ended without cleaning up.", "It does no harm. Were they killed?", "passepartout doctor --fix", "note", partial(remove_locks, dead))
@@ -232,6 +242,7 @@ def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
     return []
 
 def check_daemon(patient: Patient) -> Iterator[Any]:
+    "Whether a daemon runs and answers."
     if patient.settings is None: return
     yield from (found := list(daemon_findings(patient.settings)))
     hangs = any(isinstance(each, Finding) for each in found)                   # then asking would only mean to wait once more
@@ -253,10 +264,12 @@ def index_problem(path: Path) -> str:
     return "" if said == "ok" else said
 
 def make_anew(path: Path) -> str:
+    "Replace a damaged index by an empty one; a sentence that says so."
     open_database(path, which_file(path))[0].close()
     return f"Made the index {path} anew; it fills when the notes are read."
 
 def check_index(patient: Patient) -> Iterator[Any]:
+    "Whether the index of the notes is whole."
     if patient.settings is None: return
     path = patient.settings.index_path
     if problem := index_problem(path): yield Finding(f"The index of the notes is damaged ({problem}).", "It holds nothing that is not in the notes. Until it is made anew, searching is slow.", "passepartout doctor --fix", "degraded", partial(make_anew, path))
@@ -281,6 +294,7 @@ def twice(index: Index) -> dict[str, list[str]]:
 
 # %% ../nbs/19c_doctor.ipynb #31d41841
 def check_notes(patient: Patient) -> Iterator[Any]:
+    "Which notes cannot be read or are in doubt, and what in them cannot be meant."
     if patient.settings is None or not patient.settings.memex_dir.is_dir(): return
     path = patient.settings.index_path
     root = Root(patient.settings.memex_dir, closed=own_places(patient.settings))
@@ -317,6 +331,7 @@ async def ask_providers(agent: Any, patience: float = PATIENCE) -> list[Any]:
         if agent.http is not None: await agent.http.close()
 
 def check_models(patient: Patient) -> Iterator[Any]:
+    "Which models are asked, and whether they answer."
     if patient.agent is None: return
     cascade = patient.agent.provider_cascade
     yield f"Asked in this order: {', '.join(cascade)}." if not callable(cascade) else "A function chooses who is asked."

@@ -138,6 +138,7 @@ def moment(context: ToolContext) -> datetime:
 
 # %% ../nbs/12c_edittools.ipynb #69fad9e0
 def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
+    "The lines of one heading with all below it."
     note, node = do.find(context, heading)
     return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private, rest=False)
 

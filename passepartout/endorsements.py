@@ -54,7 +54,9 @@ def strange_arguments(tool: Any, args: Mapping[str, Any], held: Callable[[Any], 
     found = {p.name: args.get(p.name) for p in tool.parameters if p.target and p.kind in ("text", "address") and args.get(p.name) not in (None, "") and not isinstance(args.get(p.name), (bool, Mapping))}
     return {name: value for name, value in found.items() if not all(held(part) for part in parts_of(value))}
 
-def parts_of(value: Any) -> tuple: return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+def parts_of(value: Any) -> tuple:
+    "The values of an argument, one or several, as a tuple."
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 # %% ../nbs/17bb_endorsements.ipynb #1963d963
 class Sayings:

@@ -18,7 +18,7 @@ from difflib import get_close_matches
 
 from .agenda import Facts, Item, check_range, first_title, listed, make_item, sort_key
 from .conditions import PassepartoutError
-from .entries import ARCHIVED, COMMENTED, DONE, OPEN, HABIT, ONCE, read_stamp
+from .entries import ARCHIVED, COMMENTED, OPEN, HABIT, ONCE, read_stamp
 from .index import Index
 from .notefiles import file_mark
 from .notes import MOST_BYTES, Notes, decode

@@ -48,7 +48,9 @@ def leads_to(text: str, hosts: Sequence[str]) -> bool:
 # %% ../nbs/14c_flow.ipynb #63e988c0
 Endorsed = Callable[[str, str, Any], bool]           # (tool, argument, value) -> does a person answer for it?
 
-def nobody_endorses(tool: str, argument: str, value: Any) -> bool: return False
+def nobody_endorses(tool: str, argument: str, value: Any) -> bool:
+    "Has anybody answered for this value? Nobody has."
+    return False
 
 # %% ../nbs/14c_flow.ipynb #ec9909ac
 def asks_only(tool: Tool, parameter: Parameter) -> bool:

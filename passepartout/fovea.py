@@ -82,7 +82,9 @@ def outline_focus(targets: LinkTargets, wanted: str, private: tuple[str, ...]) -
                  tuple([name(n) for n in nearest]), tuple([mention(o, n, private) for o, n in linked_nodes(targets, outline, node)]))
 
 # %% ../nbs/08p_fovea.ipynb #44cd8260
-def heading_line(keyword: str | None, title: str) -> str: return one_line(f"{keyword} {plain_text(title)}" if keyword else plain_text(title))
+def heading_line(keyword: str | None, title: str) -> str:
+    "A heading in one line, as a prompt shows it."
+    return one_line(f"{keyword} {plain_text(title)}" if keyword else plain_text(title))
 
 def head_of(file: str, line: int, keyword: str | None, title: str, tags: Sequence[str]) -> str:
     "The heading in focus: what it says, its own tags, and where it stands."
@@ -94,6 +96,7 @@ def mention(outline: Outline, node: Node, private: tuple[str, ...]) -> Mention:
     return Mention(with_path(outline.path(node), node.keyword, outline.file), is_private(outline.tags(node), private))
 
 def with_path(titles: Sequence[str], keyword: str | None, file: str) -> str:
+    "A heading with those above it and its file."
     where = one_line(" › ".join(titles))
     return f"{keyword} {where} ({file})" if keyword and titles else f"{where} ({file})" if titles else file
 
@@ -132,7 +135,9 @@ class Found(NamedTuple):
     path: str
 
 # %% ../nbs/08p_fovea.ipynb #ed04fdfb
-def rows_of(index: Index, where: str, *values: Any) -> list[Found]: return list(map(Found._make, index.db.execute(NODE + where, values)))
+def rows_of(index: Index, where: str, *values: Any) -> list[Found]:
+    "The headings that a condition on the index finds."
+    return list(map(Found._make, index.db.execute(NODE + where, values)))
 
 def find_row(index: Index, wanted: str) -> Found | None:
     "The heading with an identity, or at a path, or at path:line."
@@ -196,4 +201,6 @@ def object_focus(memory: Any, wanted: str) -> Focus | None:
     name = lambda ids: tuple([Mention(title_of(o), o.label.private) for i in ids if (o := memory.lookup(i)) is not None])
     return Focus(title_of(found), found.label.private, found.content or "", name((found.parent_id,) if found.parent_id else ()), name(found.children[:MOST_NEAR]))
 
-def title_of(found: Any) -> str: return one_line(str(found.attributes.get("title") or found.id))
+def title_of(found: Any) -> str:
+    "The title of an object, or else its id."
+    return one_line(str(found.attributes.get("title") or found.id))

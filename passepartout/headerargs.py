@@ -45,6 +45,7 @@ def past(text: str, at: int) -> int:
     return at + 1
 
 def closing(text: str, at: int) -> int:
+    "Where the bracket that opens at `at` is closed, or the place behind it when it is not."
     open_ = []
     for end in range(at, min(len(text), at + _MOST)):
         if text[end] in "([": open_.append(text[end])

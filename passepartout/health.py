@@ -94,27 +94,36 @@ def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterat
 
 # %% ../nbs/17f_health.ipynb #b7ee2a2d
 def check_gates(agent):
+    "Findings about gates that have to be there."
     if problem := manifest_problem(agent): yield Finding("A mandatory gate is missing.", problem, "Start passepartout again; run pytest.", "unhealthy")
 
 def check_settings(agent):
+    "Findings about settings that were not understood."
     for warning in getattr(agent.settings, "warnings", ()): yield Finding(warning, "It may not do what you meant.", "Correct the setting.")
 
-def check_start(agent): yield from agent.problems
+def check_start(agent):
+    "What was found while the agent started."
+    yield from agent.problems
 
 def check_providers(agent):
+    "Findings about providers that the cascade names and nobody set up, unless that was told already."
     told = {word.strip("'.:") for problem in agent.problems for word in f"{getattr(problem, 'what', problem)} {getattr(problem, 'why', '')}".split()}
     if missing := [p for p in agent.provider_cascade if p not in agent.backends and p not in told]:
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.", "Change PROVIDER_CASCADE in the settings or the environment.")
 
 def check_journal(agent):
+    "Findings about the record: its chain, effects and requests that an earlier run left."
     yield from chain_findings(agent.journal_verdict)
     yield from effect_findings(agent.unknown_effects)
     yield from half_findings(agent.half_done)
     yield from request_findings(agent.unanswered)
 
-def check_clock(agent): yield from clock_findings(agent.clock_behind)
+def check_clock(agent):
+    "Findings about a clock that goes behind the record."
+    yield from clock_findings(agent.clock_behind)
 
 def check_folders(agent):
+    "Findings about folders that are not there any more."
     for root in agent.roots:
         if why := said_of(root): yield Finding(why, "Nothing is read or written there, and what is known of it is kept.", f"Put it back, or make it anew: mkdir -p '{root.aliases[-1]}'. A daemon goes on with that by itself, a chat has to be started again.", "unhealthy")
 

@@ -12,7 +12,7 @@ __all__ = ['MOST_ANSWERS', 'shipped', 'install', 'page_jobs', 'worker_of', 'told
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ from .conditions import PassepartoutError
 from .diary import Diary, diary_of
 from .jobs import Beat, Job, begin, run_job
 from .limits import in_thread
-from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, read_trigger, wait_for
+from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, wait_for
 from .skills import Skill
 from .verify import brief
 

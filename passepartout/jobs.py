@@ -11,7 +11,7 @@ __all__ = ['PATIENCE', 'REFUSED', 'Job', 'PutForward', 'explained', 'put_forward
 # %% ../nbs/18c_jobs.ipynb #47b02b87
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -94,7 +94,9 @@ def joined(values: Iterable[Value]) -> Label:
     "The label of something that is made from all of them."
     return reduce(Label.join, map(label_of, values), PERSON)
 
-def chosen_by(values: Iterable[Value]) -> Label: return reduce(Label.join, [each.chosen for each in values], PERSON)
+def chosen_by(values: Iterable[Value]) -> Label:
+    "The label of whoever decided which values these are."
+    return reduce(Label.join, [each.chosen for each in values], PERSON)
 
 # %% ../nbs/03b_labels.ipynb #5ca4ad8f
 def plain_data(value: Any) -> Any:

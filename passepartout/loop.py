@@ -12,8 +12,6 @@ __all__ = ['REPORTS', 'process_signal', 'one_pass', 'Failed', 'guarded_pass', 'a
 # %% ../nbs/18_loop.ipynb #81c5672c
 import asyncio
 import contextvars
-import sqlite3
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +20,9 @@ from .act import act_gate, feedback, tell
 from .conditions import PassepartoutError, as_condition, restart_case
 from .context import log_about
 from .health import CHECKS, examine, health_of
-from .messages import EVENT, HEARTBEAT, LOG, LOOP_ERROR, SYNTAX_ERROR, TOOL_ERROR, Signal
+from .messages import HEARTBEAT, LOOP_ERROR, SYNTAX_ERROR, TOOL_ERROR, Signal
 from .perceive import perceive_gate, without, CONCLUSIONS
-from .plist import Keyword, read_plist
+from .plist import read_plist
 from .reason import reason_gate
 from .recall import note_written
 from .records import record
@@ -82,6 +80,7 @@ def deliberate(error: Exception) -> bool:
 
 # %% ../nbs/18_loop.ipynb #4480b2c0
 async def say_plainly(agent, signal: Signal, text: str) -> None:
+    "Tell the person `text`; when even that fails, the log."
     try: await tell(agent, agent.in_turn(signal), text)
     except Exception as error: log_about(agent, signal, f"LOOP: even the error could not be told: {brief(error)}")
 
@@ -152,6 +151,7 @@ async def heartbeat(agent, interval: float) -> None:
 
 # %% ../nbs/18_loop.ipynb #ad806f10
 async def auto_save(agent) -> float:
+    "Save the memory; when that was, by the monotonic clock. A failure goes to the log, and is tried again at the next beat."
     try: agent.memory.save()
     except PassepartoutError as error: agent.log(f"HEARTBEAT: memory could not be saved: {error}")
     return time.monotonic()

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .budget import utf8_bound
 from .lazy import Regex

@@ -83,13 +83,17 @@ MAX_DEPTH = 64
 # %% ../nbs/03_messages.ipynb #bc1542c8
 set_field = object.__setattr__
 
-def is_mapping(value: Any) -> bool: return isinstance(value, dict) or isinstance(value, Mapping)
+def is_mapping(value: Any) -> bool:
+    "Is it a property list or any other mapping?"
+    return isinstance(value, dict) or isinstance(value, Mapping)
 
 def keyword(text: str) -> Keyword:
     "The keyword that `text` names, in its one spelling, so that the stages may compare known ones with `is`."
     return text if type(text) is Keyword and "_" not in text else Keyword(text)
 
-def as_text(value: Any) -> Any: return Text(value) if type(value) is str else value
+def as_text(value: Any) -> Any:
+    "A plain string as `Text`, so that it prints in quotes; anything else as it is."
+    return Text(value) if type(value) is str else value
 
 # %% ../nbs/03_messages.ipynb #28649e93
 def freeze(value: Any, depth: int = 0, words: bool = True) -> Any:
@@ -168,6 +172,7 @@ def _mapping(value):
     raise ProtocolError(f"A payload is a property list, not {type(value).__name__}.")
 
 def first_problem(what: str, error: ValidationError) -> str:
+    "The first thing that pydantic found wrong with `what`, in a sentence."
     detail = error.errors(include_url=False)[0]
     return f"The field {'.'.join(map(str, detail['loc'])) or 'value'} of {what} does not fit: {detail['msg']}."
 

@@ -16,7 +16,7 @@ from typing import Any
 from .budget import utf8_bound
 from .conditions import PassepartoutError
 from .messages import HEARTBEAT, Signal
-from .prices import Prices, Usage, dollars
+from .prices import Prices, Usage
 from .purse import Call, Narrowed, Reckoning
 
 # %% ../nbs/13f_meter.ipynb #517b5786

@@ -18,7 +18,7 @@ from typing import Sequence
 
 from .capture import clean_body, line_ending, markdown_lines, org_lines
 from .lazy import Regex
-from .logbook import Logging, inherited, log_change, log_time, logging_of, with_note
+from .logbook import inherited, log_change, log_time, logging_of, with_note
 from .org import Node, Outline, inside, plain_text
 from .rewrite import ORG_TAG, RewriteError, ending_at, facts, line_span, one_line, replaced, reread, set_property, settled
 from .states import COOKIE, Draft, counted

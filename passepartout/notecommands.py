@@ -15,7 +15,7 @@ import contextlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Annotated, Any, Optional
 
 import typer
@@ -41,7 +41,9 @@ def agenda_range(words: str, days: int | None, first: str | None, last: str | No
     end = as_day(read_moment(last, begin if last.strip()[:1] in "+-" else today)) if last else later(begin, 6)
     return begin, end
 
-def as_day(moment: date | datetime) -> date: return moment.date() if isinstance(moment, datetime) else moment
+def as_day(moment: date | datetime) -> date:
+    "The day of a moment."
+    return moment.date() if isinstance(moment, datetime) else moment
 
 def later(day: date, days: int) -> date:
     "Some days later, or where the calendar ends."

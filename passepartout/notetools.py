@@ -30,7 +30,7 @@ from .indexfile import IndexFailed
 from .meaning import MeantNotes
 from .labels import FREE, SURE
 from .messages import Label
-from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, Notes, decode, parse_note, read_notes
+from .notes import MOST_BYTES, SUFFIXES, NoteCache, NotText, decode, parse_note, read_notes
 from .org import Node, Outline
 from .privacy import as_note, is_private as private_in
 from .records import record

@@ -13,7 +13,7 @@ import base64
 import math
 import re
 from functools import cache
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
 from .lazy import Regex

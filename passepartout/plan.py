@@ -200,6 +200,7 @@ class ShapeReader(WordReader):
 EMPTY = Node("literal", {"value": None})
 
 def literal(value: Any) -> tuple[Node, Known]:
+    "The node of a value that is written out, and what is known of its type."
     if value is False or is_mapping(value) or isinstance(value, (list, tuple)): value = None       # what prints as NIL
     kind = "text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number" if isinstance(value, (int, float)) else "any"
     return Node("literal", {"value": as_text(value)}), Known(kind)

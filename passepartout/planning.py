@@ -16,10 +16,10 @@ from typing import Iterable
 
 from .lazy import Regex
 from .logbook import Logging, log_change, log_time, logging_of, with_note
-from .markdown import HINT, MARK
-from .org import Node, Outline, inside
+from .markdown import MARK
+from .org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
-from .timestamps import KINDS, NAMES, broken_stamps, stamps, write_stamp
+from .timestamps import KINDS, NAMES, stamps, write_stamp
 
 # %% ../nbs/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]+)>", "DEADLINE": r"<([^>\n]+)>", "CLOSED": r"\[([^\]\n]+)\]"}

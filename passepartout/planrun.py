@@ -196,14 +196,17 @@ def chosen_value(scope: Scope, node: Node) -> Value:
 
 # %% ../nbs/12q_planrun.ipynb #8c31cbee
 def product(scope: Scope, node: Node) -> Value:
+    "What several numbers make, multiplied; bounded, so that no plan fills the memory with digits."
     made_of = scope.values(node["multiply"])
     return number_value(reduce(lambda a, b: min(a * b, Decimal(MOST_NUMBER) * 2), map(as_number, made_of), Decimal(1)), made_of)
 
 def difference(scope: Scope, node: Node) -> Value:
+    "One number taken from another."
     less, all_of_it = scope.value(node["subtract"]), scope.value(node["from"])
     return number_value(as_number(all_of_it) - as_number(less), [less, all_of_it])
 
 def share(scope: Scope, node: Node) -> Value:
+    "So many percent of a number."
     percent, whole = scope.value(node["percent"]), scope.value(node["of"])
     return number_value(as_number(percent) * as_number(whole) / 100, [percent, whole])
 
@@ -215,6 +218,7 @@ def column(scope: Scope, node: Node) -> Value:
 
 # %% ../nbs/12q_planrun.ipynb #ad3993f6
 def quotient(scope: Scope, node: Node) -> Value:
+    "A number divided by another. `PlanStopped` for zero."
     whole, by = scope.value(node["divide"]), scope.value(node["by"])
     if as_number(by) == 0: raise PlanStopped("Nothing can be divided by nothing.")
     return number_value(as_number(whole) / as_number(by), [whole, by])
@@ -227,7 +231,9 @@ def place(scope: Scope, node: Node) -> Value:
     if plain_data(each) not in plain: raise PlanStopped(f"{as_word(each)[:60]!r} does not stand in the list.")
     return Value(plain.index(plain_data(each)) + 1, joined([each, whole]).join(whole.chosen), chosen=chosen_by([each, whole]))
 
-def together(lists: list[Value]) -> Value: return list_value([each for one in lists for each in as_list(one)], out_of=lists)
+def together(lists: list[Value]) -> Value:
+    "Several lists as one, after one another."
+    return list_value([each for one in lists for each in as_list(one)], out_of=lists)
 
 def rest(scope: Scope, node: Node) -> Value:
     "A list without the items of another."
@@ -328,9 +334,13 @@ async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) ->
     return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.", 1 if held else first_of_else(node))
 
 # %% ../nbs/12q_planrun.ipynb #4faf6df6
-async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value: return scope.value(node["be"])
+async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
+    "A step that names a value."
+    return scope.value(node["be"])
 
-async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None: run.answer = scope.value(node["answer"])
+async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None:
+    "The step that says what the person is told."
+    run.answer = scope.value(node["answer"])
 
 RUN: Mapping[str, Callable[..., Awaitable[Value | None]]] = MappingProxyType(
     {"call": run_call, "extract": run_extract, "for": run_for, "if": run_if, "let": run_let, "answer": run_answer})

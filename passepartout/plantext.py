@@ -15,7 +15,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .deciders import deciders
 from .messages import NOTHING, Action
-from .plan import CONDITIONS, EXPRESSIONS, STEPS, Node, Plan, first_of_else, read_plan
+from .plan import Node, Plan, first_of_else, read_plan
 from .tools import ToolRegistry
 
 # %% ../nbs/12r_plantext.ipynb #751ddde0

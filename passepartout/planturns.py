@@ -14,7 +14,6 @@ __all__ = ['STEP', 'HOLE_RECORD', 'ROUND', 'KINDS', 'PlanState', 'index_plans', 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import Any
 
 from .act import NotAsShown, Overtaken, dispatch_action, redacted, tell, tool_error, tool_output
@@ -64,8 +63,12 @@ def index_plans(store, seq: int, draft: Any) -> None:
     store._run(f"CREATE INDEX IF NOT EXISTS chain_plans ON chain(seq) WHERE {KINDS}")
 
 # %% ../nbs/17dd_planturns.ipynb #2c14aba0
-def label_record(label: Label) -> list: return [label.origin, label.private, list(label.sources)]
-def read_label(record: list) -> Label: return Label(record[0], bool(record[1]), tuple(record[2]))
+def label_record(label: Label) -> list:
+    "A label as the journal keeps it."
+    return [label.origin, label.private, list(label.sources)]
+def read_label(record: list) -> Label:
+    "The label that `label_record` wrote."
+    return Label(record[0], bool(record[1]), tuple(record[2]))
 
 # %% ../nbs/17dd_planturns.ipynb #0672c574
 def given_reply(data: Any) -> dict:

@@ -44,6 +44,7 @@ def _code_of(chat: Any, text: str) -> str: return next((ident for ident, code in
 
 # %% ../nbs/20ac_planwords.ipynb #005650ed
 def plans(chat: Any, text: str) -> None:
+    "Show the plans of this conversation, or the one whose id begins like this."
     rows = [row for row in chat.agent.plan_rows(chat.session) if row["plan"].startswith(text.strip().lower())]
     if not rows: chat.say("No plan stands or runs in this conversation.")
     for row in rows:
@@ -51,18 +52,31 @@ def plans(chat: Any, text: str) -> None:
         chat.say(way_on(row), "dim")
 
 def do(chat: Any, what: str, text: str) -> None:
+    "Do `what` with a plan, and tell what came of it."
     ident, rest = split_id(chat, text)
     with steps_shown(chat): chat.show(chat.agent.run(chat.agent.plan_do(ident, what, rest, chat.session)))
     if what == "edit": return
     for row in chat.agent.plan_rows(chat.session):
         if row["plan"] == ident and row["state"] == "failed": chat.say(way_on(row), "dim")
 
-def resume(chat: Any, text: str) -> None: do(chat, "go-on", text)
-def retry(chat: Any, text: str) -> None: do(chat, "retry-with", text)
-def fallback(chat: Any, text: str) -> None: do(chat, "use-fallback", text)
-def skip(chat: Any, text: str) -> None: do(chat, "skip", text)
-def edit(chat: Any, text: str) -> None: do(chat, "edit", text)
-def stop(chat: Any, text: str) -> None: do(chat, "stop", text)
+def resume(chat: Any, text: str) -> None:
+    "Go on with a plan that stands."
+    do(chat, "go-on", text)
+def retry(chat: Any, text: str) -> None:
+    "Run the step at which a plan stands once more, perhaps with other values."
+    do(chat, "retry-with", text)
+def fallback(chat: Any, text: str) -> None:
+    "Give a value in place of what the step at which a plan stands would have brought."
+    do(chat, "use-fallback", text)
+def skip(chat: Any, text: str) -> None:
+    "Leave out the step at which a plan stands, and what needs it."
+    do(chat, "skip", text)
+def edit(chat: Any, text: str) -> None:
+    "Change a step of a plan."
+    do(chat, "edit", text)
+def stop(chat: Any, text: str) -> None:
+    "End a plan; what it did stays done."
+    do(chat, "stop", text)
 
 PLAN_COMMANDS = {
     "plans": (plans, "/plans", "what plans stand or run here, and how far they are"),

@@ -23,7 +23,6 @@ from .messages import CHAT_MESSAGE, PERSON, USER_INPUT, FrozenDict, Signal
 from .pairing import Linked, Links
 from .plist import Keyword
 from .previews import visible
-from .records import record
 from .verify import brief
 
 # %% ../nbs/19mb_porter.ipynb #28a067e9

@@ -9,7 +9,6 @@ __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'hunks', 'visible
            'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private', 'for_channel', 'uncovered']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ __all__ = ['COMMANDS', 'GROUPS', 'fetched', 'add_to', 'typed_command', 'inherite
 # %% ../nbs/20z_program.ipynb #2320b075
 import importlib
 import os
-from typing import Annotated, Any, Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -73,6 +73,7 @@ def build_app(name: str | None = None) -> typer.Typer:
 
 def start(context: typer.Context, memex: Memex = None, session: Session = "main", today: Today = None,
           version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+    "What comes before any command: the options that stand in front of it, the version, and the chat when there is no command."
     if version: raise typer.Exit(print_version())
     given = {name: str(value) for name, value in (("memex", memex), ("session", session if session != "main" else None), ("today", today)) if value is not None}
     context.default_map = defaults_for(context.command.commands, given)

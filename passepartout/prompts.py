@@ -31,7 +31,9 @@ class Asked(NamedTuple):
     at: float = 0.0
 
 # %% ../nbs/17ab_prompts.ipynb #d67ab923
-def sent(asked: Asked) -> str: return asked.system + asked.prompt
+def sent(asked: Asked) -> str:
+    "All that a provider was sent."
+    return asked.system + asked.prompt
 
 def shared(one: str, other: str) -> int:
     "How many characters two texts have in common from their beginning on."

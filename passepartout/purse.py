@@ -76,7 +76,9 @@ def open_purse(path: Path | None) -> sqlite3.Connection:
     with explained(path): return open_private(path, _TABLES + _TRIGGERS, PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. Update passepartout."))
 
 # %% ../nbs/13e_purse.ipynb #969df583
-def today_by(clock: Callable[[], float]) -> str: return date.fromtimestamp(clock()).isoformat()
+def today_by(clock: Callable[[], float]) -> str:
+    "The day that `clock` shows, as 2026-11-20."
+    return date.fromtimestamp(clock()).isoformat()
 
 def newest_day(db: sqlite3.Connection, today: str) -> str:
     "Today, or the newest day on record if that is later."
@@ -87,7 +89,9 @@ def midnight_after(day: str) -> datetime:
     return datetime.combine(date.fromisoformat(day) + timedelta(days=1), datetime.min.time())
 
 # %% ../nbs/13e_purse.ipynb #9d395d6b
-def told(currency: str, amount: int) -> str: return dollars(amount) if currency == "money" else f"{amount:,} tokens"
+def told(currency: str, amount: int) -> str:
+    "An amount of money (nano-dollars) or of tokens, in words."
+    return dollars(amount) if currency == "money" else f"{amount:,} tokens"
 
 def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, wanted: int, day: str, today: str) -> BudgetError:
     "The refusal of `call`, which can take `wanted` where `left` of `limit` is left."

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .entries import ARCHIVED, ASCII, COMMENTED, DONE, OPEN, index_words, link_names
 from .index import Index, Links
 from .org import plain_text
-from .query import NODE, Question, ask, occurs
+from .query import NODE, Question, occurs
 
 # %% ../nbs/08ia_ranking.ipynb #b76111eb
 MOST = 1_000               # sections that are ranked

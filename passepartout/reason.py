@@ -24,8 +24,9 @@ from .lazy import Regex
 from .limits import time_limit
 from .context import awareness, log_about, log_view, trimmed
 from .measure import Composed
-from .messages import (APPROVAL_REQUIRED, CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR, TOOL_ERROR, TOOL_OUTPUT,
-                                   USER_INPUT, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, field_name, is_mapping, pick)
+from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
+                                   TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
+                                   Signal, Verdict, field_name, is_mapping, pick)
 from .perceive import without
 from .plist import Keyword, Plist, Symbol, read_plist
 from .tools import tool_belt_prompt
@@ -85,7 +86,9 @@ def parse_proposal(text: str) -> Action | Signal:
         return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(stripped, 2000), "error": brief(error)})
 
 # %% ../nbs/16_reason.ipynb #eaf5b04b
-def message_action(text: str) -> Action: return Action(payload={"action": MESSAGE, "text": text})
+def message_action(text: str) -> Action:
+    "The action that says `text`: what prose of a model becomes."
+    return Action(payload={"action": MESSAGE, "text": text})
 
 # %% ../nbs/16_reason.ipynb #4db649e0
 def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = None, beside: int = 0) -> Composed:
@@ -154,6 +157,7 @@ def agree(agent, votes: list[Vote], signal: Signal | None = None) -> Action | Si
 
 # %% ../nbs/16_reason.ipynb #419f2e2b
 def canonical_form(agent, action: Action) -> Action:
+    "`action` as the gates read it, by which votes are compared; as it is when it cannot be read."
     try: return normalise(agent, action)
     except PassepartoutError: return action
 

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from .conditions import PassepartoutError
 from .gauges import Gauges
 from .guests import Guest, trouble
-from .protocol import FramingError, frame_message
+from .protocol import FramingError
 from .requests import answer_to, hello
 from .seal import Seal, WrongSeal, new_nonce
 from .sockets import descends, peer_of

@@ -15,7 +15,6 @@ __all__ = ['ESCAPES', 'CONTROLS', 'LONE', 'HANG', 'SIGNS', 'STYLES', 'TEXTS', 'P
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Iterable, NamedTuple
@@ -89,6 +88,7 @@ def laid_out(text: str, width: int, without: tuple[str, ...] = ()) -> str:
 
 # %% ../nbs/20_render.ipynb #4bd20989
 def read_action(text: str) -> Any:
+    "An action as it is on record: a list of type, target and payload, or a property list. `ValueError` or `PlistError` for anything else."
     if not text.startswith("["): return read_plist(text)
     kind, target, payload = json.loads(text)
     return {"type": kind, "target": target, "payload": payload}
@@ -121,9 +121,12 @@ def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool 
     return Line(sign, word, clean(TEXTS.get(kind, plain_body)(body, width)), style)
 
 # %% ../nbs/20_render.ipynb #4f7b0f13
-def plain_body(body: dict, width: int = 88) -> str: return str(body.get("text") or ", ".join(f"{k}: {v}" for k, v in body.items() if v not in (None, "", {}, [])))
+def plain_body(body: dict, width: int = 88) -> str:
+    "The body of a record in one line, when nothing better is known."
+    return str(body.get("text") or ", ".join(f"{k}: {v}" for k, v in body.items() if v not in (None, "", {}, [])))
 
 def marks(body: dict, times: bool = False) -> str:
+    "The gates of a verdict, each with a sign; with `times`, how long it took."
     took = lambda rest: f" {rest[1]:.0f} µs" if times and len(rest) > 1 else ""
     gates = "  ".join(f"{name} {'✓' if word == 'allowed' else '✗' if word == 'rejected' else '?'}{took(rest)}" for name, word, *rest in body.get("gates") or [])
     return f"{gates}   " if gates else ""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .conditions import PassepartoutError
 from .lazy import Regex

@@ -14,7 +14,6 @@ __all__ = ['ACTIONS', 'Refused', 'text_in', 'number_in', 'join', 'in_use', 'sess
 # %% ../nbs/19f_requests.ipynb #1aacd511
 import contextlib
 import hmac
-import inspect
 import json
 import os
 import time
@@ -87,7 +86,9 @@ def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> d
     return {"id": pending.id, "code": code, "summary": pending.summary, "reason": pending.reason, "expires": pending.expires, "proposal": pending.action, "preview": pending.preview, "phrase": pending.phrase}
 
 # %% ../nbs/19f_requests.ipynb #d62029ba
-def source_of(guest: Guest) -> Keyword: return CLI if guest.via == "unix" else Keyword("port")
+def source_of(guest: Guest) -> Keyword:
+    "Which channel a guest speaks through."
+    return CLI if guest.via == "unix" else Keyword("port")
 
 # %% ../nbs/19f_requests.ipynb #a866d5fe
 async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
@@ -133,6 +134,7 @@ def on_the_socket(guest: Guest) -> None:
     if guest.via != "unix": raise Refused("That is answered on the machine itself: passepartout approvals list")
 
 def approve(house: Any, guest: Guest, payload: Mapping) -> Any:
+    "A yes from a guest on the socket, once or as it was offered. `Refused` elsewhere."
     on_the_socket(guest)
     approval, code, offered, confirm = text_in(payload, "approval"), text_in(payload, "code"), text_in(payload, "offer"), text_in(payload, "confirm", 1000) or ""
     if offered is not None and offered not in guest.offered: raise Refused("That was not offered on this connection.")
@@ -146,6 +148,7 @@ def approve(house: Any, guest: Guest, payload: Mapping) -> Any:
 
 # %% ../nbs/19f_requests.ipynb #3d4c540c
 def deny(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "A no from a guest."
     approval, session = text_in(payload, "approval"), session_of(house, guest, payload)
     if guest.via == "unix" and approval and (row := house.agent.journal.approval(approval)): session = row["session"]
     return reply_payload(house, guest, house.agent.deny(approval, text_in(payload, "code"), session), session)
@@ -162,6 +165,7 @@ def offer(house: Any, guest: Guest, payload: Mapping) -> dict:
 
 # %% ../nbs/19f_requests.ipynb #cd03a3cc
 def endorse(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "A guest on the socket answers for a value. `Refused` elsewhere."
     on_the_socket(guest)
     row = house.agent.journal.approval(text_in(payload, "approval") or "")
     session = row["session"] if row else session_of(house, guest, payload)
@@ -172,9 +176,12 @@ def attest(house: Any, guest: Guest, payload: Mapping) -> dict:
     on_the_socket(guest)
     return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "", text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
 
-def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict: return {"action": "endorsed", "json": json.dumps(house.agent.endorsed(seen_session(house, guest, payload)))}
+def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "The values that were answered for."
+    return {"action": "endorsed", "json": json.dumps(house.agent.endorsed(seen_session(house, guest, payload)))}
 
 def revoke(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "A guest on the socket takes back what was allowed for longer. `Refused` elsewhere."
     on_the_socket(guest)
     return reply_payload(house, guest, house.agent.revoke(text_in(payload, "grant") or ""), "")
 
@@ -184,12 +191,15 @@ def seen_session(house: Any, guest: Guest, payload: Mapping) -> str | None:
     return None if guest.via == "unix" and payload.get("session") is None else session_of(house, guest, payload)
 
 def pending(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "What waits for an answer, without codes that were not shown to this guest."
     return {"action": "pending", "approvals": [ask_payload(house, guest, each, known=False) for each in house.agent.pending(seen_session(house, guest, payload), CLI if guest.via == "unix" else None)]}
 
 def grants(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "What was allowed for longer."
     return {"action": "grants", "json": json.dumps([asdict(each) for each in house.agent.grants(seen_session(house, guest, payload))])}
 
 def plans(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "The plans that this guest may see."
     return {"action": "plans", "json": json.dumps(house.agent.plan_rows(seen_session(house, guest, payload)), default=str)}
 
 # %% ../nbs/19f_requests.ipynb #ed92e4f1
@@ -204,6 +214,7 @@ async def plan(house: Any, guest: Guest, payload: Mapping) -> dict:
 
 # %% ../nbs/19f_requests.ipynb #3f63df25
 def trace(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "Turns of the conversations that this guest may see."
     session = seen_session(house, guest, payload)
     found = house.agent.trace(text_in(payload, "turn"), session, number_in(payload, "limit", 100) or 1)
     return {"action": "trace", "json": json.dumps([each for each in found if session in (None, each["session"])], default=str)}
@@ -221,6 +232,7 @@ def asked(house: Any, guest: Guest, payload: Mapping) -> dict:
 
 # %% ../nbs/19f_requests.ipynb #2f12b991
 async def undo(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "Take back the last edits of a conversation, in its turn."
     count, session = number_in(payload, "count") or 1, seen_session(house, guest, payload)
     async def work(agent: Any) -> Any: return await agent.undo(count, session, source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session or "main", work), session or "main")
@@ -245,7 +257,9 @@ def health(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The original's answer to its health check."
     return {"type": "HEALTH-RESPONSE", "status": house.agent.health, "checked-p": house.agent.health != "unknown"}
 
-def metrics(house: Any, guest: Guest, payload: Mapping) -> dict: return {"action": "metrics", "text": house.gauges.text(house.now())}
+def metrics(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "The numbers that a monitor reads."
+    return {"action": "metrics", "text": house.gauges.text(house.now())}
 
 def status(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What one should know at the start of a conversation."

@@ -20,7 +20,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .markdown import ATX, CODE, FRONT, ITEM, TAG, TOML
 from .notes import parse_note
-from .org import DRAWER, PRIORITY, Node, Outline
+from .org import DRAWER, Node, Outline
 from .records import record
 
 # %% ../nbs/08f_rewrite.ipynb #6ee6cc64

@@ -13,11 +13,10 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .conditions import PassepartoutError
 from .inifile import file_lines
 from .lazy import Regex
 from .resources import shown

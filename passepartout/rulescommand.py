@@ -40,6 +40,7 @@ def rules_list(memex: Memex = None, json_: AsJson = False) -> None:
 
 # %% ../nbs/20di_rulescommand.ipynb #4b2ba04f
 def one(name: str, memex: Any, json_: bool, do: Any, told: str) -> None:
+    "Do something with the learned rule `name`, and tell what came of it."
     with booted(memex, None, json_) as agent:
         try: came = do(agent, as_typed(name))
         except (PassepartoutError, OSError) as error: fail(getattr(error, "message", str(error)), 1, json_)

@@ -15,8 +15,8 @@ from collections.abc import Generator
 from hashlib import sha256
 from pathlib import Path
 
-from .conditions import PassepartoutError, ProtocolError
-from .protocol import MAX_CHARS, FramingError, frame_message, read_steps
+from .conditions import PassepartoutError
+from .protocol import MAX_CHARS, FramingError, read_steps
 
 # %% ../nbs/05a_seal.ipynb #862ab0d8
 def open_key(path: Path, make: bool = False) -> bytes:

@@ -11,9 +11,8 @@ __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'fold', 'Term', 'read_query', 'Se
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
-from datetime import datetime
 from difflib import get_close_matches
-from typing import Iterable, Iterator, NamedTuple, Sequence
+from typing import Iterable, NamedTuple, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex

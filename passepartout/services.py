@@ -26,7 +26,7 @@ from .prices import Prices
 from .purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
 from .resources import PathRefused, Root, resolve
-from .settings import Settings, load_settings
+from .settings import Settings
 from .skills import SkillRegistry
 from .tools import ToolRegistry
 from .turns import Reply, Turn, Turns

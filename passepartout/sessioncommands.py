@@ -10,7 +10,6 @@ __all__ = ['Name', 'looked_at', 'list_all', 'transcript', 'at_desk_of', 'resume'
 
 # %% ../nbs/20dk_sessioncommands.ipynb #4402825c
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from datetime import datetime

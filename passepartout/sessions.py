@@ -12,7 +12,6 @@ __all__ = ['SessionRow', 'list_sessions', 'turn_count', 'said_in', 'Rewind', 'pl
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .chain import JournalError
 from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
@@ -41,7 +40,9 @@ def list_sessions(journal: Any, limit: int = 50) -> list[SessionRow]:
         rows.append(SessionRow(each["session"], turn_count(journal, each["session"]), last[0]["at"], said_in(last[0]), str((focus[0]["body"] or {}).get("id") or "") if focus else ""))
     return sorted(rows, key=lambda row: -row.at)
 
-def turn_count(journal: Any, session: str) -> int: return journal.db.execute("SELECT count(*) FROM chain WHERE session = ? AND kind = 'turn'", (session,)).fetchone()[0]
+def turn_count(journal: Any, session: str) -> int:
+    "How many turns a session has."
+    return journal.db.execute("SELECT count(*) FROM chain WHERE session = ? AND kind = 'turn'", (session,)).fetchone()[0]
 
 def said_in(record: dict) -> str:
     "What was said in a record that began a turn; nothing when it was erased."

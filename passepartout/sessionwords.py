@@ -25,11 +25,18 @@ def rewind(chat: Any, rest: str) -> None:
     if number == 0: raise PassepartoutError("Nothing was taken back.")
     chat.say(at_desk(chat.agent, "rewind", chat.session, **({"count": number or 1} if number or not word else {"turn": word}))["text"])
 
-def focus(chat: Any, rest: str) -> None: chat.say(at_desk(chat.agent, "focus", chat.session, note=rest.strip() or None)["text"])
-def push(chat: Any, rest: str) -> None: chat.say(at_desk(chat.agent, "push", chat.session, place=rest.strip() or None)["text"])
-def pop(chat: Any, rest: str) -> None: chat.say(at_desk(chat.agent, "pop", chat.session)["text"])
+def focus(chat: Any, rest: str) -> None:
+    "Look at a note, or tell which one is looked at."
+    chat.say(at_desk(chat.agent, "focus", chat.session, note=rest.strip() or None)["text"])
+def push(chat: Any, rest: str) -> None:
+    "Look at another note for a while."
+    chat.say(at_desk(chat.agent, "push", chat.session, place=rest.strip() or None)["text"])
+def pop(chat: Any, rest: str) -> None:
+    "Look at the note before it again."
+    chat.say(at_desk(chat.agent, "pop", chat.session)["text"])
 
 def sessions(chat: Any, rest: str) -> None:
+    "List the conversations."
     rows = json.loads(at_desk(chat.agent, "sessions", chat.session, limit=20)["sessions"])
     for row in rows: chat.say(f"{'›' if row['name'] == chat.session else ' '} {session_line(row)}")
     if not rows: chat.say("Nobody has said anything yet.")

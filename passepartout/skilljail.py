@@ -20,7 +20,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .records import record
-from .shell.sandbox import SANDBOX_HOME, Bubblewrap, environment, find_bubblewrap, interpreter, sandbox_command
+from .shell.sandbox import SANDBOX_HOME, Bubblewrap, environment, interpreter, sandbox_command
 from .skillpage import SkillPage
 
 # %% ../nbs/12g_skilljail.ipynb #de5f2322

@@ -29,7 +29,7 @@ from .skillchild import PARTS, page_tree
 from .skills import SkillError, skill_name
 from .sourceblocks import Line
 from .tangle import code_of
-from .tanglefiles import ENDINGS, Page, page_of
+from .tanglefiles import Page, page_of
 
 # %% ../nbs/10d_skillpage.ipynb #994d4017
 PERMISSIONS = ("gate", "arguments", "text", "prompt", "worker", "agenda")

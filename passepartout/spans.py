@@ -99,6 +99,7 @@ class Spans(Records):
 
 # %% ../nbs/19d_spans.ipynb #a20734f4
 def finish(span: Any, failed: bool) -> None:
+    "End a span, as failed or not."
     from opentelemetry.trace import StatusCode
     if failed: span.set_status(StatusCode.ERROR)
     span.end()

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from .lazy import Regex
-from .logbook import Logging, Sequence, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
+from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import MARK, STATES
 from .org import Node, Outline
-from .planning import KINDS, PLANNED, REPEATER, WORDS, advanced, later, plan_change
-from .rewrite import RewriteError, drawer_change, drawer_of, ending_at, facts, head, line_span, new_drawer, replaced, reread, settled, words
+from .planning import KINDS, PLANNED, REPEATER, advanced, later, plan_change
+from .rewrite import RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled, words
 from .timestamps import BRACKETS, EVERY, stamps
 
 # %% ../nbs/08fc_states.ipynb #95bcbdfd

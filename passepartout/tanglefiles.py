@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import posixpath
-from collections.abc import Mapping
 from pathlib import Path
 
 from .headerargs import TangleError

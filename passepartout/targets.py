@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .agenda import DATES, display_title, first_title, live_dates
 from .entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, property_facet

@@ -108,7 +108,9 @@ def token_of(settings: Any, environ: Mapping[str, str]) -> str:
     if token := (environ.get(TOKEN) or settings.secrets.get(TOKEN) or "").strip(): return token
     raise GatewayFailed(f"Telegram wants a token, and there is none. @BotFather gives one; put it into .env beside your settings.ini as {TOKEN}=…, or into the keyring: keyring set passepartout {TOKEN}", final=True)
 
-def telegram_for(settings: Any, environ: Mapping[str, str]) -> Telegram: return Telegram(token_of(settings, environ), settings.telegram_url)
+def telegram_for(settings: Any, environ: Mapping[str, str]) -> Telegram:
+    "The service as the settings describe it. `GatewayFailed` when there is no token."
+    return Telegram(token_of(settings, environ), settings.telegram_url)
 
 # %% ../nbs/19n_telegram.ipynb #87bbb5e9
 def open_gateways(house: Any, environ: Mapping[str, str] = os.environ, log: Callable[[str], Any] | None = None) -> list[asyncio.Task]:

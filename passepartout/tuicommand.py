@@ -11,10 +11,9 @@ __all__ = ['unfit', 'tui', 'quicken', 'talk_in_lines', 'open_window', 'depart', 
 import contextlib
 import os
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -56,6 +55,7 @@ def quicken(environ: Any = os.environ) -> None:
 
 # %% ../nbs/20i_tuicommand.ipynb #5584dc12
 def talk_in_lines(agent: Any, session: str) -> int:
+    "The conversation in plain lines, for terminals in which no window fits; the exit code."
     from passepartout.tui.linear import run_linear
     return run_linear(agent, session, agent.settings)
 

@@ -10,7 +10,6 @@ __all__ = ['undoable', 'undo_groups', 'erased_edits', 'nothing_left', 'fewer_tha
 # %% ../nbs/17c_undo.ipynb #e63504e6
 from typing import Any
 
-from .conditions import PassepartoutError
 from .edits import FileEdit, difference, digest
 from .ledger import _genuine
 from .messages import Action

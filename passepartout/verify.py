@@ -21,8 +21,8 @@ from typing import Any
 
 from .conditions import GateError, PassepartoutError, ProtocolError, signal_condition
 from .limits import time_limit
-from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, PLAN, REQUEST, TOOL, Action, Allowed, ApprovalRequired,
-                                   FrozenDict, Rejected, Signal, Verdict, freeze, pick)
+from .messages import (APPROVAL_REQUIRED, CALL, EVENT, LOG, MESSAGE, NOTHING, PLAN, REQUEST, TOOL,
+                                   Action, Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, Verdict, pick)
 from .plist import key_name
 from .records import record
 from .secrets import Rows
@@ -50,6 +50,7 @@ def normal_form(agent, action: Action) -> Action:
 
 # %% ../nbs/13_verify.ipynb #7dad46e4
 def only_fields(what: str, payload: FrozenDict, allowed: tuple[str, ...]) -> None:
+    "`ProtocolError` that names the fields of `payload` that `what` does not have."
     if extra := [k for k in payload if k not in allowed]:
         raise ProtocolError(f"A {what} has no field {', '.join(extra)}; it has {', '.join(allowed)}.")
 
@@ -118,10 +119,12 @@ PASS = Allowed(Action())                # the commonest answer, made once: the g
 UNCONCERNED = Allowed(Action())         # the gate's trigger says that this is not its business
 
 def brief(text: Any, most: int = 500) -> str:
+    "`text` in at most `most` characters; a sentence when it is empty."
     text = str(text or "").strip() or "No reason was given."
     return text if len(text) <= most else text[:most] + "…"
 
 def interpret_message(message: dict, action: Action, gate: str) -> Verdict:
+    "What a gate means that returns a message: a log or an event rejects, one with the level of an approval asks, a request changes the action."
     kind, payload = str(message.get("type") or "").lower().lstrip(":"), message.get("payload")
     payload = {key_name(k): v for k, v in payload.items() if isinstance(k, str)} if isinstance(payload, Mapping) else {}
     text = payload.get("text") or payload.get("reason") or payload.get("message")
@@ -139,6 +142,7 @@ def ask_gate(skill: Skill, action: Action, signal: Signal, limit_s: float = 1.0)
     except (Exception, SystemExit, GeneratorExit) as error: return broken(skill, error)
 
 def broken(skill: Skill, error: BaseException) -> Rejected:
+    "The rejection by a gate that raised `error`."
     return Rejected(f"Gate {skill.name} failed ({type(error).__name__}: {brief(error, 200)}), so nothing was done.", skill.name)
 
 # %% ../nbs/13_verify.ipynb #5477f1e2
@@ -175,12 +179,14 @@ class Judgement:
 
 # %% ../nbs/13_verify.ipynb #b43e3375
 def close_all(resolved: dict) -> None:
+    "Close what gates opened, and forget it."
     if not resolved: return
     for resource in resolved.values():
         if hasattr(resource, "close"): resource.close()
     resolved.clear()
 
 def word_for(verdict: Verdict) -> str:
+    "A verdict in one word, for the record."
     return "allowed" if isinstance(verdict, Allowed) else "asks" if isinstance(verdict, ApprovalRequired) else "rejected"
 
 # %% ../nbs/13_verify.ipynb #14a05a64
@@ -228,6 +234,7 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
 
 # %% ../nbs/13_verify.ipynb #c1bc4f71
 def explain(verdict: Verdict) -> str:
+    "The reason of a verdict; empty for one that allows."
     return verdict.text if isinstance(verdict, Rejected) else verdict.reason if isinstance(verdict, ApprovalRequired) else ""
 
 def ask_any_gate(agent, skill: Skill, action: Action, signal: Signal) -> Verdict:
@@ -252,6 +259,7 @@ def opened_twice(skill: Skill, verdict: Verdict) -> Rejected:
     return Rejected(f"Gate {skill.name} opened what another gate had opened already, so nothing was done.", skill.name)
 
 def unmet(agent, skill: Skill) -> Rejected:
+    "The rejection by a gate that needs others, which are not loaded."
     return Rejected(f"Gate {skill.name} needs {', '.join(agent.skills.missing(skill))}, which is not loaded, so nothing was done.", skill.name)
 
 def after_change(agent, skill: Skill, verdict: Allowed, action: Action) -> Verdict:
@@ -285,6 +293,7 @@ def judgement_record(judgement: Judgement) -> dict:
     return {"verdict": word_for(verdict), "gate": getattr(verdict, "gate", None), "text": explain(verdict), "gates": judgement.trace}
 
 def signal_rejection(verdict: Rejected, signal: Signal) -> None:
+    "Let handlers of the condition system know of a rejection."
     signal_condition(GateError(verdict.text, gate_name=verdict.gate, rejected_action=None, signal=signal))
 
 # %% ../nbs/13_verify.ipynb #372d9079

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 
 from .agenda import Facts, Item, agenda, display_title, is_habit, live_dates, node_facts, say_day
-from .org import Node, Outline
+from .org import Outline
 from .timestamps import Stamp
 
 # %% ../nbs/08m_views.ipynb #8d941d5b
@@ -38,7 +38,9 @@ def open_items(outlines: Iterable[Outline]) -> list[Item]:
     for outline in outlines: items += outline.derived("open items", open_in)
     return sorted(items, key=open_key)
 
-def open_key(item: Item) -> tuple: return item.day is None, item.day or date.max, item.priority or "B", item.file, item.line
+def open_key(item: Item) -> tuple:
+    "The order of open tasks: dated ones first, then by priority and place."
+    return item.day is None, item.day or date.max, item.priority or "B", item.file, item.line
 
 def open_in(outline: Outline) -> list[Item]:
     "The open tasks of one file, in the order of the text."

@@ -40,7 +40,9 @@ class Going:
     notes: bool = True                 # may open notes
     opens: bool = True                 # opens the files as they lie there; git mostly knows them from its own store
 
-def everywhere(program: str, roots: Sequence[Root]) -> Going: return Going(program, frozenset(root.path for root in roots))
+def everywhere(program: str, roots: Sequence[Root]) -> Going:
+    "The walk of a program that may go anywhere beneath the roots."
+    return Going(program, frozenset(root.path for root in roots))
 
 # %% ../nbs/12ca_walks.ipynb #146f1d14
 def standing(script: Script, roots: Sequence[Root]) -> Iterator[tuple[Simple, int, frozenset[str] | None]]:

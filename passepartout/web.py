@@ -9,14 +9,12 @@ __all__ = ['look_up', 'Lookup', 'Reader', 'readable', 'fetched', 'web_tool']
 
 # %% ../nbs/12d_web.ipynb #8fd80d40
 import asyncio
-import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from urllib.parse import urljoin
 
 from .addresses import AddressRefused, WebAddress, is_allowed, is_public, read_address
-from .conditions import PassepartoutError
 from .labels import FREE
 from .messages import NETWORK
 from .summaries import in_our_words, status_in_words

@@ -19,7 +19,7 @@ from typing import Any
 from .commandline import as_typed, fail, tell
 from .conditions import PassepartoutError
 from .configure import Answers, Present, changes_for, keyring_there, read_key, read_memex, read_name, read_providers, read_tags, shortened, to_keyring
-from .inifile import items, read_path
+from .inifile import read_path
 from .providers.catalogue import SERVICES, named
 from .render import clean
 from .settings import home_dir

@@ -257,6 +257,37 @@ def test_numbered_placeholders_are_given_names():
     assert not found, found
 
 
+def idle(tree, wanted=frozenset()):
+    "The names that a module imports and does not use, but for those `wanted` from it by others."
+    given = {(alias.asname or alias.name).split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+    quoted = [ast.parse(node.value, mode="eval") for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.\[\], |]{1,80}", node.value) and parses(node.value)]      # annotations may be texts
+    return given - {node.id for part in (tree, *quoted) for node in ast.walk(part) if isinstance(node, ast.Name)} - wanted
+
+
+def parses(text):
+    try: ast.parse(text, mode="eval")
+    except SyntaxError: return False
+    return True
+
+
+def test_nothing_is_imported_that_nobody_uses():
+    "An import says what a room depends on. Some rooms are doors: what others take from them counts as used."
+    taken = {}
+    for source in (*LIB.rglob("*.py"), *Path(__file__).parent.glob("*.py"), *(ROOT / "nbs" / "_md").rglob("*.md")):
+        for room, names in re.findall(r"^\s*from (?:passepartout)?\.*([\w.]+) import (\([^)]*\)|[^\n#]*)", source.read_text(), re.M): taken.setdefault(room.rpartition(".")[2], set()).update(re.findall(r"\w+", names))
+    assert {name: left for name, path in modules() if (left := idle(tree_of(path), taken.get(name.rpartition(".")[2], set())))} == {}
+
+
+@pytest.mark.parametrize("source, left", [("import os", {"os"}), ("import os\nos.sep", set()), ("from a import b as c\nb", {"c"}), ("from a import b\ndef f(x: 'b'): ...", set()), ("from a import b\ndef f(x: 'list[b]'): ...", set()), ("import a.b\na.b.c", set())])
+def test_idle_imports_are_found(source, left): assert idle(ast.parse(source)) == left
+
+
+def test_what_is_public_says_what_it_is():
+    "The site and an editor show these sentences where a name is met for the first time."
+    public = [(name, node) for name, path in modules() for node in tree_of(path).body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_")]
+    assert len(public) > 2000 and [f"{name}.{node.name}" for name, node in public if not ast.get_docstring(node)] == []
+
+
 def test_no_room_reaches_what_runs_a_module():
     for name, path in modules():
         if name != RUNS_MODULES: assert RUNS_MODULES not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name

@@ -148,7 +148,9 @@ def shortened(value, most: int = 200) -> str:
     text = str(value)
     return f"“{text}”" if len(text) <= most else f"“{text[:most]}…” ({len(text):,} characters)"
 
-def rule_sentence(rule: Rule) -> str: return f"the rule “{rule.name}” ({os.path.basename(rule.source)} line {rule.line})" + (f": {rule.because}" if rule.because else ".")
+def rule_sentence(rule: Rule) -> str:
+    "A rule in a sentence: its name, where it stands, and why it is there."
+    return f"the rule “{rule.name}” ({os.path.basename(rule.source)} line {rule.line})" + (f": {rule.because}" if rule.because else ".")
 
 # %% ../../nbs/gates/permissions.ipynb #00ff3416
 def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, places: Places) -> Action | ApprovalRequired | Rejected:
@@ -168,8 +170,12 @@ def unread(mine: Permissions, tool: Tool, action: Action) -> str:
     lost = said is not None and any(UNREADABLE in said(text).forms for name in tool.commands if isinstance(text := args.get(name), str))
     return "The command cannot be taken apart, so it may be what the rule is about: if it is not, write it in plain commands, without what only a shell can do. " if lost else ""
 
-def switched_off(name: str) -> str: return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
-def locked(problem: str) -> str: return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
+def switched_off(name: str) -> str:
+    "What is said of a tool that the settings deny."
+    return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
+def locked(problem: str) -> str:
+    "What is said while the rules have a fault."
+    return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
 
 # %% ../../nbs/gates/permissions.ipynb #f3f21a37
 class Asking(NamedTuple):
@@ -191,6 +197,7 @@ def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, pref
     return found
 
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
+    "What the permissions would ask about one call of a plan, as far as its values are written out: nothing, or one entry."
     args = {p.name: p.default for p in tool.parameters} | {name: value for name, value in written.items() if not isinstance(value, (Mapping, list, tuple))}
     decision = mine.decide(tool, args, mine.looked_up)
     if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else ""): return []

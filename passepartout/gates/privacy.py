@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/gates/privacy.html.md"""
 __all__ = ['goes_out', 'values_of', 'puts_down', 'privacy_gate', 'privacy_skill']
 
 # %% ../../nbs/gates/privacy.ipynb #a50e9166
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, pick

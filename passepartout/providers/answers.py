@@ -12,7 +12,6 @@ __all__ = ['MOST_DATED', 'TODO_OR_NOTE', 'UNHEARD', 'say_again', 'dates_of', 'ne
 # %% ../../nbs/providers/answers.ipynb #9205e602
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex

@@ -157,10 +157,10 @@ def _repeats(words: tuple[str, ...]) -> bool:
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
-    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     return None
 
 # %% ../../nbs/providers/captures.ipynb #aebe9dfc

@@ -79,7 +79,9 @@ def cascade_of(settings: Any, environ: Mapping[str, str]) -> tuple[str, ...]:
     for name in map(provider_name, chosen): names += [*in_a_file(settings), "local", *with_keys(variables_of(settings, environ)), "reflex"] if name == "auto" else [name]
     return tuple(dict.fromkeys(names))
 
-def in_a_file(settings: Any) -> list[str]: return ["gguf"] if settings.gguf_file is not None else []
+def in_a_file(settings: Any) -> list[str]:
+    "The provider that reads a model from a file, if the settings name one."
+    return ["gguf"] if settings.gguf_file is not None else []
 
 def nobody_chose(settings: Any) -> bool:
     "Is the cascade the packaged one?"
@@ -146,6 +148,7 @@ def near_name(name: str, settings: Any) -> str:
     return f" Did you mean {found[0]}?" if found else ""
 
 def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
+    "The backend for the model in the file that the settings name."
     from passepartout.providers.gguf import Gguf
     return Gguf(settings.gguf_file, tools, settings.answer_tokens, settings.stream_answers, measures)
 

@@ -12,9 +12,9 @@ __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', '
 
 # %% ../../nbs/providers/commands.ipynb #968b0bb5
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from ..lazy import Regex

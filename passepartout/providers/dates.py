@@ -14,7 +14,7 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
 from calendar import isleap, monthrange
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 
 from ..conditions import PassepartoutError
 from ..lazy import Regex

@@ -68,6 +68,7 @@ def load(path: Path) -> tuple[Any, "Tokenizer"]:
     finally: shutil.rmtree(folder, ignore_errors=True)
 
 def parameters(xllamacpp: Any, path: Path, place: Path, key: str) -> Any:
+    "How the server inside this process is set up: one request at a time, half of the cores, nothing fetched from anywhere."
     p = xllamacpp.CommonParams()
     p.model.path, p.n_ctx, p.n_parallel, p.warmup, p.ui, p.offline, p.verbosity, p.endpoint_slots = str(Path(path).expanduser()), CONTEXT, 1, False, False, True, -1, False
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)

@@ -14,7 +14,7 @@ __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
-from datetime import date, datetime
+from datetime import date
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..lazy import Regex
 from ..messages import Text
-from .captures import Request, decline, tool_call
+from .captures import Request, decline
 from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a

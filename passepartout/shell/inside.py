@@ -75,7 +75,9 @@ def do_pwd(stage, words: list, table: dict) -> int:
     say(table, 1, os.getcwd() + "\n")
     return 0
 
-def is_name(text: str) -> bool: return text.isascii() and text.isidentifier()
+def is_name(text: str) -> bool:
+    "Can this be the name of a variable?"
+    return text.isascii() and text.isidentifier()
 
 def do_export(stage, words: list, table: dict) -> int:
     "Put variables into the environment of what follows; without words, list it."
@@ -126,8 +128,12 @@ def character(code: int, letter: str) -> str:
     return bytes([code & 255]).decode("utf-8", "surrogateescape")
 
 # %% ../../nbs/shell/inside.ipynb #762e935c
-def succeed(stage, words, table): return 0
-def fail(stage, words, table): return 1
+def succeed(stage, words, table):
+    "`true` and `:`."
+    return 0
+def fail(stage, words, table):
+    "`false`."
+    return 1
 
 BUILTINS = {"cd": do_cd, "pwd": do_pwd, "export": do_export, "echo": do_echo, ":": succeed, "true": succeed, "false": fail}
 
@@ -296,7 +302,9 @@ def begin(stage: Stage, command: list, table: dict, alone: bool) -> tuple[int | 
 # %% ../../nbs/shell/inside.ipynb #869f3ca9
 FILE = re.compile("\x05(\\d+)\x03")
 
-def output_file(stage: Stage, number: str) -> str: return os.path.join(stage.env.get("HOME", "/tmp"), f"output-{number}")
+def output_file(stage: Stage, number: str) -> str:
+    "Where the output of a substitution is kept until it is used."
+    return os.path.join(stage.env.get("HOME", "/tmp"), f"output-{number}")
 
 def fill(stage: Stage, late: dict) -> int:
     "Run what has to run before a command, and keep what it prints. The status of the last one."
@@ -378,7 +386,9 @@ def run_one(stage: Stage, command: list, table: dict) -> int:
     return wait(stage, [pid])[pid]
 
 # %% ../../nbs/shell/inside.ipynb #bceec52d
-def needs_all(command: list) -> bool: return len(command) > 4 and bool(command[4]["each"])
+def needs_all(command: list) -> bool:
+    "Does the command get one output as several words?"
+    return len(command) > 4 and bool(command[4]["each"])
 
 def pipeline(stage: Stage, commands: list) -> int:
     "Run commands at once, each one's output the next one's input. The status of the last."
@@ -402,6 +412,7 @@ def pipeline(stage: Stage, commands: list) -> int:
     return statuses[-1] if running[-1] is None else ended[running[-1]]
 
 def close(fds: list) -> None:
+    "Close descriptors."
     for fd in fds: os.close(fd)
 
 # %% ../../nbs/shell/inside.ipynb #c2c80906

@@ -10,7 +10,6 @@ __all__ = ['pinned', 'another', 'shared_file', 'Program', 'TableError', 'program
 # %% ../../nbs/shell/programs.ipynb #9dad7650
 import os, re, stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import lru_cache
 from ..conditions import PassepartoutError
 from ..lazy import Regex

@@ -91,7 +91,9 @@ MEMORY_FILES = 256 << 20                                   # bytes in /tmp, and 
 class SandboxError(PassepartoutError):
     "The folders are such that no safe sandbox can be made of them."
 
-def beneath(path: str, folder: str) -> bool: return path == folder or path.startswith(folder.rstrip("/") + "/")
+def beneath(path: str, folder: str) -> bool:
+    "Is `path` the folder or something in it?"
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 @record
 class Cover:

@@ -54,7 +54,9 @@ _HOLE, _FILE = Regex("[\x02\x04]([^\x03]*)\x03"), Regex("\x05(\\d+)\x03")
 _BLANKS = Regex("[ \t\n]+")
 
 # %% ../../nbs/shell/script.ipynb #03026247
-def has_hole(word: str) -> bool: return WHOLE in word or SPLIT in word
+def has_hole(word: str) -> bool:
+    "Does the word have a part that is not known before it runs?"
+    return WHOLE in word or SPLIT in word
 
 def any_hole(words: Sequence[str]) -> bool:
     "Has one of the `words` a hole? Most commands have none, and one look at all their words tells."

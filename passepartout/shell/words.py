@@ -10,7 +10,7 @@ __all__ = ['QUOTED', 'Impure', 'bad_character', 'unseen_character', 'dequote', '
 
 # %% ../../nbs/shell/words.ipynb #3eff2d96
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from ..conditions import PassepartoutError
 from ..lazy import Regex

@@ -38,7 +38,9 @@ def key_help() -> str:
                       "Enter    send; Ctrl-J begins a new line; ↑ ↓ what you typed before; Tab completes a command", "PgUp     scroll what was said; Escape goes back to where you type"])
 
 # %% ../../nbs/tui/frame.ipynb #c0455f4d
-def wants(kind: str) -> Callable[[Any, str], None]: return lambda chat, rest: chat.events("wants", (kind, rest))
+def wants(kind: str) -> Callable[[Any, str], None]:
+    "A command of the chat that the window carries out, since it needs a place on the screen."
+    return lambda chat, rest: chat.events("wants", (kind, rest))
 
 OWN = {
     "pending": Command(wants("questions"), "/pending", "what waits for your answer, where a key answers it"),

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..chat import ALONE, Chat, Command, COMMANDS
-from ..conditions import PassepartoutError
-from ..render import Line, ask_lines, record_line
+from ..render import Line, record_line
 from .desk import NoteDesk
 from .entries import shown
 

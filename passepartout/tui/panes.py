@@ -8,8 +8,7 @@ Docs: https://example.org/passepartout/tui/panes.html.md"""
 __all__ = ['TITLES', 'step_line', 'Side']
 
 # %% ../../nbs/tui/panes.ipynb #6449ae21
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from textual.app import ComposeResult
 from textual.containers import Vertical

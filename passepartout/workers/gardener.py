@@ -10,7 +10,6 @@ __all__ = ['STALE_DAYS', 'KINDS', 'Weed', 'is_private', 'dead_links', 'moved', '
 
 # %% ../../nbs/workers/gardener.ipynb #3b088218
 import hashlib
-import os.path
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -41,7 +40,9 @@ class Weed:
 STALE_DAYS = 30
 KINDS = {"dead link": "Links that lead nowhere", "double id": "IDs that stand twice", "stale task": "Tasks planned for long ago", "orphan": "Notes without a link to or from any other"}
 
-def is_private(outline: Outline, node: Node, private: Sequence[str]) -> bool: return not {tag.casefold() for tag in outline.tags(node)}.isdisjoint(tag.casefold() for tag in private)
+def is_private(outline: Outline, node: Node, private: Sequence[str]) -> bool:
+    "Does a heading stand under one of the `private` tags?"
+    return not {tag.casefold() for tag in outline.tags(node)}.isdisjoint(tag.casefold() for tag in private)
 
 # %% ../../nbs/workers/gardener.ipynb #10a89bdd
 def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Sequence[str] = ()) -> Iterator[Weed]:

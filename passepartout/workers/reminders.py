@@ -9,8 +9,7 @@ __all__ = ['LATEST', 'MOST', 'moment_of', 'key_of', 'timed', 'worded', 'remind',
 
 # %% ../../nbs/workers/reminders.ipynb #4fdda06b
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta, tzinfo
-from typing import Any
+from datetime import datetime, timedelta, tzinfo
 
 from ..agenda import Item
 from ..jobs import Beat, Job
