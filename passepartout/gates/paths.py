@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..resources import OpenedPath, PathRefused, Root, resolve
+from ..sensitive import instructs
 from ..skills import Skill
 
 # %% ../../nbs/gates/paths.ipynb #24c82046
@@ -50,6 +51,8 @@ def _objections(resource: OpenedPath) -> tuple[str | None, str | None]:
     if why: return None, f"{resource.display} {why}."
     if resource.access == "write" and resource.links > 1:
         return None, f"{resource.display} has {resource.links} names; the others would keep the old text."
+    if resource.access == "write" and instructs(resource.relative):
+        return None, f"{resource.display} is a file from which other agents take instructions, and would do what stands there."
     return None, None
 
 # %% ../../nbs/gates/paths.ipynb #bc08e5c9
