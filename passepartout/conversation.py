@@ -41,7 +41,7 @@ class Turning(PlanWindow):
         turn = self.turns.of(signal)
         turn.commanded = commanded
         try:
-            await self.turns.write(turn, durable=False)
+            self.turns.begun(turn)
             await loop_process(self, signal)
         except JournalError as error:
             turn.status = "failed"

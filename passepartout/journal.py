@@ -75,6 +75,13 @@ class Committing(Shared):
         if self.error:
             raise self.error
 
+    def commit_soon(self) -> None:
+        "Have this batch written, not durably, with the next one that is, or as soon as the running event loop has nothing else to do first."
+        self.journal._enqueue(self, False)
+        if not self._can_wait():
+            from asyncio import get_running_loop
+            get_running_loop().call_soon(self.journal.flush)
+
 # %% ../nbs/06_journal.ipynb #024b70a2
 class Batch(Committing):
     "What one turn wants written together. Made by `Journal.batch`, filled by its methods, written by `commit`."

@@ -66,6 +66,7 @@ class Turn:
     words: Any = None                    # what the person said, once a gate has asked for it
     quoted: list[str] = field(default_factory=list)     # errors in the words of others, which an answer may repeat
     missed: bool = False                 # the last call came back with an error
+    opening: Any = None                  # the batch with its first record, until something else of it is written
 
     def reply(self) -> Reply:
         "The reply as it stands."
@@ -210,12 +211,20 @@ class Turns(Opening):
     def refused(self, turn: str) -> bool: return only_refused(self.journal, turn)
     def tried(self, turn: str) -> bool: return only_tried(self.journal, turn)
 
+    def begun(self, turn: Turn) -> None:
+        "Have what a turn begins with written, with what it commits first or as soon as anybody waits. Needs a running event loop."
+        if self.journal.path is None or not turn.batch.records: return
+        turn.opening, turn.batch = turn.batch, turn.batch.next()
+        turn.opening.commit_soon()
+
     async def write(self, turn: Turn, durable: bool, last: bool = False) -> None:
         "Commit what the turn has collected, and go on with an empty batch. Turns that run side by side share a commit; one alone need not wait for others."
-        batch = turn.batch
+        batch, opening, turn.opening = turn.batch, turn.opening, None
+        if opening is not None and opening.error: opening.commit_now(durable=False)
         if len(self.open) > 1: await batch.commit(durable=durable)
         else: batch.commit_now(durable=durable)
         turn.batch = None if last else batch.next()
+        if opening is not None and opening.error: raise opening.error
 
     async def end(self, signal: Signal) -> Reply:
         "Record what was said, write the rest, and close the turn."

@@ -1,0 +1,68 @@
+"What a turn begins with is on record while anybody waits, is written with what follows when nobody does, and is not forgotten when the disk refuses it."
+import asyncio
+import contextlib
+import sqlite3
+
+import pytest
+
+from passepartout.agent import Agent
+from passepartout.backends import register_backend
+from passepartout.journal import JournalError
+from passepartout.tools import Tool
+
+
+@pytest.fixture
+async def disk_agent(tmp_path):
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", provider_cascade=("slow",), permissions={"note-it": "allow"})
+    yield agent
+    await agent.close()
+
+
+def on_record(agent):
+    "The kinds of what another process finds in the file now."
+    with contextlib.closing(sqlite3.connect(agent.journal.path)) as db: return [kind for kind, in db.execute("SELECT kind FROM chain WHERE turn > '' ORDER BY seq")]
+
+
+async def test_a_request_is_on_record_while_a_model_thinks(disk_agent):
+    seen = []
+
+    async def slow(prompt, system_prompt, *, model=None):
+        await asyncio.sleep(0)
+        seen.append(on_record(disk_agent))
+        return "Hello."
+    register_backend(disk_agent, "slow", slow)
+    assert await disk_agent.handle("hello") == "Hello."
+    assert seen == [["turn"]] and on_record(disk_agent) == ["turn", "proposal", "answer"]
+
+
+async def test_what_is_answered_without_waiting_is_written_once(disk_agent):
+    register_backend(disk_agent, "slow", lambda prompt, system_prompt: "Hello.", inline=True)
+    await disk_agent.handle("the first of a session, which reads what was said before")
+    before = disk_agent.journal.commits[0]
+    assert await disk_agent.handle("hello") == "Hello."
+    assert disk_agent.journal.commits[0] - before == 1 and on_record(disk_agent) == ["turn", "proposal", "answer"] * 2
+
+
+@pytest.mark.parametrize("failures", [1, 1_000_000])
+async def test_a_beginning_that_could_not_be_written_is_tried_once_more_before_anything_is_done(disk_agent, monkeypatch, failures):
+    "The disk is full for one write, or stays so; then nothing is done, and the person is told."
+    ran, left = [], [failures]
+    plain = type(disk_agent.journal).write
+
+    def full(journal, drafts, durable=True):
+        if left[0] > 0:
+            left[0] -= 1
+            raise JournalError("The disk is full, so nothing was written.")
+        plain(journal, drafts, durable)
+
+    async def slow(prompt, system_prompt, *, model=None):
+        await asyncio.sleep(0)
+        return "(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL \"note-it\" :ARGS () :EXPLANATION \"The person wants it noted.\"))" if not ran else "Done."
+    disk_agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted"))
+    register_backend(disk_agent, "slow", slow)
+    monkeypatch.setattr(type(disk_agent.journal), "write", full)
+    reply = await disk_agent.handle("note it")
+    told = (ran, reply.status, "disk is full" in reply)
+    assert told == (([1], "answered", False) if failures == 1 else ([], "failed", True)), reply
+    assert on_record(disk_agent)[0] == "turn" if failures == 1 else "intent" not in on_record(disk_agent)
