@@ -332,14 +332,24 @@ def _read(resource: OpenedPath, limit: int) -> bytes:
         data += more
     raise PathRefused(f"{resource.display} is larger than {limit:,} bytes and is not read. Split it, or open it yourself.", "large")
 
+# %% ../nbs/11_resources.ipynb #22c9ad47
+def _from_top(root: Root, text: str) -> str:
+    "`text` as an absolute path when it is one, or begins by leaving `root`; otherwise empty."
+    if text.startswith("/"): return text
+    parts, above = text.split("/"), root.path.split("/")
+    while parts and parts[0] in ("", ".", ".."):
+        if parts.pop(0) == "..": above = above[:-1] or [""]
+        elif not parts: break
+    return "" if "/".join(above) == root.path else "/".join([*above, *parts])
+
 # %% ../nbs/11_resources.ipynb #8fd487d8
 def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     "The root that `text` speaks of, and the components below it."
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
     _check_text(text)
     if not roots: raise PathRefused("No folder is open to the agent. Set the memex folder in the settings.")
-    if not text.startswith("/"): return roots[0], text.split("/")
-    found = [(root, below) for root in roots if (below := _below(root, text)) is not None]
+    if not (absolute := _from_top(roots[0], text)): return roots[0], text.split("/")
+    found = [(root, below) for root in roots if (below := _below(root, absolute)) is not None]
     if not found: raise PathRefused(_outside(roots, text))
     root, below = min(found, key=lambda pair: len(pair[1]))
     return root, below.split("/")
@@ -410,7 +420,8 @@ def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPat
     """Open what `text` names beneath one of `roots`, for access "read" (a file), "write" (a file, or a new one in an
     existing folder) or "tree" (a folder, or one file). PathRefused says why not; nothing stays open then."""
     root, parts = _locate(roots, text)
-    if why := said_of(root): raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a chat has to be started again.", "astray")
+    if why := said_of(root) or (root is not roots[0] and not text.startswith("/") and said_of(roots[0])):
+        raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a chat has to be started again.", "astray")
     try:
         place = _search_fast(root, parts, access == "write") or _search(root, parts)
         try: return _judge(roots, root, text, place, access)

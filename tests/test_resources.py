@@ -317,6 +317,44 @@ def test_both_ways_agree_and_stay_inside(fast, links, absolute, text, access):
     assert answers[0] == answers[1]
 
 
+BESIDE = st.sampled_from(["..", "..", "memex", "code", "f", "a", "l", ".", "", "base"])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.lists(BESIDE, min_size=1, max_size=7), access=st.sampled_from(["read", "write", "tree"]))
+def test_what_lies_beside_opens_only_as_a_workspace_and_is_what_the_kernel_finds(fast, text, access):
+    import shutil
+    base = fast / "base"
+    shutil.rmtree(base, ignore_errors=True)
+    for folder in ("memex", "code"):
+        (base / folder / "a").mkdir(parents=True)
+        for name in ("f", "a/f"): (base / folder / name).write_text(folder)
+    (base / "f").write_text("outside")
+    (base / "memex" / "l").symlink_to(base / "code" / "a")                         # behind a link, `..` is another folder
+    path, roots = "/".join(text), [Root(base / "memex"), Root(base / "code")]
+    try:
+        with resolve(roots, path, access) as opened:
+            real = os.path.realpath(base / "memex" / path)
+            assert any(real == root.path or real.startswith(root.path + "/") for root in roots), real
+            if opened.fd is not None: assert os.path.samestat(os.fstat(opened.fd), os.stat(base / "memex" / path))
+            assert os.path.normpath(os.path.join(opened.root.path, opened.relative)) == real
+    except PathRefused:
+        names = "/".join(text).lstrip("./").split("/")                             # what climbs only at its beginning, through no link, to a file that is open, is no reason to refuse
+        plain = os.path.normpath(base / "memex" / path)
+        assert ".." in names or "l" in names or path.endswith(("/", ".")) or not os.path.isfile(plain) or plain == str(base / "f"), path
+    else: assert opened.root is roots[0] or reason(roots[:1], path, access) == "outside"
+    finally:
+        for root in roots: root.close()
+
+
+def test_a_path_that_leaves_a_folder_that_was_moved_is_refused(fast):
+    for folder in ("memex", "code", "elsewhere"): (fast / folder).mkdir()
+    (fast / "code" / "f").write_text("x")
+    roots = [Root(fast / "memex"), Root(fast / "code")]
+    with resolve(roots, "../code/f"): pass
+    (fast / "memex").rename(fast / "elsewhere" / "memex")
+    assert reason(roots, "../code/f") == "astray"
+    for root in roots: root.close()
+
+
 CASES = Path(__file__).parent / "data" / "paths.jsonl"
 CASE = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []
 
