@@ -348,10 +348,11 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
     _check_text(text)
     if not roots: raise PathRefused("No folder is open to the agent. Set the memex folder in the settings.")
-    if not (absolute := _from_top(roots[0], text)): return roots[0], text.split("/")
-    found = [(root, below) for root in roots if (below := _below(root, absolute)) is not None]
-    if not found: raise PathRefused(_outside(roots, text))
-    root, below = min(found, key=lambda pair: len(pair[1]))
+    root, below = roots[0], text
+    while absolute := _from_top(root, below):
+        found = [(each, beneath) for each in roots if (beneath := _below(each, absolute)) is not None]
+        if not found: raise PathRefused(_outside(roots, text))
+        root, below = min(found, key=lambda pair: len(pair[1]))
     return root, below.split("/")
 
 def _check_text(text: str) -> None:
@@ -420,7 +421,7 @@ def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPat
     """Open what `text` names beneath one of `roots`, for access "read" (a file), "write" (a file, or a new one in an
     existing folder) or "tree" (a folder, or one file). PathRefused says why not; nothing stays open then."""
     root, parts = _locate(roots, text)
-    if why := said_of(root) or (root is not roots[0] and not text.startswith("/") and said_of(roots[0])):
+    if why := said_of(root) or (root is not roots[0] and ".." in text and next(filter(None, map(said_of, roots)), "")):
         raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a chat has to be started again.", "astray")
     try:
         place = _search_fast(root, parts, access == "write") or _search(root, parts)

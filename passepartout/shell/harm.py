@@ -120,13 +120,19 @@ def _filled(names: Sequence[str], places: Places) -> list[str]:
         if place.kind == "file" and os.path.getsize(place.path): found.append(name)
     return found
 
-def thrown_away(name: str, words: Sequence[str]) -> list[str]:
+def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
     "What `mv` with these `words` would move to a folder that is thrown away."
     sources, target = _from_to(words)
-    return [each for each in sources if not scratch(each)] if name == "mv" and (scratch(target) or target == "/dev/null") else []
+    return [each for each in sources if not _passing(each, places)] if name == "mv" and (_passing(target, places) or target == "/dev/null") else []
+
+def _passing(name: str, places: Places) -> bool:
+    "Whether a name, however it is spelled, lies in a temporary folder and in none that is open to the agent."
+    if not scratch(os.path.normpath(os.path.join(places.roots[0].path, places.absolute(name)))): return False
+    try: return not places.place(name)
+    except PathRefused: return True
 
 def _copies(words, places, name=""):
-    if lost := thrown_away(name, words): return CONFIRM, f"It moves {', '.join(map(shown, lost[:3]))} to a place that is thrown away with the sandbox, which deletes it."
+    if lost := thrown_away(name, words, places): return CONFIRM, f"It moves {', '.join(map(shown, lost[:3]))} to a place that is thrown away with the sandbox, which deletes it."
     if lost := overwritten(name, words, places): return CONFIRM, f"It overwrites {', '.join(map(shown, lost[:3]))}, and undo does not bring that back."
     return None
 

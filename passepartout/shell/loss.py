@@ -65,9 +65,9 @@ def _counted(verb: str, names: Sequence[str], roots: Sequence[Root], here: str) 
 
 def _of_copies(base: str, words: list[str], roots: Sequence[Root], here: str) -> str:
     "The phrase for what a copy or a move destroys."
-    if lost := thrown_away(base, words): return _counted("delete", lost, roots, here)
     places = Places(roots)
     places.here = here
+    if lost := thrown_away(base, words, places): return _counted("delete", lost, roots, here)
     return _counted("overwrite", overwritten(base, words, places), roots, here)
 
 # %% ../../nbs/shell/loss.ipynb #ac250598
