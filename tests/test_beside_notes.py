@@ -46,11 +46,11 @@ def test_a_command_is_judged_alike_whatever_its_place_is_called(agent, tmp_path,
 
 
 @pytest.mark.parametrize("tool, name, place", [("read-file", "path", "{}/x"), ("read-file", "path", "{}/secret/k.txt"), ("read-file", "path", "{}/.env"), ("list-files", "folder", "{}"), ("list-files", "folder", "{}/secret"),
-                                               ("write-file", "path", "{}/new"), ("write-file", "path", "{}/secret/new"), ("edit-file", "path", "{}/x")])
+                                               ("write-file", "path", "{}/new"), ("write-file", "path", "{}/secret/new"), ("replace-string", "path", "{}/x"), ("replace-string", "path", "{}/secret/k.txt"), ("search", "folder", "{}"), ("search", "folder", "{}/secret")])
 def test_a_tool_is_judged_alike(agent, tmp_path, tool, name, place):
-    more = {"write-file": {"content": "x"}, "edit-file": {"old": "s", "new": "t"}}.get(tool, {})
-    if agent.tools.get(tool) is None: pytest.skip(f"no tool {tool}")
+    more = {"write-file": {"text": "x"}, "replace-string": {"old": "s", "new": "t"}, "search": {"pattern": "s"}}.get(tool, {})
     top = said(agent, tool, **{name: place.format(tmp_path / "code")}, **more)
+    assert top[1] != "normaliser"
     for way in WAYS[:2]: assert said(agent, tool, **{name: place.format(way.format("code"))}, **more) == top, way
 
 
