@@ -87,6 +87,7 @@ def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> in
 
 def _why_not(raw: str, at: int) -> str:
     rest = raw[at:at + 24]
+    if rest.startswith(("$((", "$[")): return f"{rest} is a calculation, which only the shell makes"
     if rest.startswith(("$(", "`")): return f"{rest} puts the output of another command there"
     if rest.startswith("$"): return f"{rest} is an expansion whose value is not known before the command runs"
     if rest.startswith(("<(", ">(")): return f"{rest} starts another process"
