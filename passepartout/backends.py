@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/backends.html.md"""
 # %% auto #0
 __all__ = ['DEAR', 'Prompt', 'EXHAUSTED', 'Backend', 'BackendRegistry', 'provider_name', 'register_backend', 'BackendFailure',
            'call_backend', 'paid_call', 'answer_text', 'prompt_for', 'Composing', 'without_secrets',
-           'backend_cascade_call', 'passed_over', 'heard', 'asking', 'providers', 'time_left', 'one_provider',
-           'refused', 'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of']
+           'backend_cascade_call', 'passed_over', 'heard', 'providers', 'time_left', 'one_provider', 'refused',
+           'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of']
 
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
@@ -174,7 +174,7 @@ class Composing:
         "Let the agent keep what is about to be sent, and the turn know what of it had to be shortened."
         if self.backend.blind: return
         if self.turn is not None: self.turn.trimmed = composed.cut
-        asking(self.agent, self.context, self.backend.name, self.prompt, composed.text, composed.private)
+        if (keep := getattr(self.agent, "asking", None)) is not None: keep(self.context, self.backend.name, self.prompt, composed.text, composed.private)
 
 # %% ../nbs/14_backends.ipynb #52bd4cb8
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
@@ -219,11 +219,6 @@ def heard(agent, context: Any, provider: str, failure: str | None = None, answer
     "Let the agent note who answered what, or failed."
     if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer)
 
-# %% ../nbs/14_backends.ipynb #8d8aff6c
-def asking(agent, context: Any, provider: str, prompt: str, shown: str, private: bool) -> None:
-    "Let the agent keep what a provider is about to be asked, as it is sent."
-    if (keep := getattr(agent, "asking", None)) is not None: keep(context, provider, prompt, shown, private)
-
 # %% ../nbs/14_backends.ipynb #6809e467
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     "The names to try, in order: what the caller gave, else the agent's cascade, in the order of its selector, else whatever is registered."
@@ -240,10 +235,10 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
 # %% ../nbs/14_backends.ipynb #d4ae2055
 def time_left(agent, context: Any, begun: float | None, turn: Any = None) -> float:
     "The seconds that a provider may take now: what is left for this cascade, which began then by the monotonic clock, and for the whole request (`turn`, for who has it)."
-    now = time.monotonic()
+    now, limits = time.monotonic(), agent.settings
     if turn is None: turn = turn_in(agent, context)
-    left = math.inf if begun is None else getattr(agent.settings, "cascade_timeout_s", 120.0) - (now - begun)
-    return left if turn is None else min(left, getattr(agent.settings, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
+    left = math.inf if begun is None else getattr(limits, "cascade_timeout_s", 120.0) - (now - begun)
+    return left if turn is None else min(left, getattr(limits, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
 
 # %% ../nbs/14_backends.ipynb #4303b8f7
 async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None) -> str:

@@ -28,6 +28,7 @@ from .links import LinkTargets
 from .messages import Signal
 from .org import Outline
 from .periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
+from .records import record
 from .summaries import in_our_words
 
 # %% ../nbs/09_context.ipynb #eb40c6eb
@@ -134,7 +135,9 @@ class Foci:
         if signal is None: return "", ""
         session, focus = signal.session, signal.foveal_focus
         stack = self.stacks[session] if session in self.stacks else self.stack(session)
-        return stack[-1][0] if stack else "", self.of(session) if focus is None else focus[:1000]
+        if focus is not None: focus = focus[:1000]
+        else: focus = self.held[session] if session in self.held else self.of(session)
+        return stack[-1][0] if stack else "", focus
 
     def stack(self, session: str) -> list[list[str]]:
         "The projects that a session went into, the outermost first: file or folder, name, and the focus from before."
@@ -161,6 +164,7 @@ class Kept:
         self.mark: Any = None
         self.kept: dict[tuple, Sight] = {}
         self.before, self.seen, self.trouble = self.kept, {}, ""
+        self.scene: tuple = None, None              # what the last scene was made of, and the scene
 
     def update(self, notes: Index | Sequence[Outline] | None, trouble: str = "") -> None:
         "Look at these notes from now on; what was kept is forgotten if they differ."
@@ -234,13 +238,15 @@ def same(mark: Any, other: Any) -> bool:
     return len(mark[1]) == len(other[1]) and all(a is b for a, b in zip(mark[1], other[1]))
 
 # %% ../nbs/09_context.ipynb #e037869d
-class Scene(NamedTuple):
-    "A view as `Sight` has it, and how many characters at its beginning stay the same while people talk."
+@record(frozen=False)
+class Scene:
+    "A view as `Sight` has it, how many characters at its beginning stay the same while people talk, and the prompt that was last made with it, after what that was made of."
     text: str = ""
     private: bool = False
     tokens: int = 0
     cut: tuple[str, ...] = ()
     steady: int = 0
+    prompt: tuple = None, None
 
 # %% ../nbs/09_context.ipynb #c8dbf2fc
 SHARES = (0.4, 0.75)
@@ -256,9 +262,12 @@ def awareness(agent, signal: Any = None, local: bool = False, most: int | None =
     far = sights.periphery(local, int(room * SHARES[0]), count, within)
     near = sights.fovea(wanted, local, int(room * SHARES[1]) - far.tokens, getattr(agent, "memory", None), count) if wanted else NOWHERE
     said = agent.conversation(signal, local, room - far.tokens - near.tokens, count) if signal is not None else NOWHERE
+    if sights.scene[0] == (parts := (memex, far, near, said, today, count)): return sights.scene[1]
     notes = "\n".join(filter(None, (memex, far.text, near.text)))
     cut = tuple([name for name, sight in (("the notes from afar", far), ("the note in focus", near), ("the conversation", said)) if sight.cut]) if far.cut or near.cut or said.cut else ()
-    return Scene("\n".join(filter(None, (notes, said.text, today))), far.private or near.private or said.private, fixed + far.tokens + near.tokens + said.tokens, cut, len(notes))
+    scene = Scene("\n".join(filter(None, (notes, said.text, today))), far.private or near.private or said.private, fixed + far.tokens + near.tokens + said.tokens, cut, len(notes))
+    sights.scene = parts, scene
+    return scene
 
 def assemble_global_awareness(agent, signal: Any = None, *, local: bool = False) -> str:
     "The text of `awareness`; for a provider that is not local unless told otherwise."

@@ -106,10 +106,12 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
     if measure is None: most = rate = None
     else: most, rate = measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside, agent.settings.answer_tokens), measure.rate
     world, logs = awareness(agent, signal, local, most, rate), log_view(agent, local, most, rate)
+    if world.prompt[0] == (parts := (head, tail, logs, most)): return world.prompt[1]
     context, cut, begun = world.text + logs.text, (*world.cut, "the log") if logs.cut else world.cut, len(head)
     tight = bool(cut) or most is not None and utf8_bound(context) > most
     marks = (begun, begun + world.steady) if world.steady else (begun,)
-    return Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks, cut)
+    world.prompt = parts, Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks, cut)
+    return world.prompt[1]
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
