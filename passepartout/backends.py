@@ -174,7 +174,7 @@ class Composing:
         "Let the agent keep what is about to be sent, and the turn know what of it had to be shortened."
         if self.backend.blind: return
         if self.turn is not None: self.turn.trimmed = composed.cut
-        if (keep := getattr(self.agent, "asking", None)) is not None: keep(self.context, self.backend.name, self.prompt, composed.text, composed.private)
+        if (keep := getattr(self.agent, "asking", None)) is not None: keep(self.context, self.backend.name, self.prompt, composed.text, composed.private, self.turn)
 
 # %% ../nbs/14_backends.ipynb #52bd4cb8
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
@@ -189,9 +189,10 @@ def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
 async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "You are the probabilistic engine: propose one property list.",
                                cascade: Any = None, context: Any = None) -> str | Signal:
     "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed."
-    failures, dear, begun, draft = [], [], time.monotonic(), agent.draft_of(context) if hasattr(agent, "draft_of") else None
+    failures, dear, begun, turn = [], [], time.monotonic(), turn_in(agent, context)
+    draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
     for name in providers(agent, cascade, context):
-        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft)
+        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn)
         except BackendFailure as failure:
             if draft is not None: draft.drop()
             failures.append((name, str(failure), failure.private))
@@ -200,7 +201,7 @@ async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "Y
             else: agent.log(f"PROBABILISTIC: {name} failed: {failure}")
             heard(agent, context, name, str(failure))
         else:
-            heard(agent, context, name, answer=answer)
+            heard(agent, context, name, answer=answer, turn=turn)
             if dear: passed_over(agent, context, dear)
             return answer
     if any(private for _, _, private in failures): confide(agent, context)          # their reasons are about to be told, and may quote what they were shown
@@ -215,9 +216,9 @@ def passed_over(agent, context: Any, whom: list[tuple[str, str]]) -> None:
     agent.deliver(context, "\n".join(f"({name} was passed over: {why}.)" for name, why in whom))
 
 # %% ../nbs/14_backends.ipynb #0a2a3e1d
-def heard(agent, context: Any, provider: str, failure: str | None = None, answer: str | None = None) -> None:
+def heard(agent, context: Any, provider: str, failure: str | None = None, answer: str | None = None, turn: Any = None) -> None:
     "Let the agent note who answered what, or failed."
-    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer)
+    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer, turn)
 
 # %% ../nbs/14_backends.ipynb #6809e467
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
@@ -241,9 +242,9 @@ def time_left(agent, context: Any, begun: float | None, turn: Any = None) -> flo
     return left if turn is None else min(left, getattr(limits, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
 
 # %% ../nbs/14_backends.ipynb #4303b8f7
-async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None) -> str:
-    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile. `BackendFailure` says why there is none."
-    turn = turn_in(agent, context)
+async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None, turn: Any = None) -> str:
+    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it. `BackendFailure` says why there is none."
+    if turn is None: turn = turn_in(agent, context)
     if idle(agent, context, turn): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
     backend = agent.backends._backends.get(name)
     if backend is None: raise BackendFailure("no provider of that name is set up; passepartout doctor says why")

@@ -101,15 +101,15 @@ class Telling(Fields):
 # %% ../nbs/17d_services.ipynb #d1610365
 class Thinking(Telling):
     "What is kept of asking providers."
-    def heard(self, signal: Any, provider: str, failure: str | None, answer: str | None = None) -> None:
-        "Note which provider answered what, or how it failed."
-        if not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return
+    def heard(self, signal: Any, provider: str, failure: str | None, answer: str | None = None, turn: Turn | None = None) -> None:
+        "Note which provider answered what, or how it failed. `turn`: that of `signal`, for who has it."
+        if turn is None and (not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None): return
         if failure is None: turn.heard = (provider, answer)
         else: turn.quoted.append(failure); self.note(signal, "backend", {"provider": provider, "error": failure})
 
-    def asking(self, signal: Any, provider: str, prompt: str, system: str, private: bool) -> None:
+    def asking(self, signal: Any, provider: str, prompt: str, system: str, private: bool, turn: Turn | None = None) -> None:
         "Keep what a provider is about to be asked."
-        if not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None: return
+        if turn is None and (not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None): return
         self.kept_prompts.keep(Asked(turn.id, provider, system, prompt, turn.trimmed, private, time.time()))
         if self.turns.watchers: self.turns.show("asking", {"provider": provider}, turn.id)
 
