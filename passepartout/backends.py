@@ -15,7 +15,7 @@ import asyncio
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -263,9 +263,8 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
         if left <= 0: raise BackendFailure("it was not asked, because the time for one answer was used up (cascade_timeout_s, or turn_timeout_s for all of a request)")
         if not (in_full := left >= seconds): seconds = left
     meter = meter_for(agent, backend, context, turn)
-    call = call_backend if meter is None else paid_call
-    more = {"model": model, "context": context, "hear": draft, "meter": meter, "compose": compose if own else None, "timeout_s": seconds, "most": most}
-    try: answer = await (call(backend, prompt, shown, **more) if backend.breaker is None else _watched(call, backend, in_full, prompt, shown, **more))
+    call = (call_backend if meter is None else paid_call)(backend, prompt, shown, model=model, context=context, hear=draft, meter=meter, compose=compose if own else None, timeout_s=seconds, most=most)
+    try: answer = await (call if backend.breaker is None else _watched(call, backend, seconds, in_full))
     except BackendFailure as failure:
         failure.private = compose.private
         if isinstance(failure.__cause__, BudgetError): refused(failure.__cause__, context)
@@ -274,11 +273,11 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     return answer
 
 # %% ../nbs/14_backends.ipynb #c4b1571b
-async def _watched(call: Callable, backend: Backend, in_full: bool, prompt: str, shown: str, **more: Any) -> str:
-    "Do this `call` of `backend`, and let its breaker know how it went. A time-out is its fault only when it had its time `in_full`."
+async def _watched(call: Awaitable[str], backend: Backend, seconds: float, in_full: bool) -> str:
+    "Wait for a `call` of `backend` that may take so many seconds, and let its breaker know how it went. A time-out is its fault only when it had its time `in_full`."
     breaker, counted = backend.breaker, False
-    breaker.begin(backend.name, more["timeout_s"])
-    try: answer = await call(backend, prompt, shown, **more)
+    breaker.begin(backend.name, seconds)
+    try: answer = await call
     except BackendFailure as failure:
         if counted := failure.counts and (in_full or failure.why != "it did not answer in time"): breaker.failed(backend.name, failure.why, failure.wait)
         raise
