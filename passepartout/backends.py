@@ -7,21 +7,21 @@ Docs: https://example.org/passepartout/backends.html.md"""
 # %% auto #0
 __all__ = ['DEAR', 'Prompt', 'EXHAUSTED', 'Backend', 'BackendRegistry', 'provider_name', 'register_backend', 'BackendFailure',
            'call_backend', 'paid_call', 'answer_text', 'prompt_for', 'Composing', 'without_secrets',
-           'backend_cascade_call', 'passed_over', 'heard', 'asking', 'providers', 'time_left', 'one_provider',
-           'refused', 'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of']
+           'backend_cascade_call', 'passed_over', 'heard', 'providers', 'time_left', 'one_provider', 'refused',
+           'exhausted', 'Vote', 'consensus_call', 'voices', 'vote_of']
 
 # %% ../nbs/14_backends.ipynb #d2f43d46
 import asyncio
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from .budget import utf8_bound
 from .conditions import BudgetError, LLMError, PassepartoutError, restart_case, signal_condition
-from .context import confide, confidential
+from .context import confide, confidential, turn_in
 from .limits import in_thread, within
 from .measure import Composed
 from .messages import LOG, Signal, is_mapping
@@ -70,6 +70,11 @@ def provider_name(name: Any) -> str:
     "One spelling for a provider's name: lower case, no colon."
     return str(name).strip().lstrip(":").lower()
 
+@lru_cache(maxsize=64)
+def _names(names: tuple) -> tuple[str, ...]:
+    "Each of `names` in that spelling, without those that are empty."
+    return tuple([name for name in map(provider_name, names) if name])
+
 def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False, breaker: Any = None) -> None:
     "Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`. `local`: it runs on this machine."
     agent.backends.register(name, fn, inline=inline, local=local, blind=blind, breaker=breaker)
@@ -87,10 +92,11 @@ class BackendFailure(PassepartoutError):
 # %% ../nbs/14_backends.ipynb #26066af7
 async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, model: str | None = None, context: Any = None, hear: Callable | None = None, meter: Meter | None = None, compose: Any = None, timeout_s: float = 60.0, most: int = 262_144) -> str:
     "The text that `backend` returns within `timeout_s` seconds, at most `most` characters of it, or `BackendFailure`."
-    extra = {"model": model} if model is not None and "model" in backend.takes else {}
-    if "context" in backend.takes: extra["context"] = context
-    if hear is not None and "hear" in backend.takes: extra["hear"] = hear
-    if meter is not None and "meter" in backend.takes: extra["meter"] = meter
+    takes = backend.takes
+    extra = {"model": model} if model is not None and "model" in takes else {}
+    if "context" in takes: extra["context"] = context
+    if hear is not None and "hear" in takes: extra["hear"] = hear
+    if meter is not None and "meter" in takes: extra["meter"] = meter
     if compose is not None: extra["compose"] = compose
     try:
         if backend.inline: result = backend.fn(prompt, system_prompt, **extra)
@@ -125,22 +131,23 @@ def answer_text(result: Any, most: int) -> str:
         if str(fields.get("status", "")).lower().lstrip(":") != "success": raise BackendFailure(str(fields.get("message") or fields.get("status") or "an answer without a status"))
         result = fields.get("content")
     if not isinstance(result, str): raise BackendFailure(f"an answer of type {type(result).__name__} instead of text")
-    if not result.strip(): raise BackendFailure("an empty answer")
+    if not result or result.isspace(): raise BackendFailure("an empty answer")
     if len(result) > most: raise BackendFailure(f"an answer of {len(result):,} characters; {most:,} are allowed")
     return result
 
 # %% ../nbs/14_backends.ipynb #40d053d7
 Prompt = str | Callable[..., tuple]
 
-def prompt_for(agent, backend: Backend, system_prompt: Prompt, context: Any, *sizes: Any) -> Composed:
-    "What `backend` may be shown, and whether private text is in it or in the request. `BackendFailure` when it may not be asked at all. `sizes`: how its model counts, and how many bytes go along, if that is known."
-    private = confidential(agent, context)
+def prompt_for(agent, backend: Backend, system_prompt: Prompt, context: Any, *sizes: Any, turn: Any = None) -> Composed:
+    "What `backend` may be shown, and whether private text is in it or in the request. `BackendFailure` when it may not be asked at all. `sizes`: how its model counts, and how many bytes go along, if that is known; `turn`: the turn of `context`, if the caller has it."
+    private = confidential(agent, context, turn)
     if private and not backend.local: raise BackendFailure("it was not asked, because private text is in this turn and it is not a provider on this machine", counts=False)
     if isinstance(system_prompt, str): return Composed(system_prompt, private)
     if backend.blind: return Composed("", private)
-    composed = Composed(*system_prompt(backend.local, *sizes))
+    composed = system_prompt(backend.local, *sizes)
+    if type(composed) is not Composed: composed = Composed(*composed)
     if composed.private and not backend.local: raise BackendFailure("it was not asked, because what it would be shown holds private text", counts=False)
-    return composed._replace(private=private or composed.private)
+    return composed._replace(private=True) if private and not composed.private else composed
 
 # %% ../nbs/14_backends.ipynb #f29b82ab
 @record(frozen=False)
@@ -152,26 +159,29 @@ class Composing:
     system_prompt: Prompt
     context: Any
     draft: Any = None
+    turn: Any = None
     private: bool = False
 
     def __call__(self, *sizes: Any) -> Composed:
         "The system prompt, for a model that counts so, with so many bytes beside it (the prompt is added). `BackendFailure` when there must be none."
         if sizes: sizes = (sizes[0], sizes[1] + utf8_bound(self.prompt))
-        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes))
-        self.private = self.private or composed.private
+        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes, turn=self.turn))
+        if composed.private: self.private = True
         if self.draft is not None: self.draft.private = self.private
         return composed
 
     def sent(self, composed: Composed) -> None:
-        "Let the agent keep what is about to be sent."
-        if not self.backend.blind: asking(self.agent, self.context, self.backend.name, self.prompt, composed.text, composed.private)
+        "Let the agent keep what is about to be sent, and the turn know what of it had to be shortened."
+        if self.backend.blind: return
+        if self.turn is not None: self.turn.trimmed = composed.cut
+        if (keep := getattr(self.agent, "asking", None)) is not None: keep(self.context, self.backend.name, self.prompt, composed.text, composed.private, self.turn)
 
 # %% ../nbs/14_backends.ipynb #52bd4cb8
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
     "The same, with references in the place of secrets."
     if backend.blind and backend.local or (vault := getattr(agent, "vault", None)) is None: return composed
     text = vault.scanner.redact(composed.text)
-    if text == composed.text: return composed
+    if text is composed.text or text == composed.text: return composed
     begun = [vault.scanner.redact(composed.text[:mark]) for mark in composed.marks]
     return composed._replace(text=text, context=vault.scanner.redact(composed.context), marks=tuple(len(b) for b in begun if text.startswith(b)))
 
@@ -179,9 +189,10 @@ def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
 async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "You are the probabilistic engine: propose one property list.",
                                cascade: Any = None, context: Any = None) -> str | Signal:
     "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed."
-    failures, dear, begun, draft = [], [], time.monotonic(), agent.draft_of(context) if hasattr(agent, "draft_of") else None
+    failures, dear, begun, turn = [], [], time.monotonic(), turn_in(agent, context)
+    draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
     for name in providers(agent, cascade, context):
-        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft)
+        try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn)
         except BackendFailure as failure:
             if draft is not None: draft.drop()
             failures.append((name, str(failure), failure.private))
@@ -190,7 +201,7 @@ async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "Y
             else: agent.log(f"PROBABILISTIC: {name} failed: {failure}")
             heard(agent, context, name, str(failure))
         else:
-            heard(agent, context, name, answer=answer)
+            heard(agent, context, name, answer=answer, turn=turn)
             if dear: passed_over(agent, context, dear)
             return answer
     if any(private for _, _, private in failures): confide(agent, context)          # their reasons are about to be told, and may quote what they were shown
@@ -199,20 +210,15 @@ async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "Y
 # %% ../nbs/14_backends.ipynb #ff97c82b
 def passed_over(agent, context: Any, whom: list[tuple[str, str]]) -> None:
     "Tell the person who was not asked for the money's sake, once in a turn."
-    turn = agent.turn_of(context) if isinstance(context, Signal) and hasattr(agent, "turn_of") else None
+    turn = turn_in(agent, context)
     if turn is None or getattr(turn, "dear", True): return
     turn.dear = True
     agent.deliver(context, "\n".join(f"({name} was passed over: {why}.)" for name, why in whom))
 
 # %% ../nbs/14_backends.ipynb #0a2a3e1d
-def heard(agent, context: Any, provider: str, failure: str | None = None, answer: str | None = None) -> None:
+def heard(agent, context: Any, provider: str, failure: str | None = None, answer: str | None = None, turn: Any = None) -> None:
     "Let the agent note who answered what, or failed."
-    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer)
-
-# %% ../nbs/14_backends.ipynb #8d8aff6c
-def asking(agent, context: Any, provider: str, prompt: str, shown: str, private: bool) -> None:
-    "Let the agent keep what a provider is about to be asked, as it is sent."
-    if (keep := getattr(agent, "asking", None)) is not None: keep(context, provider, prompt, shown, private)
+    if (note := getattr(agent, "heard", None)) is not None: note(context, provider, failure, answer, turn)
 
 # %% ../nbs/14_backends.ipynb #6809e467
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
@@ -220,7 +226,7 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     chosen = cascade if cascade is not None else agent.provider_cascade or agent.backends
     if callable(chosen): chosen = chosen(context)          # a function that names nobody means nobody
     if isinstance(chosen, str): chosen = chosen.split(",")
-    names = tuple([name for name in map(provider_name, chosen or ()) if name])
+    names = _names(tuple(chosen or ()))
     if cascade is not None or (order := getattr(agent.model_selector, "order", None)) is None: return names
     try: return tuple(name for name in order(names, context) if name in names)
     except Exception as error:
@@ -228,34 +234,37 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
         return names
 
 # %% ../nbs/14_backends.ipynb #d4ae2055
-def time_left(agent, context: Any, begun: float | None) -> float:
-    "The seconds that a provider may take now: what is left for this cascade, which began then by the monotonic clock, and for the whole request."
-    now, turn = time.monotonic(), agent.turn_of(context) if isinstance(context, Signal) and hasattr(agent, "turn_of") else None
-    left = math.inf if begun is None else getattr(agent.settings, "cascade_timeout_s", 120.0) - (now - begun)
-    return left if turn is None else min(left, getattr(agent.settings, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
+def time_left(agent, context: Any, begun: float | None, turn: Any = None) -> float:
+    "The seconds that a provider may take now: what is left for this cascade, which began then by the monotonic clock, and for the whole request (`turn`, for who has it)."
+    now, limits = time.monotonic(), agent.settings
+    if turn is None: turn = turn_in(agent, context)
+    left = math.inf if begun is None else getattr(limits, "cascade_timeout_s", 120.0) - (now - begun)
+    return left if turn is None else min(left, getattr(limits, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
 
 # %% ../nbs/14_backends.ipynb #4303b8f7
-async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None) -> str:
-    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile. `BackendFailure` says why there is none."
-    if idle(agent, context): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
+async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None, turn: Any = None) -> str:
+    "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it. `BackendFailure` says why there is none."
+    if turn is None: turn = turn_in(agent, context)
+    if idle(agent, context, turn): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
     backend = agent.backends._backends.get(name)
     if backend is None: raise BackendFailure("no provider of that name is set up; passepartout doctor says why")
     if backend.breaker is not None and (rests := backend.breaker.refusal(name)): raise BackendFailure(rests)
-    model = _select(agent, name, context)
-    if isinstance(model, str) and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")
+    model = None if agent.model_selector is None else _select(agent, name, context)
+    if model is not None and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")
     if not (backend.blind and backend.local) and (vault := getattr(agent, "vault", None)) is not None: prompt = vault.scanner.redact(prompt)
-    compose, shown, limits = Composing(agent, backend, prompt, system_prompt, context, draft), "", agent.settings
-    if own := "compose" in backend.takes and not isinstance(system_prompt, str): prompt_for(agent, backend, "", context)          # may it be asked at all?
+    compose, shown, limits = Composing(agent, backend, prompt, system_prompt, context, draft, turn), "", agent.settings
+    if own := "compose" in backend.takes and not isinstance(system_prompt, str): prompt_for(agent, backend, "", context, turn=turn)          # may it be asked at all?
     else:
         compose.sent(composed := compose())
         shown = composed.text
     seconds, in_full, most = getattr(limits, "backend_timeout_s", 60.0), True, getattr(limits, "max_proposal_chars", 262_144)
     if not backend.inline:
-        left = time_left(agent, context, begun)
+        left = time_left(agent, context, begun, turn)
         if left <= 0: raise BackendFailure("it was not asked, because the time for one answer was used up (cascade_timeout_s, or turn_timeout_s for all of a request)")
-        seconds, in_full = min(seconds, left), left >= seconds
-    more = {"model": model, "context": context, "hear": draft, "meter": meter_for(agent, backend, context), "compose": compose if own else None, "timeout_s": seconds, "most": most}
-    try: answer = await (paid_call(backend, prompt, shown, **more) if backend.breaker is None else _watched(backend, in_full, prompt, shown, **more))
+        if not (in_full := left >= seconds): seconds = left
+    meter = meter_for(agent, backend, context, turn)
+    call = (call_backend if meter is None else paid_call)(backend, prompt, shown, model=model, context=context, hear=draft, meter=meter, compose=compose if own else None, timeout_s=seconds, most=most)
+    try: answer = await (call if backend.breaker is None else _watched(call, backend, seconds, in_full))
     except BackendFailure as failure:
         failure.private = compose.private
         if isinstance(failure.__cause__, BudgetError): refused(failure.__cause__, context)
@@ -264,11 +273,11 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     return answer
 
 # %% ../nbs/14_backends.ipynb #c4b1571b
-async def _watched(backend: Backend, in_full: bool, prompt: str, shown: str, **more: Any) -> str:
-    "Call `backend`, and let its breaker know how it went. A time-out is its fault only when it had its time `in_full`."
+async def _watched(call: Awaitable[str], backend: Backend, seconds: float, in_full: bool) -> str:
+    "Wait for a `call` of `backend` that may take so many seconds, and let its breaker know how it went. A time-out is its fault only when it had its time `in_full`."
     breaker, counted = backend.breaker, False
-    breaker.begin(backend.name, more["timeout_s"])
-    try: answer = await paid_call(backend, prompt, shown, **more)
+    breaker.begin(backend.name, seconds)
+    try: answer = await call
     except BackendFailure as failure:
         if counted := failure.counts and (in_full or failure.why != "it did not answer in time"): breaker.failed(backend.name, failure.why, failure.wait)
         raise
@@ -285,7 +294,6 @@ def refused(error: BudgetError, context: Any) -> None:
 
 # %% ../nbs/14_backends.ipynb #b01df859
 def _select(agent, name: str, context: Any) -> str | None:
-    if agent.model_selector is None: return None
     try: chosen = agent.model_selector(name, context)
     except Exception as error: raise BackendFailure(f"the model selector failed ({error}), so it was skipped") from error
     if chosen is None or isinstance(chosen, str): return chosen

@@ -33,12 +33,13 @@ BYTES = Rate()
 
 # %% ../nbs/08na_measure.ipynb #52f8c174
 class Composed(NamedTuple):
-    "A system prompt; whether something private is in it; its context, which has to fit into the budget; whether it is `tight`, so that counting could make a difference; and the lengths of the beginnings of `text` that stay the same the longest."
+    "A system prompt; whether something private is in it; its context, which has to fit into the budget; whether it is `tight`, so that counting could make a difference; the lengths of the beginnings of `text` that stay the same the longest; and the parts for which there was not room enough."
     text: str
     private: bool = False
     context: str = ""
     tight: bool = False
     marks: tuple[int, ...] = ()
+    cut: tuple[str, ...] = ()
 
 # %% ../nbs/08na_measure.ipynb #af2e5d24
 OVERHEAD = 512            # tokens that a server may put around a question, and for which no text stands in it

@@ -15,7 +15,7 @@ from typing import Any
 
 from .budget import utf8_bound
 from .conditions import PassepartoutError
-from .messages import HEARTBEAT, Signal
+from .messages import HEARTBEAT, TOOL_OUTPUT, USER_INPUT, Signal, pick
 from .prices import Prices, Usage
 from .purse import Call, Narrowed, Reckoning
 
@@ -72,21 +72,23 @@ class Meter:
         except PassepartoutError as error: self.log(f"BUDGET: {error}")
 
 # %% ../nbs/13f_meter.ipynb #8e2862cc
-def meter_for(agent: Any, backend: Any, context: Any) -> Meter | None:
-    "The meter for a question to `backend` on behalf of the signal `context`; `None` when it is free."
+def meter_for(agent: Any, backend: Any, context: Any, turn: Any = None) -> Meter | None:
+    "The meter for a question to `backend` on behalf of the signal `context` (in `turn`, for who has it); `None` when it is free."
     if (purse := getattr(agent, "purse", None)) is None: return None
-    signal, turn = (context, agent.turn_of(context)) if isinstance(context, Signal) else (None, None)
-    allowed = getattr(agent, "allowances", {}).get(turn.id) if turn is not None else None
-    if allowed: purse = Narrowed(purse, allowed)
-    if not (agent.prices.own and agent.prices.named(backend.name)):
-        if backend.local or "meter" not in backend.takes and not purse.limits: return None
+    signal = context if isinstance(context, Signal) else None
+    if turn is None and signal is not None: turn = agent.turn_of(signal)
+    if turn is not None and (allowances := getattr(agent, "allowances", None)) and (allowed := allowances.get(turn.id)): purse = Narrowed(purse, allowed)
+    if backend.local or not purse.limits and "meter" not in backend.takes:
+        if not (agent.prices.own and agent.prices.named(backend.name)): return None
     call = Call(backend.name, "", agent.memex_slug, signal.session if signal is not None else "", turn.id if turn is not None else "")
     return Meter(purse, agent.prices, call, agent.settings.answer_tokens, agent.log)
 
 # %% ../nbs/13f_meter.ipynb #c48430cb
-def idle(agent: Any, context: Any) -> bool:
-    "Is it only the heartbeat that asks, and no trigger fired?"
+def idle(agent: Any, context: Any, turn: Any = None) -> bool:
+    "Is it only the heartbeat that asks, and no trigger fired? `turn`: the turn of `context`, for who has it."
     if not isinstance(context, Signal): return False
-    turn = agent.turn_of(context) if hasattr(agent, "turn_of") else None
-    beat = context if context.sensor == HEARTBEAT else getattr(turn, "beat", None)
+    if turn is None and hasattr(agent, "turn_of"): turn = agent.turn_of(context)
+    sensor = pick(context.payload, "sensor")
+    beats = sensor is not USER_INPUT and sensor is not TOOL_OUTPUT and sensor == HEARTBEAT          # these two need no comparison of letters
+    beat = context if beats else getattr(turn, "beat", None)
     return beat is not None and (not hasattr(agent, "skills") or agent.skills.find_triggered(beat, "probabilistic") is None)

@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/reason.html.md"""
 
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'DEFAULT_PROMPT', 'THINKS_ABOUT', 'loop_gate_reason', 'is_list',
-           'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'parse_proposal', 'message_action',
+           'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'parse_proposal', 'message_action', 'opening',
            'system_prompt', 'user_prompt', 'think', 'without_model', 'agree', 'canonical_form', 'reason_gate',
            'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from .agreement import agreed, disagreement
@@ -22,7 +22,7 @@ from .budget import utf8_bound
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .limits import time_limit
-from .context import awareness, log_about, log_view, trimmed
+from .context import awareness, log_about, log_view
 from .measure import Composed
 from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
@@ -90,21 +90,28 @@ def message_action(text: str) -> Action:
     "The action that says `text`: what prose of a model becomes."
     return Action(payload={"action": MESSAGE, "text": text})
 
+# %% ../nbs/16_reason.ipynb #3cd674a7
+@lru_cache(maxsize=4)               # it is the same from question to question, and five thousand characters long
+def opening(assistant: str, belt: str) -> str:
+    "Who the model is, and what tools there are."
+    return (f"IDENTITY: You are {assistant}, an assistant in a person's plain-text notes. Answer with exactly ONE property list and nothing else. "
+            f"You only propose; gates decide what runs.\n\nTOOLS:\n{belt}\n\nCONTEXT:\n")
+
 # %% ../nbs/16_reason.ipynb #4db649e0
 def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = None, beside: int = 0) -> Composed:
     "Identity, tools, context, logs, feedback and mandates, in this order; only a `local` provider's holds something private. The context fits into the budget as `measure` counts, with so many bytes of other text `beside` it."
     rejected = pick(signal.payload, "rejection_trace")
     feedback = f"\n\nPREVIOUS PROPOSAL REJECTED: {rejected}\nPropose something else, or explain to the person in a message why it cannot be done.\n" if rejected else ""
-    head = (f"IDENTITY: You are {agent.settings.assistant}, an assistant in a person's plain-text notes. Answer with exactly ONE property list and nothing else. "
-            f"You only propose; gates decide what runs.\n\nTOOLS:\n{tool_belt_prompt(agent)}\n\nCONTEXT:\n")
-    tail = f"{feedback}\n{agent.skills.mandates(signal)}"
-    limits = () if measure is None else (measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside, agent.settings.answer_tokens), measure.rate)
-    world, logs = awareness(agent, signal, local, *limits), log_view(agent, local, *limits)
-    context = world.text + logs.text
-    trimmed(agent, signal, cut := (*(world.cut or ()), *(("the log",) if logs.cut else ())))
-    text = f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}"
-    notes = max(world.text.find("\nEARLIER IN THIS CONVERSATION:"), 0) or world.text.rfind("\nTODAY:")
-    return Composed(text, world.private or logs.private, context, bool(cut) or bool(limits) and utf8_bound(context) > limits[0], (len(head), *([len(head) + notes] if notes > 0 else [])))
+    head, tail = opening(agent.settings.assistant, tool_belt_prompt(agent)), f"{feedback}\n{agent.skills.mandates(signal)}"
+    if measure is None: most = rate = None
+    else: most, rate = measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside, agent.settings.answer_tokens), measure.rate
+    world, logs = awareness(agent, signal, local, most, rate), log_view(agent, local, most, rate)
+    if world.prompt[0] == (parts := (head, tail, logs, most)): return world.prompt[1]
+    context, cut, begun = world.text + logs.text, (*world.cut, "the log") if logs.cut else world.cut, len(head)
+    tight = bool(cut) or most is not None and utf8_bound(context) > most
+    marks = (begun, begun + world.steady) if world.steady else (begun,)
+    world.prompt = parts, Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks, cut)
+    return world.prompt[1]
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."
@@ -114,9 +121,10 @@ def user_prompt(agent, signal: Signal) -> str:
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
         with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"): return str(skill.probabilistic(signal) or DEFAULT_PROMPT)
-    payload, sensor = signal.payload, signal.sensor
-    if sensor is TOOL_OUTPUT: told = f"Tool {payload.get('tool')} returned:\n{payload.get('told') or payload.get('content')}\n\nAnswer the person, or propose the next call."
-    elif sensor is TOOL_ERROR: told = f"Tool {payload.get('tool')} failed: {payload.get('told') or payload.get('message')}\n\nPropose something else, or tell the person."
+    payload = signal.payload
+    sensor = pick(payload, "sensor")
+    if sensor is TOOL_OUTPUT: told = f"Tool {pick(payload, 'tool')} returned:\n{pick(payload, 'told') or pick(payload, 'content')}\n\nAnswer the person, or propose the next call."
+    elif sensor is TOOL_ERROR: told = f"Tool {pick(payload, 'tool')} failed: {pick(payload, 'told') or pick(payload, 'message')}\n\nPropose something else, or tell the person."
     else: return pick(payload, "text") or DEFAULT_PROMPT
     return f"The person asked: {agent.asked(signal)}\n\n{told}"
 

@@ -52,7 +52,7 @@ class SkillTable:
     "Skills by name, and a number that changes with them."
     def __init__(self, limit_s: float = 1.0):
         self._skills: dict[str, Skill] = {}
-        self._ordered: dict[str, tuple[Skill, ...]] = {}
+        self._ordered: dict[tuple[str, ...], tuple[Skill, ...]] = {}
         self.version, self.limit_s = 0, limit_s
 
     def register(self, skill: Skill) -> Skill:
@@ -82,12 +82,12 @@ class SkillTable:
 # %% ../nbs/10_skills.ipynb #eac806ca
 class SkillRegistry(SkillTable):
     "The skills of one agent, and the questions the stages ask about them."
-    def by_priority(self, part: str) -> tuple[Skill, ...]:
-        "Skills that have `part` (such as `deterministic`), highest priority first, names deciding ties."
-        if part not in self._ordered:
-            having = [s for s in self._skills.values() if getattr(s, part) is not None]
-            self._ordered[part] = tuple(sorted(having, key=lambda s: (-s.priority, s.name)))
-        return self._ordered[part]
+    def by_priority(self, *parts: str) -> tuple[Skill, ...]:
+        "Skills that have all these `parts` (such as `deterministic`), highest priority first, names deciding ties."
+        if (found := self._ordered.get(parts)) is None:
+            having = [s for s in self._skills.values() if all(getattr(s, part) is not None for part in parts)]
+            found = self._ordered[parts] = tuple(sorted(having, key=lambda s: (-s.priority, s.name)))
+        return found
 
     def missing(self, skill: Skill) -> tuple[str, ...]:
         "The dependencies of `skill` that are not registered."
@@ -95,14 +95,14 @@ class SkillRegistry(SkillTable):
 
     def find_triggered(self, signal, part: str | None = None) -> Skill | None:
         "The skill of highest priority whose trigger says yes to `signal` (and that has `part`)."
-        for skill in self.by_priority("trigger"):
-            if (part is None or getattr(skill, part) is not None) and not self.missing(skill) and triggered(skill, signal, self.limit_s): return skill
+        for skill in self.by_priority("trigger", part) if part else self.by_priority("trigger"):
+            if not self.missing(skill) and triggered(skill, signal, self.limit_s): return skill
         return None
 
     def mandates(self, signal) -> str:
         "What the skills add to the system prompt, one line each, the most important last."
-        lines = [text for s in reversed(self.by_priority("system_prompt_augment")) if (text := mandate(s, signal, self.limit_s))]
-        return "\n".join(lines)
+        skills = self.by_priority("system_prompt_augment")
+        return "\n".join([text for s in reversed(skills) if (text := mandate(s, signal, self.limit_s))]) if skills else ""
 
     def in_order(self) -> list[Skill]:
         "All skills, dependencies first. `SkillError` names what is missing or goes round in a circle."

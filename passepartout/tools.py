@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -373,7 +373,10 @@ def refuse_direct_call(name: str) -> Callable:
 # %% ../nbs/12_tools.ipynb #96aef8ef
 def tool_belt_prompt(agent) -> str:
     "The tools of `agent` as the model reads them, one line each, in order of their names."
-    return f"{agent.tools.belt()}\n{HOW_TO_CALL}" if len(agent.tools) else "There are no tools; answer with a message."
+    return _told(agent.tools.belt())
+
+@lru_cache(maxsize=4)                # as long as the registry is the same, so is this
+def _told(belt: str) -> str: return f"{belt}\n{HOW_TO_CALL}" if belt else "There are no tools; answer with a message."
 
 HOW_TO_CALL = (
     'To call one: (:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "<name>" :ARGS (:NAME "value") '

@@ -12,6 +12,8 @@ from passepartout.context import Outlook, assemble_global_awareness, awareness
 from passepartout.loop import loop_process
 from passepartout.messages import Label, Signal
 from passepartout.org import parse_org
+from passepartout.reason import system_prompt
+from passepartout.skills import Skill
 from passepartout.tools import Effects, Parameter, Tool, ToolResult
 
 SECRETS = ("Zoster", "Quillfish", "Vexing", "Marzipan")          # title, body, below, file name
@@ -258,4 +260,27 @@ async def test_notes_that_cannot_be_read_are_a_sentence(tmp_path):
     for note in (tmp_path / "memex").iterdir(): note.unlink()
     (tmp_path / "memex").rmdir()
     assert "TODAY" in assemble_global_awareness(agent, Signal())
+    await agent.close()
+
+
+async def test_a_prompt_that_is_kept_is_shown_to_nobody_else_and_is_anew_with_whatever_changes(tmp_path):
+    agent = await agent_in(tmp_path, HOSTILE["filetags"])
+    register_backend(agent, "model", Recorder("Slate, I think."))
+    signal = lambda session="main", **more: Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"session": session}, **more})
+    prompts = lambda: [system_prompt(agent, signal(), local) for local in (True, False, True, False, False)]
+    def anew(word, local=(True, False)):
+        now, after = prompts(), system_prompt(agent, signal())
+        assert [word in each.text for each in now] == [each in local for each in (True, False, True, False, False)] and after is now[-1] and now[3] == now[1]
+        assert [bool(leaked(each.text)) for each in now] == [each.private for each in now] == [True, False, True, False, False]
+    anew("Roof")
+    agent.log("the kettle whistles"); anew("kettle whistles")
+    agent.log("the diary lies open", private=True); anew("diary lies open", local=(True,))
+    await agent.handle("what lasts?"); anew("YOU: Slate, I think.")
+    agent.tools.register(Tool("count-tiles", "Count them.", [], lambda: "7")); anew("count-tiles")
+    agent.skills.register(Skill("brief", system_prompt_augment=lambda s: "Be brief.")); anew("Be brief.")
+    agent.foci.move("main", "n17"); anew("Quillfish", local=(True,))
+    agent.foci.move("main", "roof"); anew("Slate lasts.")
+    assert "YOU: Slate" not in system_prompt(agent, signal("other")).text and "Slate lasts." not in system_prompt(agent, signal("other"), True).text
+    (tmp_path / "memex" / "notes.org").write_text(PUBLIC + "* Chimney\n")
+    agent.seen_at = agent.upkeep.looked = float("-inf"); anew("Chimney")
     await agent.close()
