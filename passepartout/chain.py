@@ -13,6 +13,8 @@ import hashlib, hmac, json, os, stat, struct
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
 
+from pydantic_core import to_json
+
 from .conditions import PassepartoutError
 from .messages import compact_json
 
@@ -24,10 +26,14 @@ class JournalError(PassepartoutError):
 _dumps, _dumps_ascii = compact_json(default=str), compact_json(default=str, ascii_only=True)
 
 # %% ../nbs/05b_chain.ipynb #3c8fdd96
-def encode_body(body: dict) -> tuple[str, bytes]:
+def encode_body(body: dict, plain: bool = False) -> tuple[str, bytes]:
     """The JSON text of `body` and its UTF-8 bytes. Values that JSON does not know are written as `str(value)`.
 
-    Raises `JournalError` for a body that contains itself or has keys that are not text or numbers."""
+    `plain`: it is known to hold no such values, no numbers of more than 63 bits, and only texts as keys. Raises `JournalError` for a body that contains itself or has keys that are not text or numbers."""
+    try:
+        if plain: return (data := to_json(body)).decode(), data
+    except ValueError:                                  # a lone surrogate, or nothing but brackets
+        pass
     try:
         text = _dumps(body)
     except (TypeError, ValueError, RecursionError) as error:

@@ -27,7 +27,8 @@ class Draft:
 
     def record(self, kind: str, body: dict) -> None:
         "Add a record of this `kind`; `body` is a dict of plain values. A `scanner` replaces the secrets in it."
-        self.records.append((kind, self.clock(), *encode_body(body if self.scanner is None else self.scanner.cleaned(body))))
+        body, plain = (body, False) if self.scanner is None else self.scanner.looked_through(body)
+        self.records.append((kind, self.clock(), *encode_body(body, plain)))
 
     def change(self, function: Callable, *args) -> None:
         "Have `function(store, seq, draft, *args)` run in the same transaction; `seq` is the number of the last record added so far."
