@@ -150,11 +150,15 @@ class Noting(Conversations):
     "The open turns of one agent: what is noted in each goes into its batch, and to whoever watches."
     def __init__(self, journal):
         super().__init__(journal)
-        self.open, self.watchers = {}, []
+        self.open, self.watchers, self._last = {}, [], (None, None)
 
     def of(self, signal: Signal) -> Turn | None:
         "The open turn of `signal`."
-        return self.open.get(pick(signal.meta, "turn"))
+        last, turn = self._last
+        if last is signal: return turn
+        turn = self.open.get(pick(signal.meta, "turn"))
+        if turn is not None: self._last = signal, turn
+        return turn
 
     def note(self, signal: Signal, kind: str, body: dict) -> None:
         "Put a record into the batch of the turn, and show it to whoever watches."
@@ -200,7 +204,7 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     "What is recorded of an answer; `told` is how a model reads it."
     body = {"text": str(reply), "status": reply.status, "private": turn.private}
     if told != body["text"]: body["told"] = told
-    if turn.label != PERSON: body["read"] = read_in(turn.label)
+    if turn.label is not PERSON and turn.label != PERSON: body["read"] = read_in(turn.label)
     if turn.missed: body["missed"] = True
     return body
 
@@ -225,7 +229,9 @@ class Turns(Opening):
         try:
             if turn.said or turn.status != "answered": self.note(signal, "answer", answer_body(turn, reply, told))
             await self.write(turn, durable=False, last=True)
-        finally: self.open.pop(turn.id, None)
+        finally:
+            self.open.pop(turn.id, None)
+            self._last = None, None
         if turn.said and turn.text and turn.session in self.spoken:
             self.spoken[turn.session].append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label)))
         return reply
