@@ -66,11 +66,11 @@ def _names(session: str, turn: str) -> str:
     return f"{len(session)}:{session}{len(turn)}:{turn}"
 
 # %% ../nbs/05b_chain.ipynb #722ba730
-def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tuple]) -> list[tuple]:
-    """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`.
+def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tuple], salts: bytes = b"") -> list[tuple]:
+    """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`. `salts`: sixteen random bytes for each, or more, that are used for nothing else.
 
     Returns rows (seq, kind, session, turn, at, text, proof). A proof begins with the seal; see `head_of`."""
-    rows, names, salts, at_salt, sha256 = [], _names(session, turn), os.urandom(16 * len(records)), 0, hashlib.sha256
+    rows, names, salts, at_salt, sha256 = [], _names(session, turn), salts if len(salts) >= 16 * len(records) else os.urandom(16 * len(records)), 0, hashlib.sha256
     for kind, at, text, data in records:
         seq, salt, at_salt = seq + 1, salts[at_salt:at_salt + 16], at_salt + 16
         head = mac(head + sha256(salt + data).digest() + _place(seq, at) + f"{len(kind)}:{kind}{names}".encode())
