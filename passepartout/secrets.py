@@ -380,7 +380,7 @@ def new_texts(value: Any, clean: Mapping[str, Any]) -> tuple[list[str], bool]:
         elif kind is int: plain = plain and -_LARGEST < item < _LARGEST
         else:
             plain = False
-            if isinstance(item, Mapping): todo += chain.from_iterable(item.items())
+            if isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())        # most are dictionaries of some kind, which is seen sooner
             elif (text := item if isinstance(item, str) else str(item)) not in clean: found.append(text)
     return found, plain
 
