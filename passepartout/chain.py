@@ -10,8 +10,11 @@ __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'encode_body', 'keyed', 'seal
 
 # %% ../nbs/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
+from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
+
+from pydantic_core import to_json
 
 from .conditions import PassepartoutError
 from .messages import compact_json
@@ -24,10 +27,14 @@ class JournalError(PassepartoutError):
 _dumps, _dumps_ascii = compact_json(default=str), compact_json(default=str, ascii_only=True)
 
 # %% ../nbs/05b_chain.ipynb #3c8fdd96
-def encode_body(body: dict) -> tuple[str, bytes]:
+def encode_body(body: dict, plain: bool = False) -> tuple[str, bytes]:
     """The JSON text of `body` and its UTF-8 bytes. Values that JSON does not know are written as `str(value)`.
 
-    Raises `JournalError` for a body that contains itself or has keys that are not text or numbers."""
+    `plain`: it is known to hold no such values, no numbers of more than 63 bits, and only texts as keys. Raises `JournalError` for a body that contains itself or has keys that are not text or numbers."""
+    try:
+        if plain: return (data := to_json(body)).decode(), data
+    except ValueError:                                  # a lone surrogate, or nothing but brackets
+        pass
     try:
         text = _dumps(body)
     except (TypeError, ValueError, RecursionError) as error:
@@ -42,10 +49,10 @@ def encode_body(body: dict) -> tuple[str, bytes]:
 def keyed(key: bytes) -> Callable[[bytes], bytes]:
     "HMAC-SHA256 under `key` (RFC 2104): a function from a message to 32 bytes."
     block = (hashlib.sha256(key).digest() if len(key) > 64 else key).ljust(64, b"\0")
-    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))
+    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)).copy for pad in (0x36, 0x5C))
 
     def mac(message: bytes) -> bytes:
-        within, around = inner.copy(), outer.copy()
+        within, around = inner(), outer()
         within.update(message)
         around.update(within.digest())
         return around.digest()
@@ -59,15 +66,18 @@ _place = struct.Struct(">Qd").pack                  # sequence number, time
 def _names(session: str, turn: str) -> str:
     return f"{len(session)}:{session}{len(turn)}:{turn}"
 
+@lru_cache(256)
+def _kind(kind: str) -> bytes: return f"{len(kind)}:{kind}".encode()
+
 # %% ../nbs/05b_chain.ipynb #722ba730
-def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tuple]) -> list[tuple]:
-    """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`.
+def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tuple], salts: bytes = b"") -> list[tuple]:
+    """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`. `salts`: sixteen random bytes for each, or more, that are used for nothing else.
 
     Returns rows (seq, kind, session, turn, at, text, proof). A proof begins with the seal; see `head_of`."""
-    rows, names, salts, at_salt, sha256 = [], _names(session, turn), os.urandom(16 * len(records)), 0, hashlib.sha256
+    rows, names, salts, at_salt, sha256 = [], _names(session, turn).encode(), salts if len(salts) >= 16 * len(records) else os.urandom(16 * len(records)), 0, hashlib.sha256
     for kind, at, text, data in records:
         seq, salt, at_salt = seq + 1, salts[at_salt:at_salt + 16], at_salt + 16
-        head = mac(head + sha256(salt + data).digest() + _place(seq, at) + f"{len(kind)}:{kind}{names}".encode())
+        head = mac(b"".join((head, sha256(salt + data).digest(), _place(seq, at), _kind(kind), names)))
         rows.append((seq, kind, session, turn, at, text, bytearray(head + salt)))      # sqlite3 looks for an adapter for each `bytes`, not for these
     return rows
 

@@ -16,6 +16,7 @@ from .chain import JournalError, Verdict
 from .erasure import Erased, erasable, erase_records, flush_out, with_text
 from .journalfile import JournalBusy, lock_of
 from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
+from .store import Draft
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
 @coroutine
@@ -29,8 +30,8 @@ class Shared(Entries):
     __slots__ = ("journal", "durable", "written", "error")
 
     def __init__(self, journal, session: str, turn: str):
-        super().__init__(session, turn, journal.clock, journal.scanner)
-        self.journal, self.durable, self.written, self.error = journal, False, False, None
+        Draft.__init__(self, session, turn, journal.clock, journal.scanner)
+        self.journal, self.remembered, self.durable, self.written, self.error = journal, [], False, False, None
 
     def _can_wait(self) -> bool:
         journal = self.journal
@@ -125,7 +126,7 @@ def _sort_out(journal: "Journal", batches: list[Batch]) -> None:
     for batch in batches:
         row = journal.db.execute("SELECT turn, at, body FROM chain WHERE seq = ?", (batch.first or 0,)).fetchone()
         batch.written = batch.written or row == (batch.turn, *batch.records[0][1:3])
-    journal._waiting[:0] = [batch for batch in batches if not (batch.written or batch.error)]
+    journal._waiting = dict.fromkeys([batch for batch in batches if not (batch.written or batch.error)]) | journal._waiting
 
 # %% ../nbs/06_journal.ipynb #8c4c2a34
 def _record(seq, kind, session, turn, at, body) -> dict:
@@ -222,7 +223,7 @@ class Waiting(Audit):
 
     def __init__(self, db, path, key: bytes, clock: Callable[[], float]):
         super().__init__(db, path, key, clock)
-        self._waiting: list[Batch] = []
+        self._waiting: dict[Batch, None] = {}           # in order; a list would be gone through to see whether a batch is on it
         self.closed = False
         self._open: set[str] = set()                    # in memory: effects that were begun and not settled
 
@@ -237,9 +238,9 @@ class Waiting(Audit):
     def flush(self) -> None:
         "Write all waiting batches now. A failure is kept in its batch's `error`."
         with self.lock:                                 # another thread may be writing our batch: then wait for it
-            batches, self._waiting = self._waiting, []
-            if not batches:
+            if not self._waiting:
                 return
+            batches, self._waiting = [*self._waiting], {}
             try:
                 _write_together(self, batches)
             except BaseException:
@@ -253,9 +254,8 @@ class Waiting(Audit):
         if batch.remembered:
             finish(batch)
         with self.lock:
-            if batch.records and batch not in self._waiting:
-                self._waiting.append(batch)
-
+            if batch.records:
+                self._waiting[batch] = None
 
 # %% ../nbs/06_journal.ipynb #b22bf3ae
 class Journal(Waiting):

@@ -334,8 +334,8 @@ class UnderWay(Attests):
 
     def note(self, signal: Signal, kind: str, body: dict) -> None:
         "As in `Services`; besides, the person is told when a model that could not write a plan goes on with single proposals."
-        super().note(signal, kind, body)
-        if kind != "proposal": return
+        self.turns.note(signal, kind, body)
+        if kind != "proposal" or not self.unread and body.get("gate") != "normaliser": return
         turn, text = str(pick(signal.meta, "turn")), str(body.get("proposal"))
         if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper(): self.unread[turn] = str(body.get("text"))
         elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():

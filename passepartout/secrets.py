@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/secrets.html.md"""
 # %% auto #0
 __all__ = ['SHORTEST', 'TELLING', 'skeleton', 'writings', 'rare_writings', 'Secret', 'secrets_in', 'Known', 'unescaped',
            'behind_escapes', 'without_colours', 'folded', 'undumped', 'in_dumps', 'reference', 'Finder', 'unseen',
-           'Scanner', 'Rows', 'strings_in', 'redact_all', 'redact_each', 'Stream', 'Vault']
+           'Scanner', 'Rows', 'strings_in', 'new_texts', 'redact_each', 'Stream', 'Vault']
 
 # %% ../nbs/04c_secrets.ipynb #e323a567
 import base64
@@ -296,7 +296,7 @@ class Scanner(Finder):
     "Finds and replaces secrets, and remembers what had none."
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._head, self.edge = {}, "", max(300, 2 * self.known.longest)
+        self._clean, self._blocks, self._head, self.edge = {}, {}, "", max(300, 2 * self.known.longest)
 
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."
@@ -307,24 +307,37 @@ class Scanner(Finder):
 
     def cleaned(self, value: Any) -> Any:
         "`value`, a structure of texts, numbers and containers, with its secrets redacted; the very same when it has none."
-        return redact_all(self, value)
+        return self.looked_through(value)[0]
+
+    def looked_through(self, value: Any) -> tuple[Any, bool]:
+        "The same, and whether it is plain, as `new_texts` says."
+        new, plain = new_texts(value, self._clean)
+        if not new: return value, plain
+        try: found = self.find("\n".join(new))
+        except TooMuch: found = new
+        if found: return redact_each(self, value), False
+        self.remember(new)
+        return value, plain
 
     def is_clean(self, text: str) -> bool:
         "Is there nothing secret in `text`? Blocks that were clean before, after the same words, are not looked through again."
-        if text in self._clean: return True
         at = len(self._head) if text.startswith(self._head) else 0
-        new, pieces, head = unseen(text, at, self.edge, self._clean)
+        if at == 0 and text in self._clean: return True         # to look up a long text costs as much as looking through a short one
+        new, pieces, head = unseen(text, at, self.edge, self._blocks)
         try: found = self.find("\n\n".join(pieces)) if new else []
         except TooMuch: return False
         if found: return False
-        self.remember(pair for pair in new if len(pair[1]) <= 20_000)
+        if len(self._blocks) > 500: self._blocks.clear()
+        for pair in new:
+            if len(pair[1]) <= 20_000: self._blocks[pair] = True
         if head > 400: self._head = text[:head]
         return True
 
-    def remember(self, texts: Iterable[Any]) -> None:
+    def remember(self, texts: Iterable[str]) -> None:
         "Keep texts in which nothing was found, a few hundred at most."
         if len(self._clean) > 500: self._clean.clear()
-        self._clean.update([(text, True) for text in texts if len(text) <= 20_000])
+        for text in texts:
+            if len(text) <= 20_000: self._clean[text] = True
 
 # %% ../nbs/04c_secrets.ipynb #2bc57b98
 class Rows(list):
@@ -346,17 +359,30 @@ def strings_in(value: Any) -> list[str]:
         else: found.append(str(item))
     return found
 
-# %% ../nbs/04c_secrets.ipynb #d44a0946
-def redact_all(scanner: Scanner, value: Any) -> Any:
-    "`value` with every text in it redacted, keys included; what is unchanged is returned as it is."
-    clean = scanner._clean
-    new = [text for text in strings_in(value) if text not in clean]
-    if not new: return value
-    try: found = scanner.find("\n".join(new))
-    except TooMuch: found = new
-    if found: return redact_each(scanner, value)
-    scanner.remember(new)
-    return value
+# %% ../nbs/04c_secrets.ipynb #ae952fb7
+_TEXT, _LARGEST = frozenset((str,)), 1 << 63
+
+def new_texts(value: Any, clean: Mapping[str, Any]) -> tuple[list[str], bool]:
+    "The texts of `value` that are not in `clean`, in the order of `strings_in`, and whether it is plain: texts, numbers of at most 63 bits and containers of these, with texts as names."
+    found, plain, todo = [], True, [value]
+    for item in todo:
+        kind = type(item)
+        if kind is str:
+            if item not in clean: found.append(item)
+        elif kind is dict:
+            if item.keys() <= clean.keys(): todo += item.values()
+            else:
+                todo += chain.from_iterable(item.items())
+                plain = plain and _TEXT.issuperset(map(type, item))
+        elif kind is Rows: todo += [row for row in item if row[2]]
+        elif kind is tuple or kind is list: todo += item
+        elif item is None or kind is bool or kind is float: continue
+        elif kind is int: plain = plain and -_LARGEST < item < _LARGEST
+        else:
+            plain = False
+            if isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())        # most are dictionaries of some kind, which is seen sooner
+            elif (text := item if isinstance(item, str) else str(item)) not in clean: found.append(text)
+    return found, plain
 
 # %% ../nbs/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:

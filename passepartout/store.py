@@ -27,7 +27,9 @@ class Draft:
 
     def record(self, kind: str, body: dict) -> None:
         "Add a record of this `kind`; `body` is a dict of plain values. A `scanner` replaces the secrets in it."
-        self.records.append((kind, self.clock(), *encode_body(body if self.scanner is None else self.scanner.cleaned(body))))
+        body, plain = (body, False) if self.scanner is None else self.scanner.looked_through(body)
+        text, data = encode_body(body, plain)
+        self.records.append((kind, self.clock(), text, data))
 
     def change(self, function: Callable, *args) -> None:
         "Have `function(store, seq, draft, *args)` run in the same transaction; `seq` is the number of the last record added so far."
@@ -93,12 +95,13 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
 def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
     "Seal and insert the records of `drafts`, with the changes that belong to them; the number and the head that the chain has then."
     seq, head, rows = store.seq, store.head, []
+    salts = os.urandom(16 * sum([len(draft.records) for draft in drafts]))
     for draft in drafts:
         draft.first = seq + 1
         for function, index, args in draft.changes:
             function(store, seq + index, draft, *args)
         if draft.records:
-            rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records)
+            rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records, salts[16 * len(rows):])
             seq, head = rows[-1][0], head_of(rows)
     store._run_many(_INSERT, rows)
     return seq, head

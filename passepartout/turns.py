@@ -18,7 +18,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
-from .messages import HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, Action, FrozenDict, Label, Signal, pick
+from .messages import HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, FrozenDict, Label, Signal, pick
 from .plist import read_plist
 from .records import record
 from .summaries import in_our_words
@@ -151,11 +151,15 @@ class Noting(Conversations):
     "The open turns of one agent: what is noted in each goes into its batch, and to whoever watches."
     def __init__(self, journal):
         super().__init__(journal)
-        self.open, self.watchers = {}, []
+        self.open, self.watchers, self._last = {}, [], (None, None)
 
     def of(self, signal: Signal) -> Turn | None:
         "The open turn of `signal`."
-        return self.open.get(pick(signal.meta, "turn"))
+        last, turn = self._last
+        if last is signal: return turn
+        turn = self.open.get(pick(signal.meta, "turn"))
+        if turn is not None: self._last = signal, turn
+        return turn
 
     def note(self, signal: Signal, kind: str, body: dict) -> None:
         "Put a record into the batch of the turn, and show it to whoever watches."
@@ -172,9 +176,9 @@ class Noting(Conversations):
 # %% ../nbs/17a_turns.ipynb #957dd5c0
 def turn_of(signal: Signal, ident: str, batch: Any) -> Turn:
     "The turn that `signal` begins."
-    text = pick(signal.payload, "text")
+    text, label, sensor = pick(signal.payload, "text"), signal.label, signal.sensor
     turn = Turn(ident, signal.session, str(signal.source or ""), text if isinstance(text, str) else "", batch)
-    turn.label, turn.asked_by_person, turn.beat = signal.label, signal.label == PERSON, signal if signal.sensor == HEARTBEAT else None
+    turn.label, turn.asked_by_person, turn.beat = label, label is PERSON or label == PERSON, signal if sensor is not USER_INPUT and sensor == HEARTBEAT else None
     return turn
 
 # %% ../nbs/17a_turns.ipynb #88549a25
@@ -183,17 +187,18 @@ class Opening(Noting):
     def begin(self, signal: Signal) -> Signal:
         "`signal` within its turn; opens one when it has none."
         if (turn := self.of(signal)) is None: return self.opened(signal)
-        if signal.sensor in (TOOL_ERROR, TOOL_OUTPUT): turn.missed = signal.sensor == TOOL_ERROR
-        if "told" in signal.payload: turn.quoted += [str(signal.payload[name]) for name in ("message", "content") if signal.payload.get(name)]
-        if signal.label is not turn.label: turn.label = turn.label.join(signal.label)
+        payload, sensor, label = signal.payload, signal.sensor, signal.label
+        if sensor is not USER_INPUT and sensor in (TOOL_ERROR, TOOL_OUTPUT): turn.missed = sensor == TOOL_ERROR
+        if "told" in payload.keys(): turn.quoted += [str(payload[name]) for name in ("message", "content") if payload.get(name)]
+        if label is not turn.label: turn.label = turn.label.join(label)
         return signal
 
     def opened(self, signal: Signal) -> Signal:
         "`signal` within a turn of its own."
-        ident = os.urandom(6).hex()
+        ident, sensor = os.urandom(6).hex(), signal.sensor
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))
-        if signal.sensor is not HEARTBEAT: self.note(signal, "turn", {"sensor": signal.sensor, "source": turn.source, "text": turn.text, "depth": signal.depth, "origin": signal.label.origin, "owner": self.journal.boot})
+        if sensor is not HEARTBEAT: self.note(signal, "turn", {"sensor": sensor and str(sensor), "source": turn.source, "text": turn.text, "depth": signal.depth, "origin": turn.label.origin, "owner": self.journal.boot})
         return signal
 
 # %% ../nbs/17a_turns.ipynb #15c700fc
@@ -201,7 +206,7 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     "What is recorded of an answer; `told` is how a model reads it."
     body = {"text": str(reply), "status": reply.status, "private": turn.private}
     if told != body["text"]: body["told"] = told
-    if turn.label != PERSON: body["read"] = read_in(turn.label)
+    if turn.label is not PERSON and turn.label != PERSON: body["read"] = read_in(turn.label)
     if turn.missed: body["missed"] = True
     return body
 
@@ -234,7 +239,9 @@ class Turns(Opening):
         try:
             if turn.said or turn.status != "answered": self.note(signal, "answer", answer_body(turn, reply, told))
             await self.write(turn, durable=False, last=True)
-        finally: self.open.pop(turn.id, None)
+        finally:
+            self.open.pop(turn.id, None)
+            self._last = None, None
         if turn.said and turn.text and turn.session in self.spoken:
             self.spoken[turn.session].append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label)))
         return reply

@@ -7,6 +7,7 @@ from conftest import examples
 from passepartout import journalfile as file_room
 from passepartout.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
+from passepartout.secrets import new_texts, strings_in
 from waits import away, ended, heard, next_line, status
 
 
@@ -39,6 +40,21 @@ def test_any_body_is_read_as_it_was_written(body):
     assert journal.records()[0]["body"] == {"body": body}
     assert journal.verify(whole=True)
     journal.close()
+
+
+odd = st.sampled_from([b"bytes", os, {1, 2}, range(3), 1 << 63, -(1 << 63), float("inf"), float("nan"), 1e-7, 1e22, type("Text", (str,), {})("a"), type("Number", (int,), {})(5), {1: 2}, {None: 1}, {("a",): 1}])
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.dictionaries(texts, values | odd | st.lists(odd | values, max_size=3), max_size=5), st.sets(texts, max_size=3))
+def test_the_quick_writer_says_what_the_thorough_one_says_of_all_that_it_is_given(body, known):
+    def written(*how):
+        try: text, raw = encode_body(*how)
+        except JournalError as problem: return str(problem)
+        assert raw == text.encode()
+        return repr(json.loads(text))
+    found, plain = new_texts(body, clean := dict.fromkeys([*body, *known], True))
+    assert found == [text for text in strings_in(body) if text not in clean]
+    assert not plain or written(body, True) == written(body)
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -14,7 +14,7 @@ from passepartout.messages import Action, Signal
 from passepartout.nearby import find_nearby, nearby_heads
 from passepartout.logins import find_logins, login_heads
 from passepartout.patterns import FORMS, TooMuch, find_forms, form_heads, linear
-from passepartout.secrets import TELLING, Rows, Scanner, Secret, Stream, Vault, redact_all, secrets_in, skeleton, strings_in
+from passepartout.secrets import TELLING, Rows, Scanner, Secret, Stream, Vault, secrets_in, skeleton, strings_in
 from passepartout.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 
@@ -342,7 +342,7 @@ def test_a_scanner_that_remembers_says_what_a_new_one_says(blocks, again):
     scanner, text = Scanner(secrets), "\n\n".join(blocks)
     for part in (*blocks, text) * again: scanner.redact(part)
     assert scanner.redact(text) == Scanner(secrets).redact(text)
-    assert redact_all(scanner, {"a": blocks, "b": text}) == redact_all(Scanner(secrets), {"a": blocks, "b": text})
+    assert scanner.cleaned({"a": blocks, "b": text}) == Scanner(secrets).cleaned({"a": blocks, "b": text})
 
 
 async def test_only_a_provider_on_this_machine_reads_what_was_typed_as_it_is(tmp_path):
@@ -652,9 +652,9 @@ def test_what_a_gate_says_is_looked_through_and_its_silence_is_not():
     quiet, loud = ("policy", "allowed", "", 3.1), ("paths", "rejected", "There is no tok-5Kd2-Zq81.", 2.0)
     body = {"verdict": "rejected", "gates": Rows([quiet, loud])}
     assert strings_in(body) == ["verdict", "rejected", "gates", "paths", "rejected", "There is no tok-5Kd2-Zq81."]
-    assert [list(row) for row in redact_all(scanner, body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
+    assert [list(row) for row in scanner.cleaned(body)["gates"]] == [list(quiet), ["paths", "rejected", "There is no [secret:TOKEN].", 2.0]]
     silent = {"gates": Rows([quiet])}
-    assert redact_all(scanner, silent) is silent
+    assert scanner.cleaned(silent) is silent
 
 
 @pytest.mark.parametrize("text, secret", [
