@@ -334,8 +334,8 @@ class UnderWay(Attests):
 
     def note(self, signal: Signal, kind: str, body: dict) -> None:
         "As in `Services`; besides, the person is told when a model that could not write a plan goes on with single proposals."
-        super().note(signal, kind, body)
-        if kind != "proposal": return
+        Attests.note(self, signal, kind, body)
+        if kind != "proposal" or not self.unread and body.get("verdict") != "rejected": return
         turn, text = str(pick(signal.meta, "turn")), str(body.get("proposal"))
         if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper(): self.unread[turn] = str(body.get("text"))
         elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
@@ -389,9 +389,9 @@ class Resuming(Agreeing):
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
-        if turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
+        if self.answered and turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
             return self.reply_from(plan, signal, *self.answered.pop(turn.id))
-        given = super().given_action(signal)
+        given = Agreeing.given_action(self, signal)
         if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None: self.take_up(plan, signal, turn)
         return given
 
