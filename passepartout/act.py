@@ -92,24 +92,25 @@ def target_of(agent, action: Action, signal: Signal) -> Keyword:
 # %% ../nbs/17_act.ipynb #c8c55355
 async def dispatch_action(agent, clearance: Clearance, signal: Any) -> Any:
     "Run what `clearance` stands for and return the actuator's result or feedback. `GateError` without a valid clearance."
-    signal = Signal.of(signal)
+    if type(signal) is not Signal: signal = Signal.of(signal)
     cleared = agent.clearances.redeem(clearance, agent, signal)
     try:
-        if signal.sensor is HEARTBEAT: return None
+        if pick(signal.payload, "sensor") is HEARTBEAT: return None
         return await run_cleared(agent, cleared, signal)
     finally: cleared.close()
 
 # %% ../nbs/17_act.ipynb #c7adfc7b
 async def run_cleared(agent, cleared: Cleared, signal: Signal) -> Any:
     "Run what was cleared: the feedback, or `None`. A target without an actuator is a `tool-error`."
-    target = target_of(agent, cleared.action, signal)
+    action = cleared.action
+    target = target_of(agent, action, signal) if (named := action.target) is None else named
     if target not in agent.actuators:
         log_about(agent, signal, f"ACT: no actuator is registered for {target}")
         return tool_error(signal, str(target), f"There is no actuator {target}; there are {', '.join(sorted(agent.actuators)) or 'none'}.")
     actuator = agent.actuators.cleared(target, cleared)
-    if is_answer(cleared.action, signal) and cleared.answer is None: return await answer(agent, actuator, cleared, signal)
+    if cleared.answer is None and is_answer(action, signal): return await answer(agent, actuator, cleared, signal)
     if actuator.core and (target is not SYSTEM or cleared.answer is None): return await actuator.fn(agent, cleared, signal)
-    run = partial(actuator.fn, agent, cleared, signal) if actuator.core else partial(actuator.fn, cleared.action, signal)
+    run = partial(actuator.fn, agent, cleared, signal) if actuator.core else partial(actuator.fn, action, signal)
     return await between_records(agent, cleared, signal, lambda: call(run, agent.settings.tool_timeout_s))
 
 async def call(run: Callable, seconds: float) -> Any:
@@ -119,8 +120,9 @@ async def call(run: Callable, seconds: float) -> Any:
 # %% ../nbs/17_act.ipynb #514dabfc
 async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) -> None:
     "Hand the text of a message to the session that asked, and to its channel."
-    agent.deliver(signal, cleared.action.payload["text"])
-    if cleared.action.payload.get("declined"): agent.mark(signal, "declined")
+    payload = cleared.action.payload
+    agent.deliver(signal, payload["text"])
+    if pick(payload, "declined"): agent.mark(signal, "declined")
     if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
 
 # %% ../nbs/17_act.ipynb #5d93394d
@@ -145,11 +147,12 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
 async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal:
     "Run a cleared tool call: a `tool-output` signal, or a `tool-error` one. Refuses anything that is not in dispatch."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
-    name = cleared.action.payload["tool"]
+    payload = cleared.action.payload
+    name = payload["tool"]
     if name not in agent.tools: return tool_error(signal, name, f"There is no tool {name}.")
     tool = agent.tools.cleared(cleared)
     try:
-        check_guard(tool, cleared.action.payload["args"])
+        if tool.guard is not None: check_guard(tool, payload["args"])
         result = await run_tool(agent, tool, cleared, signal)
         return tool_output(agent, signal, name, result)
     except NotAsShown: raise
@@ -180,11 +183,12 @@ def time_allowed(agent, tool: Tool) -> float:
 # %% ../nbs/17_act.ipynb #d4f5071d
 async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
-    async def body(): return await call_tool(agent, tool, cleared, signal)
+    body = partial(call_tool, agent, tool, cleared, signal)
     if tool.edits: return await carry_out_edits(agent, await body(), cleared, signal)
     check_as_shown(agent, cleared, ())
     if only_reads(tool, cleared) and cleared.answer is None: return await body()
-    return await between_records(agent, cleared, signal, body, **{name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")})
+    opened = {name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")} if cleared.resolved else {}
+    return await between_records(agent, cleared, signal, body, **opened)
 
 def only_reads(tool: Tool, cleared: Cleared) -> bool:
     "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
@@ -196,7 +200,7 @@ async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     by_name, wants_context = tool.style
     args = cleared.action.payload["args"]
     extra = {"context": agent.tool_context(tool, cleared, signal)} if wants_context else {}
-    positional, named = ((), {**args, **extra}) if by_name else ((args,), extra)
+    positional, named = ((), {**args, **extra} if extra else args) if by_name else ((args,), extra)
     if tool.inline: return tool.body(*positional, **named)
     running = tool.body(*positional, **named) if tool.is_async else in_thread(tool.body, *positional, **named)
     return await within(time_allowed(agent, tool), running)
@@ -272,12 +276,14 @@ def tool_output(agent, signal: Signal, tool: str, result: Any) -> Signal:
     text, most = format_tool_result(tool, result), getattr(agent.settings, "max_result_chars", 100_000)
     if len(text) > most: text = f"{text[:most]}\n(cut: {len(text) - most:,} more characters)"
     label = signal.label.join(label_of(agent.tools.get(tool), result))
-    told = {"told": f"{tool} failed: {in_our_words(failed)}"} if (failed := reported_error(result)) else {}
-    return feedback(signal, {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result), **told}, label=label)
+    payload = {"sensor": TOOL_OUTPUT, "tool": tool, "content": text, "result": plain(result)}
+    if failed := reported_error(result): payload["told"] = f"{tool} failed: {in_our_words(failed)}"
+    return feedback(signal, payload, label=label)
 
 def reported_error(result: Any) -> str | None:
     "The message of a result that says itself that it is an error."
-    fields = freeze(result) if isinstance(result, dict) else {}
+    if not isinstance(result, dict): return None
+    fields = freeze(result)
     return str(fields["message"]) if str(fields.get("status") or "").lower() == "error" and fields.get("message") is not None else None
 
 def label_of(tool: Tool | None, result: Any) -> Label:
@@ -291,7 +297,8 @@ def tool_error(signal: Signal, tool: str, message: str, label: Label = TOOLS, to
 
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
     "A signal that follows from `signal`: same channel, one level deeper. The values of `payload` are frozen already."
-    return Signal.build(type=type, payload=FrozenDict(payload), meta=signal.meta, depth=signal.depth + 1, foveal_focus=signal.foveal_focus, label=label or signal.label)
+    fields = signal.__dict__
+    return Signal.build(type=type, payload=FrozenDict(payload), meta=fields["meta"], depth=fields["depth"] + 1, foveal_focus=fields["foveal_focus"], label=label or fields["label"])
 
 # %% ../nbs/17_act.ipynb #0056d9e7
 def plain(result: Any) -> Any:
@@ -322,10 +329,11 @@ def register_core_actuators(agent) -> None:
 # %% ../nbs/17_act.ipynb #7c6b5cfc
 async def act_gate(agent, signal: Any) -> Signal | None:
     "Carry out what Reason approved. Returns the feedback that goes round the loop, or `None`."
-    signal = Signal.of(signal)
-    if signal.sensor is HEARTBEAT: return None
-    if signal.status is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
-    if signal.approved_action is None: return await explain_nothing(agent, signal)
+    if type(signal) is not Signal: signal = Signal.of(signal)
+    fields = signal.__dict__
+    if pick(fields["payload"], "sensor") is HEARTBEAT: return None
+    if fields["status"] is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
+    if fields["approved_action"] is None: return await explain_nothing(agent, signal)
     for _ in range(2):
         try: return await act_once(agent, signal)
         except Overtaken as error: log_about(agent, signal, f"ACT: an edit was overtaken and is made again: {error}")
@@ -334,14 +342,15 @@ async def act_gate(agent, signal: Any) -> Signal | None:
 
 async def act_once(agent, signal: Signal) -> Signal | None:
     "Clear the approved action and run it."
-    permit, judgement = clear(agent, signal.approved_action, signal)
+    approved = signal.approved_action
+    permit, judgement = clear(agent, approved, signal)
     verdict = judgement.verdict
     if permit is None:
         agent.note(signal, "verdict", judgement_record(judgement))
         if isinstance(verdict, ApprovalRequired): return await agent.file_flight_plan(signal, verdict)
         log_about(agent, signal, f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
         return feedback(signal, {"text": f"It was stopped at the last check: {verdict.text}"}, type=LOG)
-    if verdict.action is not signal.approved_action and verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
+    if verdict.action is not approved and verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
     try: return redacted(agent, as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal))
     except NotAsShown as error: return await ask_again(agent, signal, verdict, error)
 
@@ -365,16 +374,18 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
 # %% ../nbs/17_act.ipynb #dbc0ee92
 def follows(result: Signal, signal: Signal) -> bool:
     "Is `result` feedback of the tool actuator already: deeper, on the same channel, without a conclusion?"
-    return result.meta is signal.meta and result.depth > signal.depth and result.status is None and result.approved_action is None and result.verdict is None
+    mine, before = result.__dict__, signal.__dict__
+    return mine["meta"] is before["meta"] and mine["depth"] > before["depth"] and mine["status"] is None and mine["approved_action"] is None and mine["verdict"] is None
 
 def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
     "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
+    if result is None: return None
     if isinstance(result, Signal) and follows(result, signal): return result
     if isinstance(result, Signal): return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
     target = target_of(agent, action, signal)
     if isinstance(result, dict) and str(result.get("type") or result.get("TYPE") or "").lower().lstrip(":") in ("event", "log"):
         return as_feedback(agent, Signal.of(result).evolve(label=signal.label.join(TOOLS)), action, signal)
-    if result is None or target in agent.settings.silent_actuators: return None
+    if target in agent.settings.silent_actuators: return None
     return tool_output(agent, signal, str(target), result)
 
 # %% ../nbs/17_act.ipynb #6a53dd77

@@ -123,10 +123,10 @@ class Attesting(Asks):
 
     def in_turn(self, signal: Signal) -> Signal:
         "As in `Services`. A turn begins with what holds now about foreign tools, whoever said it."
-        begins = self.tools.theirs and self.turns.of(signal) is None
-        if begins: self.tools.look_again()
-        signal = super().in_turn(signal)
-        if begins and self.to_say and signal.label == PERSON:
+        if not self.tools.theirs or self.turns.of(signal) is not None: return Asks.in_turn(self, signal)
+        self.tools.look_again()
+        signal = Asks.in_turn(self, signal)
+        if self.to_say and signal.label == PERSON:
             for text in self.to_say: self.deliver(signal, text)
             self.to_say.clear()
         return signal

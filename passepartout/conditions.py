@@ -75,7 +75,8 @@ class _Extent:
     def _enter(self, chain: ContextVar):
         if self.alive:
             raise PassepartoutError("This block is already active. Make a new one for each `with`.")
-        self.alive, self.parent = True, _innermost(chain)
+        node = chain.get()
+        self.alive, self.parent = True, node if node is None or node.alive else _innermost(chain)
         chain.set(self)
 
     def _leave(self, chain: ContextVar):
@@ -200,14 +201,18 @@ class RestartFrame(_Extent):
     __slots__ = ("functions", "invoked", "pending", "value")
 
     def __init__(self, functions: dict):
-        super().__init__()
-        self.functions, self.invoked, self.pending, self.value = functions, None, None, None
+        self.alive = self.parent = self.invoked = self.pending = self.value = None
+        self.functions = functions
 
     def __enter__(self):
         self._enter(_restarts)
         return self
 
     def __exit__(self, kind, error, traceback):
+        if error is None and self.pending is None:      # nothing happened, as nearly always
+            self._leave(_restarts)
+            self.functions = {}
+            return False
         try:
             if isinstance(error, Exception) and self.pending is None and _innermost(_handlers) is not None:
                 for leaf in _leaves(error):

@@ -26,9 +26,11 @@ from .undo import fewer_than, nothing_left, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
+_CHANNELS = {name: Keyword(name) for name in ("cli", "tui", "daemon")}       # those that nearly everybody comes through
+
 def channel(source: Any) -> Keyword:
     "The channel that `source` names; what names none is the terminal."
-    try: return Keyword(str(source))
+    try: return _CHANNELS[source] if type(source) is str and source in _CHANNELS else Keyword(str(source))
     except PassepartoutError: return CLI
 
 # %% ../nbs/18d_conversation.ipynb #1ed61b7f

@@ -45,10 +45,11 @@ class Transaction:
         self.memory, self.change, self.outer, self.ended, self.promised = memory, None, None, False, False
 
     def __enter__(self) -> "Transaction":
-        joined = current(self.memory, writing=True)
+        outer = ACTIVE.get()
+        joined = None if outer is None else current(self.memory, writing=True)
         if joined is not None:
             return joined
-        self.change, self.outer = Change(self.memory.state), ACTIVE.get()
+        self.change, self.outer = Change(self.memory.state), outer
         ACTIVE.set(self)
         return self
 
@@ -56,8 +57,9 @@ class Transaction:
         if self.change is not None:
             ACTIVE.set(self.outer)
             self.ended = True
-            self.memory.doubtful.update(self.change.objects if self.promised else ())
-            if kind is None:
+            if self.promised:
+                self.memory.doubtful.update(self.change.objects)
+            if kind is None and self.change.objects:
                 publish(self.memory, self.change)
 
     def rows(self) -> list[tuple[str, str, str | None]]:

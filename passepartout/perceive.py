@@ -41,9 +41,10 @@ async def perceive_gate(agent, signal: Any) -> Signal:
         if isinstance(signal, str): signal = read_plist(signal)
         if not isinstance(signal, Mapping): raise ProtocolError(f"A signal is one property list, not {type(signal).__name__}.")
         signal = Signal.of(without(signal, CONCLUSIONS))
+    payload = signal.payload
     check_length(signal, agent.settings.max_input_chars)
-    if pick(signal.payload, "rejection_trace") is not None: signal = signal.evolve(payload=FrozenDict({k: v for k, v in signal.payload.items() if k != "rejection_trace"}))
-    return agent.in_turn(signal.evolve(status=PERCEIVED, approved_action=None, verdict=None))
+    if pick(payload, "rejection_trace") is not None: payload = FrozenDict({k: v for k, v in payload.items() if k != "rejection_trace"})
+    return agent.in_turn(signal.evolve(payload=payload, status=PERCEIVED, approved_action=None, verdict=None))
 
 # %% ../nbs/15_perceive.ipynb #c54ef87c
 def check_length(signal: Signal, most: int) -> None:

@@ -26,7 +26,7 @@ from .context import awareness, log_about, log_view
 from .measure import Composed
 from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
-                                   Signal, Verdict, field_name, is_mapping, pick)
+                                   Signal, Verdict, folded, pick)
 from .perceive import without
 from .plist import Keyword, Plist, Symbol, read_plist
 from .tools import tool_belt_prompt
@@ -80,8 +80,8 @@ def parse_proposal(text: str) -> Action | Signal:
     try:
         value = read_plist(stripped)
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)
-        if not is_mapping(value): raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
-        return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(field_name, value)) else without(value, PROPOSAL_CLAIMS))
+        if type(value) is not Plist: raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
+        return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without(value, PROPOSAL_CLAIMS))
     except PassepartoutError as error:
         return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(stripped, 2000), "error": brief(error)})
 

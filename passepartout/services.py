@@ -81,7 +81,7 @@ class Telling(Fields):
     def in_turn(self, signal: Signal) -> Signal:
         "`signal` within its turn; opens one when it has none. The person's own signal may move the focus of the session."
         signal = self.turns.begin(signal)
-        if signal.foveal_focus is not None and signal.label == PERSON and self.foci.move(signal.session, signal.foveal_focus): self.note(signal, "focus", {"id": signal.foveal_focus[:1000]})
+        if (focus := signal.foveal_focus) is not None and signal.label == PERSON and self.foci.move(signal.session, focus): self.note(signal, "focus", {"id": focus[:1000]})
         return signal
 
     def mark(self, signal: Signal, status: str) -> None:
