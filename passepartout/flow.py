@@ -128,12 +128,12 @@ def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
 # %% ../nbs/14c_flow.ipynb #68a22773
 def is_answered_for(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> bool:
     "Is there plainly nothing to ask about a single proposal? If so, `flow_reasons` of the same as `alone` gives none; if not, it decides."
-    if tool.foreign or not is_trusted(read) or read.origin == "attested": return False
+    if tool.foreign or read is not PERSON and (not is_trusted(read) or read.origin == "attested"): return False
     by_name, spared = tool.by_name, tool.spared
     for name, value in (pick(action.payload, "args") or NOTHING).items():
         if name not in by_name or name in spared or value == by_name[name].default: continue
         if isinstance(value, tuple): return False
-        mine = label(value)
+        if (mine := label(value)) is PERSON or named and mine is MODEL: continue
         if mine.private or not is_trusted(mine) and not (named and mine == MODEL): return False
     return True
 

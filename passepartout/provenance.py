@@ -116,9 +116,10 @@ class Words(Spoken):
     def hold(self, value: Any) -> bool:
         "Does every part of `value` stand in these words? Nothing at all, and an empty text, do."
         if value is None or value == "": return True
-        if isinstance(value, bool): return False
-        if isinstance(value, (int, float)): return self.hold_number(value if type(value) is int else Decimal(str(value)))
-        if isinstance(value, (dict, list, tuple)): return all(map(self.hold, value.values() if isinstance(value, dict) else value))
+        if not isinstance(value, str):
+            if isinstance(value, bool): return False
+            if isinstance(value, (int, float)): return self.hold_number(value if type(value) is int else Decimal(str(value)))
+            if isinstance(value, (dict, list, tuple)): return all(map(self.hold, value.values() if isinstance(value, dict) else value))
         text = fold_text(str(value))
         return self.stands(text) or self.hold_day(text)
 
