@@ -27,11 +27,15 @@ def fold_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 # %% ../nbs/14b_provenance.ipynb #ed2fc161
-_BEFORE, _AFTER = r"(?<![\w./+\-~%$&=?])(?<!\w@)", r"(?![\w@/+\-~%&=]|[.:,]\w)"
+_BEFORE, _AFTER = Regex(r"(?<![\w./+\-~%$&=?])(?<!\w@)"), Regex(r"(?![\w@/+\-~%&=]|[.:,]\w)")
 
-def stands_in(value: str, folded: str) -> bool:
+def stands_in(value: str, folded: str, tries: int = 4) -> bool:
     "Does the folded `value` stand as a whole in a folded text?"
-    return value in folded and re.search(_BEFORE + re.escape(value) + _AFTER, folded) is not None
+    at = folded.find(value)
+    while at >= 0 and tries > 0:
+        if _BEFORE.match(folded, at) and _AFTER.match(folded, at + len(value)): return True
+        at, tries = folded.find(value, at + 1), tries - 1
+    return at >= 0 and re.search(_BEFORE.pattern + re.escape(value) + _AFTER.pattern, folded) is not None
 
 # %% ../nbs/14b_provenance.ipynb #960e5824
 _NUMBER, _NO_MARKS = Regex(r"\d{1,20}(?:[.,'’]\d{1,20}){0,8}"), str.maketrans("", "", ".,'’")
