@@ -125,7 +125,7 @@ class Words(Spoken):
             if isinstance(value, (int, float)): return self.hold_number(value if type(value) is int else Decimal(str(value)))
             if isinstance(value, (dict, list, tuple)): return all(map(self.hold, value.values() if isinstance(value, dict) else value))
         text = fold_text(str(value))
-        return self.stands(text) or self.hold_day(text)
+        return self.stands(text) or text[:1].isdecimal() and self.hold_day(text)
 
     def stands(self, text: str) -> bool: return text in self.page and any([stands_in(text, each) for each in self.folded])
 

@@ -65,7 +65,8 @@ class Provenance:
         self.named, self.known = {tool_name(k) for k, tier in rules.items() if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
         self.seen: tuple = (None, None, None, None)          # the gates judge an action again right before it runs: keep the last answer
 
-    def __call__(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+    def judge(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+        "The gate function."
         if (kind := pick(action.payload, "action")) is PLAN: return self.under_influence(action, signal)
         if kind is not CALL: return action
         seen, meta, label = self.seen, signal.meta, signal.label
@@ -102,7 +103,7 @@ def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], in
                     rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
                     endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Callable:
     "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered."
-    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of)
+    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of).judge
 
 def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."
