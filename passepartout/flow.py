@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/flow.html.md"""
 # %% auto #0
 __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', 'asks_only', 'is_sent_link', 'is_target_trusted',
            'strange_targets', 'strange_addresses', 'leaks', 'alone', 'only_looks', 'whose', 'whole_call',
-           'is_left_to_model', 'strange_texts', 'stood_in', 'flow_reasons', 'made_late', 'follows_link']
+           'is_left_to_model', 'strange_texts', 'is_answered_for', 'stood_in', 'flow_reasons', 'made_late',
+           'follows_link']
 
 # %% ../nbs/14c_flow.ipynb #c59e0e04
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 
 from .addresses import AddressRefused, is_allowed, read_address
 from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_data
-from .messages import MODEL, PERSON, Action, FrozenDict, Label
+from .messages import MODEL, NOTHING, PERSON, Action, FrozenDict, Label, pick
 from .provenance import Words, fold_text
 from .records import record
 from .tools import Parameter, Tool
@@ -92,8 +93,11 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
 # %% ../nbs/14c_flow.ipynb #5a0e57a3
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
-    given = {name: whose(tool, tool.by_name[name], value, label) for name, value in (action.payload.get("args") or {}).items() if name in tool.by_name and name not in tool.spared}
-    return Case(action, FrozenDict(given), bool(tool.commands) and not tool.foreign or only_looks(tool, given) or is_trusted(read) and read.origin != "attested", alone="named" if named else "text", read=read)
+    by_name, given = tool.by_name, {}
+    for name, value in (pick(action.payload, "args") or {}).items():
+        if name in by_name and name not in tool.spared: given[name] = whose(tool, by_name[name], value, label)
+    planned = is_trusted(read) and read.origin != "attested" or bool(tool.commands) and not tool.foreign or only_looks(tool, given)
+    return Case(action, FrozenDict(given), planned, alone="named" if named else "text", read=read)
 
 def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
     "Does a call look up what the person named, and nothing else?"
@@ -120,6 +124,18 @@ def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
     "The texts of a single proposal that nobody answers for."
     if not case.alone: return
     yield from ((name, value) for name, value in case.args.items() if not tool.by_name[name].target and not is_trusted(label := label_of(value)) and not is_left_to_model(case, label))
+
+# %% ../nbs/14c_flow.ipynb #68a22773
+def is_answered_for(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> bool:
+    "Is there plainly nothing to ask about a single proposal? If so, `flow_reasons` of the same as `alone` gives none; if not, it decides."
+    if tool.foreign or read is not PERSON and (not is_trusted(read) or read.origin == "attested"): return False
+    by_name, spared = tool.by_name, tool.spared
+    for name, value in (pick(action.payload, "args") or NOTHING).items():
+        if name not in by_name or name in spared or value == by_name[name].default: continue
+        if isinstance(value, tuple): return False
+        if (mine := label(value)) is PERSON or named and mine is MODEL: continue
+        if mine.private or not is_trusted(mine) and not (named and mine == MODEL): return False
+    return True
 
 # %% ../nbs/14c_flow.ipynb #e145ce29
 def stood_in(label: Label) -> str:

@@ -104,8 +104,9 @@ def normal_plan(agent, action: Action) -> Action:
 def is_answer(action: Action, signal: Signal) -> bool:
     "Is `action` a message to the very session that `signal` came from?"
     if pick(action.payload, "action") is not MESSAGE: return False
-    target, source = action.target, pick(signal.meta, "source")
-    return target is None or target is source or target == source
+    if (target := action.target) is None: return True
+    source = pick(signal.meta, "source")
+    return target is source or target == source
 
 # %% ../nbs/13_verify.ipynb #dd31adbd
 def interpret(result: Any, action: Action, gate: str) -> Verdict:
@@ -157,8 +158,8 @@ MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "p
 
 class Manifest(dict):
     """The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order;
-    `paired` the gates of a registry as they were last asked, see `gates_in_order`."""
-    sound, paired = (None, -1), (None, ())
+    `paired` is that of the gates as they were last asked, and these gates, see `gates_in_order`."""
+    sound, paired = (None, -1), (None, -1, ())
 
 def manifest_problem(agent) -> str | None:
     "Why effects must be refused, or `None` when every mandatory gate stands."
@@ -214,7 +215,7 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
 # %% ../nbs/13_verify.ipynb #e265910f
 def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement | Action:
     "Ask the gates in order: the judgement, or the modified action to start again with."
-    resolved, asks, clock = {}, [], time.perf_counter_ns
+    resolved, asks, clock, note = {}, [], time.perf_counter_ns, trace.append
     ended = clock()
     for skill, gate in gates_in_order(agent):
         begun = ended
@@ -222,12 +223,12 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
         except (Exception, SystemExit, GeneratorExit) as error: verdict = broken(skill, error)
         ended = clock()
         if verdict is PASS:
-            trace.append((skill.name, "allowed", "", (ended - begun) / 1000))
+            note((skill.name, "allowed", "", (ended - begun) / 1000))
             continue
         if verdict is UNCONCERNED: continue
         if isinstance(verdict, Allowed) and verdict.action is not action: verdict = after_change(agent, skill, verdict, action)
         if not isinstance(verdict, Rejected) and resolved.keys() & verdict.resolved.keys(): verdict = opened_twice(skill, verdict)
-        trace.append((skill.name, word_for(verdict), explain(verdict), (ended - begun) / 1000))
+        note((skill.name, word_for(verdict), explain(verdict), (ended - begun) / 1000))
         if isinstance(verdict, Rejected):
             close_all(resolved)
             return Judgement(verdict, trace)
@@ -236,7 +237,7 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
             return verdict.action
         if verdict.resolved is not NOTHING: resolved.update(verdict.resolved)
         if isinstance(verdict, ApprovalRequired): asks.append(verdict)
-    if not asks: return Judgement(Allowed(action), trace, resolved)
+    if not asks: return Judgement(Allowed(action, NOTHING), trace, resolved)
     return Judgement(ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate, confirm=any(a.confirm is not False for a in asks), phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]), shown="\n".join([str(a.shown) for a in asks if a.shown])), trace, resolved)
 
 # %% ../nbs/13_verify.ipynb #c1bc4f71
@@ -254,11 +255,13 @@ def ask_any_gate(agent, skill: Skill, action: Action, signal: Signal) -> Verdict
 
 def gates_in_order(agent) -> tuple[tuple[Skill, Callable | None], ...]:
     "The gates by priority, each with its function when it is one of the manifest that needs no other: those are asked without ado."
-    skills, manifest = agent.skills.by_priority("deterministic"), agent.manifest
-    if manifest is None: return tuple([(skill, None) for skill in skills])
-    if manifest.paired[0] is not skills:
-        manifest.paired = skills, tuple([(skill, skill.deterministic if manifest.get(skill.name) is skill and not skill.dependencies else None) for skill in skills])
-    return manifest.paired[1]
+    registry, manifest = agent.skills, agent.manifest
+    if manifest is None: return tuple([(skill, None) for skill in registry.by_priority("deterministic")])
+    held, version, pairs = manifest.paired
+    if held is registry and version == registry.version: return pairs
+    pairs = tuple([(skill, skill.deterministic if manifest.get(skill.name) is skill and not skill.dependencies else None) for skill in registry.by_priority("deterministic")])
+    manifest.paired = registry, registry.version, pairs
+    return pairs
 
 def opened_twice(skill: Skill, verdict: Verdict) -> Rejected:
     "Two gates opened the same argument: which of the two would be used?"

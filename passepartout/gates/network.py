@@ -27,8 +27,7 @@ def what_leaves(address: WebAddress) -> str:
 def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:
     found = {}
     for parameter in tool.parameters:
-        value = args.get(parameter.name) if parameter.kind == "address" else None
-        if value is None or value == "": continue
+        if parameter.kind != "address" or (value := args.get(parameter.name)) is None or value == "": continue
         if not isinstance(value, str): raise AddressRefused(f"The argument {parameter.name} of {tool.name} must be one address, as text.")
         found[parameter.name] = read_address(value)
     return found
@@ -38,7 +37,8 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
     "A gate for the addresses in calls of `tools`: refused ones reject, `hosts` pass, so does a link that a plan `follows`, all others ask. `resolved` holds them as read. A tool that is not there is rejected."
     def network(action: Action, signal: Signal):
         if action.target is not TOOL: return action
-        tool, args = tools.get(str(pick(action.payload, "tool") or "?")), pick(action.payload, "args") or NOTHING
+        payload = action.payload
+        tool, args = tools.get(str(pick(payload, "tool") or "?")), pick(payload, "args") or NOTHING
         if tool is None or not is_mapping(args): return Rejected("Nobody can say which addresses this call would reach.", "network")
         try: found = _addresses(tool, args)
         except AddressRefused as refusal: return Rejected(refusal.message, "network")

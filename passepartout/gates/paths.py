@@ -63,8 +63,9 @@ def paths_gate(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, M
     sensitive and to be written; asks when one is sensitive or has a second name, or when `opened` says so. Actions that call no tool pass."""
     def gate(action: Action, signal: Signal):
         if action.target is not TOOL: return action
-        tool, args = tools.get(str(pick(action.payload, "tool") or "?")), pick(action.payload, "args") or NOTHING
-        if tool is None: return Rejected(f"There is no tool {action.payload.get('tool')}, so nobody can say which files it would touch.", "paths")
+        payload = action.payload
+        tool, args = tools.get(str(pick(payload, "tool") or "?")), pick(payload, "args") or NOTHING
+        if tool is None: return Rejected(f"There is no tool {payload.get('tool')}, so nobody can say which files it would touch.", "paths")
         if not is_mapping(args): return Rejected(f"The arguments of {tool.name} are not a property list.", "paths")
         if not tool.paths: return action
         try: resolved = _open_all(tool, args, roots)

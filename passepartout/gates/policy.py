@@ -9,10 +9,11 @@ __all__ = ['FILLER', 'empty_words', 'says_nothing', 'copies', 'policy_gate', 'ag
 
 # %% ../../nbs/gates/policy.ipynb #7c2f5b0f
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from ..lazy import Regex
-from ..messages import Action, Rejected, Signal, pick
+from ..messages import CALL, Action, Rejected, Signal, pick
 from ..skills import Skill
 from ..verify import is_answer
 
@@ -46,28 +47,26 @@ def says_nothing(explanation: Any, action: Action) -> str | None:
 
 # %% ../../nbs/gates/policy.ipynb #dd27960c
 def copies(explanation: str, action: Action) -> bool:
-    "Is `explanation` one of the action's own texts, which the person sees anyway? Texts more than three times as long are not looked at."
-    args, words, most = pick(action.payload, "args") or {}, explanation.strip().casefold(), 3 * len(explanation)
-    given = [*args.values(), *[v for k, v in action.payload.items() if k != "explanation"]]
-    return any([len(text) <= most and text.casefold() == words for v in given if isinstance(v, str) and (text := str(v).strip())])
+    "Is `explanation` one of the action's own texts, which the person sees anyway? Texts more than three times as long are not looked at, nor those that folding leaves at another length."
+    given, words, most = {**action.payload, "explanation": None}, explanation.strip().casefold(), 3 * len(explanation)
+    for value in chain(given.values(), (pick(given, "args") or {}).values()):
+        if isinstance(value, str) and 0 < len(text := value.strip()) <= most and (len(text) == len(words) or not text.isascii()) and text.casefold() == words: return True
+    return False
 
 # %% ../../nbs/gates/policy.ipynb #b1ac1e8b
 def policy_gate(most: int = 262_144):
     "The gate function: answers pass when they are not too long, effects need a reason, and nothing is evaluated."
-    seen: list = [None, None]                      # the gates judge an action again right before it runs: keep the last answer
+    seen: list = [None, None, None]                # the gates judge an action again right before it runs: keep the last answer
     def policy(action: Action, signal: Signal) -> Action | Rejected:
-        if is_answer(action, signal): problem = too_long(action)
-        else:
-            if seen[0] is not action: seen[:] = action, too_long(action) or against_effect(action)
-            problem = seen[1]
-        return action if problem is None else Rejected(problem)
+        if seen[0] is not action or seen[1] is not signal.meta: seen[:] = action, signal.meta, too_long(action) or (None if is_answer(action, signal) else against_effect(action))
+        return action if seen[2] is None else Rejected(seen[2])
     def too_long(action: Action) -> str | None:
         if len(action.canonical) + len(str(pick(action.payload, "explanation"))) > most: return f"The proposal is longer than {most:,} characters, more than anybody could judge. Do it in smaller steps."
     return policy
 
 def against_effect(action: Action) -> str | None:
     "Why `action` may not be done whatever it does, or `None`: it evaluates text, or nobody could judge its reason."
-    if pick(action.payload, "action") == "eval": return "Text is never evaluated here. Propose a tool call instead."
+    if (kind := pick(action.payload, "action")) is not CALL and kind == "eval": return "Text is never evaluated here. Propose a tool call instead."
     if (problem := says_nothing(pick(action.payload, "explanation"), action)) is None: return None
     return f"The explanation is refused: {problem}. Add :EXPLANATION with one sentence for the person: what this is good for, in their terms."
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from ..flow import Case, alone, flow_reasons, literal_label
+from ..flow import Case, alone, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
 from ..provenance import Words, fold_text
 from ..skills import Skill
@@ -32,10 +32,10 @@ def gives_commands_only(tool: Tool, action: Action) -> bool:
     return all([name in tool.spared or name in tool.by_name and value == tool.by_name[name].default for name, value in given])
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
-def whose_words(value: Any, signal: Signal, words: Words, view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = (), named: bool = False) -> Label:
+def whose_words(value: Any, signal: Signal, words: Callable[[], Words], view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = (), named: bool = False) -> Label:
     "The label of a value that is written out in a proposal. `named`: the tool was allowed by its name, and what stands nowhere else may be the model's."
     if named and read.origin in TRUSTED and not view.hold(value): return MODEL
-    if (label := literal_label(value, words, known, hosts)) != MODEL: return label
+    if (label := literal_label(value, words(), known, hosts)) != MODEL: return label
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
     if isinstance(just, str) and Words(just, date.min).hold(value): return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
     if view.hold(value): return Label("notes", read.private, ("your notes, an earlier answer or the log",))
@@ -65,27 +65,30 @@ class Provenance:
         self.named, self.known = {tool_name(k) for k, tier in rules.items() if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
         self.seen: tuple = (None, None, None, None)          # the gates judge an action again right before it runs: keep the last answer
 
-    def __call__(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
-        if pick(action.payload, "action") is PLAN: return self.under_influence(action, signal)
-        if pick(action.payload, "action") is not CALL: return action
-        if self.seen[0] is not action or self.seen[1] is not signal.meta or self.seen[2] is not signal.label: self.seen = action, signal.meta, signal.label, self.judged(action, signal)
-        return self.seen[3]
+    def judge(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+        "The gate function."
+        if (kind := pick(action.payload, "action")) is PLAN: return self.under_influence(action, signal)
+        if kind is not CALL: return action
+        seen, meta, label = self.seen, signal.meta, signal.label
+        if seen[0] is not action or seen[1] is not meta or seen[2] is not label: seen = self.seen = action, meta, label, self.judged(action, signal)
+        return seen[3]
 
     def judged(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         tool = self.tools.get(action.payload["tool"])
         if tool is None or is_harmless(tool): return action             # a tool that is not there is refused by others
-        if (case := self.case_of(action, signal)) is None and gives_commands_only(tool, action): return action
-        words = self.words_of(signal)
-        if case is None: case = self.alone(tool, action, signal, words)
-        said = flow_reasons(tool, case, words, lambda *what: self.endorsed(*what, signal.session))
+        if (case := self.case_of(action, signal)) is None:
+            if gives_commands_only(tool, action) or (case := self.alone(tool, action, signal)) is None: return action
+        said = flow_reasons(tool, case, self.words_of(signal), lambda *what: self.endorsed(*what, signal.session))
         return ApprovalRequired(action, " ".join(said)) if said else action
 
-    def alone(self, tool: Tool, action: Action, signal: Signal, words: Words) -> Case:
-        "A single proposal as a plan of one step."
-        read, view, past = self.influence_of(signal), self.view_of(signal), self.past_of(signal)
-        named = tool.name in self.named and past.origin in TRUSTED
-        if past.origin not in TRUSTED and is_unbidden(tool, pick(action.payload, "args") or {}, words): read = read.join(past)
-        return alone(tool, action, read, lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named), named)
+    def alone(self, tool: Tool, action: Action, signal: Signal) -> Case | None:
+        "A single proposal as a plan of one step; `None` when there is plainly nothing to ask."
+        read, view, past, words = self.influence_of(signal), self.view_of(signal), self.past_of(signal), lambda: self.words_of(signal)
+        known = past.origin in TRUSTED
+        if not known and is_unbidden(tool, pick(action.payload, "args") or {}, words()): read = read.join(past)
+        named = known and tool.name in self.named
+        label = lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named)
+        return None if is_answered_for(tool, action, read, label, named) else alone(tool, action, read, label, named)
 
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
         if pick(action.payload, "resume") is not None: return action
@@ -100,7 +103,7 @@ def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], in
                     rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
                     endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Callable:
     "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered."
-    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of)
+    return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of).judge
 
 def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."

@@ -11,7 +11,7 @@ __all__ = ['texts_of', 'secrets_gate', 'secrets_skill']
 from collections.abc import Callable
 from typing import Any
 
-from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, is_mapping, pick
+from ..messages import PLAIN, PLAN, Action, ApprovalRequired, Rejected, Signal, is_mapping, pick
 from ..patterns import TooMuch
 from ..secrets import Scanner, reference
 from ..skills import Skill
@@ -23,7 +23,9 @@ def texts_of(value: Any, name: str = "", found: list | None = None) -> list[tupl
     found = [] if found is None else found
     if isinstance(value, str): found.append((name, str(value)))
     elif is_mapping(value):
-        for key, item in value.items(): found.append((key, item)) if type(item) is type(key) is str else texts_of(item, str(key), found)
+        for key, item in value.items():
+            if type(item) not in PLAIN: texts_of(item, str(key), found)
+            elif item is not None: found.append((str(key), str(item)))
     elif isinstance(value, (list, tuple)):
         for item in value: texts_of(item, name, found)
     elif value is not None: found.append((name, str(value)))
@@ -32,24 +34,25 @@ def texts_of(value: Any, name: str = "", found: list | None = None) -> list[tupl
 # %% ../../nbs/gates/secrets.ipynb #df0d4be8
 def secrets_gate(scanner: Scanner) -> Callable[[Action, Signal], Action | ApprovalRequired | Rejected]:
     "A gate that rejects actions that carry a known secret, and asks about what looks like one. Answers to the session that asked pass."
-    seen: list = [None, None]                      # an action is judged again right before it runs: keep the last answer
+    seen: list = [None, None, None]                # an action is judged again right before it runs: keep the last answer
     def secrets(action: Action, signal: Signal) -> Action | ApprovalRequired | Rejected:
-        if is_answer(action, signal): return action
-        if seen[0] is not action: seen[:] = action, _verdict(scanner, action)
-        return seen[1] or action
+        if seen[0] is not action or seen[1] is not signal.meta: seen[:] = action, signal.meta, None if is_answer(action, signal) else _verdict(scanner, action)
+        return seen[2] or action
     return secrets
 
 # %% ../../nbs/gates/secrets.ipynb #95bb8017
 def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | None:
-    found = [*texts_of(action.payload), ("target", str(action.target or ""))]
+    found = texts_of(action.payload)
+    found.append(("target", str(action.target or "")))
     try:
         hits = scanner.find("\n".join([f"{name}: {text}" for name, text in found]))
         if scanner.known.secrets: hits = hits + scanner.find("".join([text for _, text in found]), shaped=False)
     except TooMuch as problem: return ApprovalRequired(action, f"It could not be looked through for secrets. {problem.message}", "secrets")
+    if not hits: return None
     if known := sorted({hit.name for hit in hits if hit.known}):
         return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or in another writing. Leave it out. A tool that may use it takes {{{{secret:{known[0]}}}}} instead.", "secrets")
-    if hits and pick(action.payload, "action") is not PLAN: return ApprovalRequired(action, f"It carries what looks like a secret: {', '.join(dict.fromkeys(map(reference, hits)))}.", "secrets")
-    return None
+    if pick(action.payload, "action") is PLAN: return None
+    return ApprovalRequired(action, f"It carries what looks like a secret: {', '.join(dict.fromkeys(map(reference, hits)))}.", "secrets")
 
 # %% ../../nbs/gates/secrets.ipynb #1b498f35
 def secrets_skill(scanner: Scanner) -> Skill:

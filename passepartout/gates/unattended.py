@@ -10,7 +10,7 @@ __all__ = ['WORKER', 'by_worker', 'only_looks', 'unattended_skill']
 # %% ../../nbs/gates/unattended.ipynb #3bff327f
 from typing import Any
 
-from ..messages import APPROVAL_REQUIRED, CALL, Action, ApprovalRequired, Signal, pick
+from ..messages import APPROVAL_REQUIRED, CALL, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
 from ..plist import Keyword
 from ..skills import Skill
 from ..tools import ToolRegistry
@@ -21,7 +21,8 @@ WORKER = Keyword("worker")
 
 def by_worker(journal: Any, signal: Signal) -> str:
     "Why a job wants this, if it is a job that does; otherwise nothing."
-    if (sensor := signal.sensor) == WORKER: return str(pick(signal.payload, "reason") or "A background job wants it.")
+    if (sensor := pick(signal.payload, "sensor")) is USER_INPUT or sensor is TOOL_OUTPUT: return ""            # nearly always, and told apart without comparing texts
+    if sensor == WORKER: return str(pick(signal.payload, "reason") or "A background job wants it.")
     if sensor is not APPROVAL_REQUIRED: return ""
     row = journal.approval(ident) if isinstance(ident := pick(signal.payload, "approval"), str) else None
     began = journal.records(turn=row["turn"], kinds=["turn"], limit=1) if row is not None and row["turn"] else []
