@@ -175,3 +175,12 @@ def test_the_clock_is_told_where_there_is_one():
 @pytest.mark.parametrize("text, offered", [("dinner with Bob at 19:00", "todo dinner with Bob at 19:00 today"), ("lunch at noon", "todo lunch at noon today"), ("meet Ana at the station at 9:15", "todo meet Ana at the station at 9:15 today")])
 def test_a_time_without_a_day_is_offered_for_today(text, offered):
     assert f"Did you mean “{offered}”?" in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("todo: send the invoice before 5pm tomorrow", "send the invoice", {"deadline": "2026-11-20 17:00"}), ("todo: send it by 5 tomorrow", "send it", {"deadline": "2026-11-20 17:00"}), ("todo: send it until 5 pm on friday", "send it", {"deadline": "2026-11-20 17:00"}),
+    ("todo: send it before friday at noon", "send it", {"deadline": "2026-11-20 12:00"}), ("todo: send it before friday", "send it", {"deadline": "2026-11-19"}), ("todo: visa 2pm tomorrow", "visa", {"scheduled": "2026-11-20 14:00"}), ("todo: visa tomorrow 14h", "visa", {"scheduled": "2026-11-20 14:00"}),
+    ("todo: run tomorrow 2h", "run tomorrow 2h", {}), ("todo: read pages 9-12 tomorrow", "read pages 9-12", {"scheduled": "2026-11-20"}), ("todo: pay rent at the end of the month", "pay rent", {"scheduled": "2026-11-30"}), ("todo: pay rent end of month", "pay rent", {"scheduled": "2026-11-30"}),
+    ("todo: plan the end of the year", "plan the end of the year", {}), ("todo: pay before the end of the month", "pay", {"deadline": "2026-11-30"}), ("todo: pay rent at the beginning of next month", "pay rent", {"scheduled": "2026-12-01"}), ("todo: return the parcel within 14 days", "return the parcel", {"deadline": "2026-12-03"}),
+    ("todo: backup once a week", "backup", {"scheduled": "2026-11-19", "repeat": "+1w"}), ("todo: water it every 2 days starting tomorrow", "water it", {"scheduled": "2026-11-20", "repeat": "+2d"}), ("todo: gym every monday at 9 starting 1 december", "gym", {"scheduled": "2026-12-07 09:00", "repeat": "+1w"})])
+def test_days_and_hours_in_everyday_order(text, title, dates): test_what_is_written_down(text, title, dates)

@@ -50,6 +50,7 @@ _DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
 _ORDINAL = Regex(r"(\d{1,2})(st|nd|rd|th)?\.?", re.ASCII)
 _FEASTS = {"christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24), "xmas": (12, 25), "boxing day": (12, 26), "new years eve": (12, 31), "new years": (1, 1), "new years day": (1, 1), "new year": (1, 1),
           "valentines day": (2, 14), "halloween": (10, 31)}
+_EDGES = (("end",), ("start",), ("beginning",))
 _NTH = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 _LONGEST = 10                                         # words in the longest phrase that can be a date
 
@@ -204,12 +205,13 @@ def day_of_month(words, today, nearest):
 
 # %% ../../nbs/providers/dates.ipynb #c70c89bb
 def ending(words, today, nearest):
-    "end of the week, end of next month, end of february"
+    "end of the week, end of next month, beginning of february"
     words = tuple(w for w in words if w != "the")
-    if words[:2] != ("end", "of") or not 2 < len(words) <= 4: return None
-    if words[2] in _MONTH: return nth_weekday(("last", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[1] if (month := calendar_span(words[2:], today)) else None
+    if words[:1] not in _EDGES or words[1:2] != ("of",) or not 2 < len(words) <= 4: return None
+    last = words[0] == "end"
+    if words[2] in _MONTH: return nth_weekday(("last" if last else "first", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[last] if (month := calendar_span(words[2:], today)) else None
     span = period(words[2:] if len(words) == 4 else ("this",) + words[2:], today)
-    return span[1] if span else None
+    return span[last] if span else None
 
 # %% ../../nbs/providers/dates.ipynb #77f43af7
 def period(words, today) -> tuple[date, date] | None:
@@ -337,16 +339,18 @@ class When:
         return f" from {self.clock:%H:%M} to {self.until:%H:%M}" if self.until else f" at {self.clock:%H:%M}"
 
 # %% ../../nbs/providers/dates.ipynb #9699a801
-_DEADLINE = ("by", "before", "until", "till", "due", "deadline")
+_DEADLINE = ("by", "before", "until", "till", "due", "deadline", "within")
 _SCHEDULED = ("on", "for", "from", "scheduled")
+_HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
 def read_time(words) -> time | None:
-    "9:30, at 9, at 9.30, half past nine, 5 pm, 5 o'clock, 17 Uhr, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
+    "9:30, at 9, at 9.30, half past nine, 5 pm, 5 o'clock, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
     if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr"): at, words = True, words[:1]
     if words[:2] == ("half", "past") and len(words) == 3 and (hour := a_count(words[2])) is not None and hour < 24: return time(hour, 30)
     if words == ("noon",): return time(12)
+    if not at and len(words) == 1 and words[0][-1:] == "h" and words[0][:-1] in _HOURS_AS_H: return time(int(words[0][:-1]))
     found = _CLOCK.fullmatch("".join(words)) if 1 <= len(words) <= 2 and (len(words) == 1 or words[1] in ("am", "pm")) else None
     if not found or not (at or found[3] or (found[2] and "." not in words[0])): return None
     hour, minute = int(found[1]), int(found[2] or 0)
@@ -387,7 +391,7 @@ def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    return first in WEEKDAY or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 # %% ../../nbs/providers/dates.ipynb #568c923b
 _DAYTIMES = ("morning", "afternoon", "evening", "night")
@@ -401,7 +405,17 @@ def _without_clock(words):
     for cut in (7, 6, 5, 4, 3, 2, 1):
         if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
         if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
+        if len(words) > cut and (hours := _leading_hours(words[:cut], early)): yield second(hours), words[:words[0] in _DEADLINE] + words[cut:]
     yield (None, None), words
+
+
+_SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|half past .*|\d+ (?:o'clock|oclock|uhr))")
+
+def _leading_hours(words, early: bool):
+    "The hours that `words` are, before a day: `2pm`, `noon`, `by 5pm`, `before 5`."
+    behind = words[words[0] in _DEADLINE:]
+    if len(words) == 2 and len(behind) == 1 and behind[0].isdigit() and 1 <= int(behind[0]) <= 12: return read_hours(("at", *behind), early)
+    return read_hours(behind, early) if _SURELY.fullmatch(" ".join(behind)) else None
 
 # %% ../../nbs/providers/dates.ipynb #1c9e246b
 def _short_day(rest, words) -> bool:
@@ -413,7 +427,9 @@ def read_when(words, today) -> When | None:
     "A whole phrase such as `by friday`, `on 24 nov at 9:30` or `tomorrow`."
     for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
-        before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
+        if rest[0] == "at" and set(rest[1:3]) & {"end", "start", "beginning"}: rest = ("on", *rest[1:])
+        before, bare = rest[0] == "before" and not hours[0] and "end" not in rest[1:3], rest[0] not in _DEADLINE + _SCHEDULED
+        if "within" in rest[:2]: rest = (*rest[:rest.index("within")], "by", "in", *(word for word in rest[rest.index("within") + 1:] if word not in ("the", "next")))
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
         if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and (_short_day(rest, words) or len(rest) == 1 and _DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
@@ -426,12 +442,15 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
     offset = max(0, len(text) - 400)
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
         if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
+        if (spots[start][1].lower(),) in _EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"): continue
+        if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
     return text.strip(), None
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+_STARTING = ("starting", "beginning", "start", "begin", "from")
 
 # %% ../../nbs/providers/dates.ipynb #1009fcfc
 _NUMBER = r"(?:the )?(\d{1,2}(?:st|nd|rd|th|\.))"
@@ -464,6 +483,10 @@ def _skipped(words) -> tuple[int, tuple[str, ...]]:
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
+    if words[:1] == ("once",) and len(words) == 3 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS: words = ("every", words[2])
+    if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:], today)):
+        again = read_repeat(words[:joint], first)
+        return again and (again[0], again[1] or When("scheduled", first))
     if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
     for hours, rest in _without_clock(words):
         if found := same_day_again(rest, today): return found[0], When("scheduled", found[1], *hours)
