@@ -184,3 +184,28 @@ def test_a_time_without_a_day_is_offered_for_today(text, offered):
     ("todo: plan the end of the year", "plan the end of the year", {}), ("todo: pay before the end of the month", "pay", {"deadline": "2026-11-30"}), ("todo: pay rent at the beginning of next month", "pay rent", {"scheduled": "2026-12-01"}), ("todo: return the parcel within 14 days", "return the parcel", {"deadline": "2026-12-03"}),
     ("todo: backup once a week", "backup", {"scheduled": "2026-11-19", "repeat": "+1w"}), ("todo: water it every 2 days starting tomorrow", "water it", {"scheduled": "2026-11-20", "repeat": "+2d"}), ("todo: gym every monday at 9 starting 1 december", "gym", {"scheduled": "2026-12-07 09:00", "repeat": "+1w"})])
 def test_days_and_hours_in_everyday_order(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("remind me at the end of the month to send the report", "send the report", {"scheduled": "2026-11-30"}), ("remind me on the first monday of next month to call the dentist", "call the dentist", {"scheduled": "2026-12-07"}), ("remind me before 5pm tomorrow to send the invoice", "send the invoice", {"deadline": "2026-11-20 17:00"}),
+    ("remind me that the concert is on friday at 8pm", "the concert", {"scheduled": "2026-11-20 20:00"}), ("remind me to ask what the price is tomorrow", "ask what the price is", {"scheduled": "2026-11-20"}), ("add milk to my todos", "milk", {}), ('add "a, b" to my todo list for saturday', "a, b", {"scheduled": "2026-11-21"}),
+    ("add a task to buy milk on saturday", "buy milk", {"scheduled": "2026-11-21"}), ("put lunch with Haruka on friday 12:30 in the calendar", "lunch with Haruka", {"scheduled": "2026-11-20 12:30"}), ("schedule a meeting with Pohl on monday at 10", "meeting with Pohl", {"scheduled": "2026-11-23 10:00"})])
+def test_a_task_is_read_wherever_its_day_and_its_place_stand(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, titles", [
+    ("remind me to call Ana tomorrow and pay the rent on friday", {"call Ana": "2026-11-20", "pay the rent": "2026-11-20"}), ("remind me to call Ana tomorrow, to pay the rent on friday and to buy milk on saturday", {"call Ana": "2026-11-20", "pay the rent": "2026-11-20", "buy milk": "2026-11-21"}),
+    ("todo call Ana tomorrow and archive Call Ana on saturday", {"call Ana": "2026-11-20", "archive Call Ana": "2026-11-21"})])
+def test_two_days_make_two_tasks(text, titles):
+    assert {step["args"]["title"]: step["args"]["scheduled"] for step in payload(text)["steps"] if "args" in step} == titles
+
+
+@pytest.mark.parametrize("text, offered", [("todo: call Ana tomorrow and pay the rent on friday", "todo: call Ana tomorrow; todo: pay the rent on friday"), ("remind me every tuesday and friday to stretch", "todo: stretch every tuesday; todo: stretch every friday")])
+def test_what_one_task_cannot_hold_is_offered_as_two(text, offered):
+    assert f"Did you mean “{offered}”?" in said(text)
+    steps = payload("yes", replace(AROUND, earlier=((text, said(text)),)))["steps"]
+    assert len(steps) == 3 and len({step["args"]["scheduled"] for step in steps[:2]} | {step["args"]["title"] for step in steps[:2]}) >= 2
+
+
+@pytest.mark.parametrize("text, told", [("remind me twice a week to stretch", "name the days"), ("todo: pills three times a day", "name the times"), ("remind me in april to file taxes", "“on 1 April”"), ("put dentist in my calendar", "On which day?")])
+def test_what_lacks_its_days_is_asked_about(text, told): assert told in said(text)

@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
-           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'task_parts', 'repeated_parts', 'doubt',
-           'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
-           'capture_call', 'capture_words', 'is_only_a_time', 'remind', 'appointment']
+           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'task_parts', 'repeated_parts', 'on_each_day',
+           'repeats_doubt', 'two_tasks', 'has_day', 'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority',
+           'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day',
+           'says_when', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -16,7 +17,7 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import UNITS, WEEKDAY, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .dates import MONTHS, UNITS, WEEKDAY, NoSuchDate, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
 from .german import dated_line
 from ..records import record
 
@@ -153,13 +154,53 @@ def _repeats(words: tuple[str, ...]) -> bool:
     often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday", "weekend", "morning", "evening", "night")
     return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
+# %% ../../nbs/providers/captures.ipynb #9fdaed45
+_DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
+_ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
+_TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
+_PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+
+def on_each_day(line: str) -> str | None:
+    "The sentence of several tasks that `line` means, one for each of the weekdays that it names."
+    if not (found := _ON_DAYS.fullmatch(line.strip()[:300])) or "”" in line: return None
+    return "; ".join(f"todo: {found[1].strip(' ,')} every {day.lower().removesuffix('s') if day.lower() not in WEEKDAY else day.lower()}{found[3] or ''}" for day in re.findall(_DAY, found[2], re.I))
+
+
+def repeats_doubt(line: str, today: date) -> str | None:
+    "The question about a repetition at the end of `line` that is none of one task; `None` when it ends in none."
+    if each := on_each_day(line): return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
+    if often := _TIMES_A.search(line[-60:]): return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
+    return _PATTERNS if _repeats(words_of(line[-200:])) else None
+
+# %% ../../nbs/providers/captures.ipynb #6a491d55
+_AND = Regex(r",?\s+(?:and|und)\s+", re.I)
+
+def two_tasks(line: str, today: date) -> tuple[str, str] | None:
+    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own behind it."
+    for joint in _AND.finditer(line[:300]):
+        first, second = line[:joint.start()].strip(), line[joint.end():].strip()
+        try: apart = all(has_day(part, today) for part in (first, second))
+        except NoSuchDate: apart = False
+        if apart: return first, second
+    return None
+
+
+def has_day(part: str, today: date) -> bool:
+    "Whether `part` is something to do with its day behind it."
+    title, when = split_when(part.rstrip(".!"), today)
+    return when is not None and len(title) > 2 and not {*words_of(title)} <= _NO_MATTER
+
+
+_NO_MATTER = frozenset("on at by for from until till again also then and or not in the next this once am um bis ab".split())
+
 # %% ../../nbs/providers/captures.ipynb #3018c119
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
-    if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+    if question := repeats_doubt(line, today): return question
+    if when and (two := two_tasks(line, today)) and "”" not in line: return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     return None
 
@@ -244,7 +285,23 @@ def capture_words(kind: str, title: str, file: str, when: When | None, repeat: s
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
     return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
 
+# %% ../../nbs/providers/captures.ipynb #f62668df
+_TO_TASKS = Regex(r"(?:add|put|enter|write|note)\s+(?!(?:an?\s+)?(?:task|todo|note)\s+(?:to|for|about)\b)(.{2,200}?)\s+(?:to|in|into|on|onto)\s+(?:(?:my|the|our)\s+)(?:(calendar|agenda|diary)|to-?dos?(?:[\s-]list)?|tasks?(?:[\s-]list)?|list\s+of\s+(?:tasks|todos))(\s+(?:for|on|by|at|before|until|from|tomorrow|today|tonight|next|in|every|\d).{1,60})?[.!]*", re.I)
+_NEW_ONE = Regex(r"(?:schedule|set\s+up|arrange)\s+an?\s+(?:new\s+)?(.{2,200})", re.I)
+
+def placed(request: Request) -> dict | None:
+    "add X to my todos, put X on friday 12:30 in the calendar, schedule a meeting with X on friday at 9"
+    line = request.text.strip()
+    if "\n" in line or line.endswith("?"): return None
+    if found := _TO_TASKS.fullmatch(line):
+        proposal = propose_capture("task", f"{found[1]}{found[3] or ''}", None, request.today)
+        undated = found[2] and not {"scheduled", "deadline"} & proposal["payload"].get("args", {"deadline": ""}).keys()
+        return decline(f"On which day? For example: todo {found[1][:80]} on friday 9:30") if undated else proposal
+    if not (found := _NEW_ONE.fullmatch(line)) or not repeated_parts(found[1], request.today)[2]: return None
+    return propose_capture("task", found[1], None, request.today)
+
 # %% ../../nbs/providers/captures.ipynb #63a57347
+_IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
 _PLEASE = Regex(r"[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
 _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
 
@@ -252,6 +309,16 @@ _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d
 def is_only_a_time(said: tuple[str, ...], today: date) -> bool:
     "Do these words say when, and nothing else?"
     return bool(said) and any(read_when((*head, *said), today) for head in ((), ("on",), ("today",)))
+
+# %% ../../nbs/providers/captures.ipynb #6d6e5b2d
+def early_day(words: tuple[str, ...], today: date) -> When | None:
+    "The day, with its hours, that stands before the matter of a reminder: `tomorrow at 9`, `friday`, `9:30`."
+    return next((when for head in ((), ("on",), ("today",)) if (when := read_when((*head, *words), today))), None) if words else None
+
+
+def says_when(words: tuple[str, ...], today: date) -> bool:
+    "Do these words, before the matter of a reminder, say when or how often?"
+    return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
 
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
@@ -262,25 +329,28 @@ def remind(request: Request) -> dict | None:
     if size is None: return None
     parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
-    joint = next((i for i in joints if parts[i].lower() != "of" and read_repeat(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
+    joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today): return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
-    early_when = read_when(early, request.today) or read_when(("on",) + early, request.today) or read_when(("today",) + early, request.today) if early else None
+    early_when = early_day(early, request.today)
     if early and not early_when: title = " ".join(parts)
     early_repeat = read_repeat(early, request.today) if early else None
     if early_repeat: title = " ".join(parts[joint + 1:])
+    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}", request.today)): return decline(question)
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
+    if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")
     if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)): return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one reminder for each day: remind me every monday at 7 to call Ana")
+    if not when and (vague := _IN_A_MONTH.search(title[-40:]) or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))) and vague[1].capitalize() in MONTHS: return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
     if not when: return decline("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)

@@ -21,7 +21,7 @@ from typing import Callable
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, decline, doubt, remind, repeated_parts, say, tool_call
+from .captures import MOST_TEXT, Request, appointment, capture, decline, doubt, placed, remind, repeated_parts, say, tool_call
 from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
@@ -181,7 +181,7 @@ def timed(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
 THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, by_words, alone(cannot), alone(timed))
 
 
