@@ -168,6 +168,18 @@ def test_a_reminder_of_nothing_asks_of_what(text):
     assert said(text).startswith("Remind you of what?")
 
 
+@pytest.mark.parametrize("text, offered", [("remind me at 9 to call Tom", "todo: call Tom tomorrow at 09:00"), ("remind me today at 9 to call Tom", "todo: call Tom tomorrow at 09:00"), ("erinnere mich heute um 9 an Tom", "todo: Tom tomorrow at 09:00")])
+def test_an_hour_that_is_over_is_offered_for_tomorrow(text, offered):
+    told = payload(text, NOON)["text"]
+    assert told.startswith("Today 09:00 has passed. ") and f"“{offered}”" in told
+    assert payload("yes", replace(NOON, earlier=((text, told),)))["args"]["scheduled"] == "2026-11-20 09:00"
+
+
+def test_what_repeats_begins_with_its_next_time_and_a_record_is_kept():
+    assert payload("remind me every day at 9 to rest", NOON)["args"]["scheduled"] == "2026-11-20 09:00" and payload("todo rest every thursday at 9", NOON)["args"]["scheduled"] == "2026-11-26 09:00"
+    assert payload("dentist today 9:30", NOON)["args"]["scheduled"] == "2026-11-19 09:30" and payload("remind me at 12:30 to eat", NOON)["args"]["scheduled"] == "2026-11-19 12:30"
+
+
 def test_the_clock_is_told_where_there_is_one():
     assert payload("what time is it?", NOON)["text"] == "It is 12:00 on Thursday 19 November 2026." and "not the time" in said("what time is it?")
 

@@ -8,21 +8,21 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock',
+           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock', 'in_time',
            'several_questions', 'understand', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
-from datetime import date
+from datetime import date, time
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, decline, doubt, placed, remind, repeated_parts, say, tool_call
-from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
+from .captures import MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind, repeated_parts, say, tool_call
+from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
@@ -377,6 +377,22 @@ def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"
     return say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK else None
 
+# %% ../../nbs/providers/grammar.ipynb #719aab1f
+_TODAY = frozenset("today tonight heute".split())
+
+def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
+    "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
+    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None else {}
+    kind = next((kind for kind in ("scheduled", "deadline") if args.get(kind, "").startswith(f"{request.today} ")), None)
+    if kind is None or (clock := args[kind].partition(" ")[2]) >= f"{around.now():%H:%M}": return proposal
+    if repeat := args.get("repeat"):
+        day = read_day(("in", repeat[1:-1], {"d": "day", "w": "week", "m": "month", "y": "year"}[repeat[-1]]), request.today)
+        return capture_call(args["title"], "task", args["file"], args.get("body"), When(kind, day, time.fromisoformat(clock), time.fromisoformat(args["until"]) if "until" in args else None), repeat)
+    if _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
+    hours = f"from {clock} to {args['until']}" if "until" in args else f"at {clock}"
+    again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
+    return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"] or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
+
 # %% ../../nbs/providers/grammar.ipynb #f7ce032f
 _NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
 
@@ -398,7 +414,7 @@ def understand(text: str, today: date, around: Surroundings = Surroundings()) ->
     try:
         around = spelled_out(around, today)
         if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or decline(not_understood(request))
-        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
+        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
