@@ -221,3 +221,21 @@ def test_what_one_task_cannot_hold_is_offered_as_two(text, offered):
 
 @pytest.mark.parametrize("text, told", [("remind me twice a week to stretch", "name the days"), ("todo: pills three times a day", "name the times"), ("remind me in april to file taxes", "“on 1 April”"), ("put dentist in my calendar", "On which day?")])
 def test_what_lacks_its_days_is_asked_about(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("erinnere mich daran, am 31. die Zähler abzulesen", "Zähler abzulesen", {"scheduled": "2026-12-31"}), ("todo: Miete zahlen am 1.", "Miete zahlen", {"scheduled": "2026-12-01"}), ("Zahnarzt am 12. Januar 14:30", "Zahnarzt", {"scheduled": "2027-01-12 14:30"}), ("trag ein: Elternabend am 3.12. um 19 Uhr", "Elternabend", {"scheduled": "2026-12-03 19:00"}),
+    ("trage Zahnarzt am Montag um 10 in den Kalender ein", "Zahnarzt", {"scheduled": "2026-11-23 10:00"}), ("erinnere mich morgen daran, dass der Müll raus muss", "Müll raus muss", {"scheduled": "2026-11-20"}), ("todo: Arzt anrufen bis 17 Uhr morgen", "Arzt anrufen", {"deadline": "2026-11-20 17:00"})])
+def test_german_days_in_everyday_words(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, query", [("open yesterday's journal", "2026-11-18"), ("show me monday's diary", "2026-11-16"), ("my journal", "2026-11-19"), ("öffne das Journal von gestern", "2026-11-18"), ("find journal", "journal")])
+def test_the_journal_of_a_day_is_opened(text, query): test_what_is_looked_for(text, query)
+
+
+def test_a_journal_that_is_a_heading_is_not_taken_for_a_day():
+    assert payload("open the journal", replace(AROUND, outlines=lambda: [parse_org("* Journal\nslept well\n", "journal.org")]))["tool"] == "read-file"
+
+
+@pytest.mark.parametrize("text, told", [("when do I have to feed the starter?", "every week"), ("when is the next concert?", "15:00")])
+def test_when_something_has_to_be_done_is_said(text, told): assert told in said(text)

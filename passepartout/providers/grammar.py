@@ -28,7 +28,7 @@ from .german import in_english
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
-from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
+from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of, read, tasks
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
 from ..targets import files_holding
@@ -182,7 +182,7 @@ def timed(request: Request) -> dict | None:
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, by_words, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/providers/questions.html.md"""
 
 # %% auto #0
 __all__ = ['SHOW', 'ASKS', 'AROUND', 'LISTS', 'FIND', 'STOP', 'JOURNAL', 'file_and_rest', 'line_range', 'read', 'take_folder',
-           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'filters', 'query_of', 'find', 'journal']
+           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'filters', 'query_of', 'find', 'journal',
+           'journal_of_today']
 
 # %% ../../nbs/providers/questions.ipynb #3a152601
 import re
@@ -77,7 +78,7 @@ def take_folder(text: str) -> tuple[str, str | None]:
     return text[:len(text) - len(text[-260:]) + found.start()], (found[1] or found[2] or found[3]).rstrip("/.?!") or "."
 
 
-_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what shall i do now", "what shall i do")}
+_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what's the next thing i should do", "what is the next thing i should do", "what's the next thing to do", "what is the next thing to do", "what shall i do now", "what shall i do")}
 
 _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"), ("my", "next", "meeting"))
 
@@ -219,9 +220,19 @@ def find(request: Request) -> dict | None:
 # %% ../../nbs/providers/questions.ipynb #707beb73
 JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
+_OF_DAY = Regex(r"(?:(?:show|read|open|find|see|what(?:'s|\s+is)\s+in)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:([\w .]{2,30}?)'s?\s+)?(?:journal|diary)(?:\s+entry)?", re.I)
+
 def journal(request: Request) -> dict | None:
     "what did I do yesterday, journal of 16 november"
     found = JOURNAL.match(request.text[:200])
-    if not found or not (day := read_day(plain_words(request.text[found.end():]), request.today, nearest=True)): return None
-    if day > request.today and words_of(request.text[found.end():])[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
+    said = plain_words(request.text[found.end():]) if found else ()
+    if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
+    if not said or not (day := read_day(said, request.today, nearest=True)): return None
+    if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
     return tool_call("org-find", f"You asked for your notes of {say_day(day)}", query=day.isoformat(), quote=3)
+
+# %% ../../nbs/providers/questions.ipynb #b3c4ca45
+def journal_of_today(request: Request) -> dict | None:
+    "my journal, open the journal"
+    found = _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200])
+    return journal(Request.of("journal of today", request.today)) if found and not found[1] and request.words[0] != "find" else None
