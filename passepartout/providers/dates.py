@@ -265,13 +265,23 @@ def counted_span(words, today):
     if words[0] in _LAST: return _shift(today, -count, UNITS[words[2]]), today
 
 # %% ../../nbs/providers/dates.ipynb #794b3dc3
+def _week_number(number: int, today: date, year: tuple[str, ...]) -> tuple[date, date] | None:
+    "The week with this number, of the `year` that is said, or the nearest one; `NoSuchDate` when it has none."
+    if year and not re.fullmatch(r"[0-9]{4}", year[0]): return None
+    firsts = []
+    for each in (int(year[0]),) if year else (today.year, today.year - 1, today.year + 1):
+        try: firsts.append(date.fromisocalendar(each, number, 1))
+        except (ValueError, OverflowError): pass
+    if not firsts: raise NoSuchDate(f"There is no week {number} in {year[0] if year else today.year}.")
+    first = min(firsts, key=lambda day: abs((day - today).days + 3))
+    return first, _shift(first, 6, "day")
+
+
 def calendar_span(words, today):
-    "week, this month, november 2026, week 47, week of 23 november, overdue"
+    "week, this month, november 2026, week 47, week 3 2027, week of 23 november, the week after next, overdue"
     if words in (("overdue",), ("late",)): return _shift(today, -10, "year"), _shift(today, -1, "day")
-    if len(words) == 2 and words[0] in ("week", "kw") and (number := a_count(words[1])) is not None:
-        try: first = date.fromisocalendar(today.year, number, 1)
-        except ValueError: raise NoSuchDate(f"There is no week {number} in {today.year}.") from None
-        return first, _shift(first, 6, "day")
+    if words == ("week", "after", "next"): return period(("next", "week"), _shift(today, 7, "day"))
+    if words[:1] in (("week",), ("kw",)) and len(words) in (2, 3) and (number := a_count(words[1])) is not None: return _week_number(number, today, words[2:])
     if words[:2] == ("week", "of") and (day := read_day(words[2:], today, nearest=True)): return period(("this", "week"), day)
     if words and words[0] in _MONTH and (len(words) == 1 or (len(words) == 2 and re.fullmatch(r"[0-9]{4}", words[1]))):
         first = make_day(int(words[1]), _MONTH[words[0]], 1) if len(words) == 2 else closest_year(_MONTH[words[0]], 15, today, nearest=True).replace(day=1)
