@@ -9,7 +9,7 @@ __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
            'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock', 'in_time',
-           'several_questions', 'understand', 'not_understood']
+           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -406,11 +406,22 @@ def several_questions(request: Request, around: Surroundings) -> dict | None:
 
 _QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
 
+# %% ../../nbs/providers/grammar.ipynb #66abcec2
+def of_models(proposal: dict, around: Surroundings) -> dict:
+    "The `proposal`, with the models that did not answer in place of the advice to name one."
+    text = proposal["payload"].get("text") if around.unheard else None
+    if not text or f": {_SETTING}" not in text: return proposal
+    return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {_SETTING}", f", and {' and '.join(around.unheard)} did not answer: passepartout trace, or /trace in the chat, says why")}}
+
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return decline(problem)
-    request = Request.of(text, today)
+    return of_models(meant_by(Request.of(text, today), around), around)
+
+def meant_by(request: Request, around: Surroundings) -> dict:
+    "The same for a request that can be one."
+    today = request.today
     try:
         around = spelled_out(around, today)
         if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or decline(not_understood(request))
