@@ -239,3 +239,24 @@ def test_a_journal_that_is_a_heading_is_not_taken_for_a_day():
 
 @pytest.mark.parametrize("text, told", [("when do I have to feed the starter?", "every week"), ("when is the next concert?", "15:00")])
 def test_when_something_has_to_be_done_is_said(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("remind me this evening to call Bo", "call Bo (evening)", {"scheduled": "2026-11-19"}), ("todo call Bo this afternoon", "call Bo (afternoon)", {"scheduled": "2026-11-19"}), ("remind me on friday at quarter past nine to call", "call", {"scheduled": "2026-11-20 09:15"}),
+    ("todo: holiday from 20 dec to 3 jan", "holiday from 20 dec to 3 jan", {"scheduled": "2026-12-20"}), ("todo: trip 5-7 december", "trip 5-7 december", {"scheduled": "2026-12-05"}), ("todo: on call monday to friday", "on call monday to friday", {"scheduled": "2026-11-23"}),
+    ("todo: meet Bo friday 5-7pm", "meet Bo", {"scheduled": "2026-11-20 17:00", "until": "19:00"}), ("note about Ana: prefers tea", "about Ana: prefers tea", {}), ("[ ] buy nails", "buy nails", {}), ("termin Zahnarzt 3.12. 9 Uhr", "Zahnarzt", {"scheduled": "2026-12-03 09:00"})])
+def test_several_days_and_parts_of_a_day_are_kept(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, day", [("postpone feed the starter by a week", "2026-11-26"), ("push the dentist back two days", "2026-11-28"), ("change the dentist to 10am", "2026-11-26 10:00"), ("postpone the review by a week", "2026-11-22"), ("postpone the review by a day", "2026-11-20"), ("postpone the tax by a week", "2026-11-26")])
+def test_what_is_put_off_counts_from_its_date_or_from_today(text, day):
+    around = replace(AROUND, outlines=lambda: [parse_org(HOUSE + "* TODO Weekly review\nSCHEDULED: <2026-11-15 Sun ++1w>\n* TODO Tax\nSCHEDULED: <2026-11-10 Tue>\n", "house.org")])
+    assert payload(text, around)["args"]["date"] == day
+
+
+@pytest.mark.parametrize("text, told", [("erinnere mich jeden ersten Montag im Monat an den Stammtisch", "Which day"), ("todo: Oma anrufen am Wochenende", "Which day do you mean"), ("todo: Oma anrufen nächste Woche", "Which day do you mean")])
+def test_german_days_that_are_not_clear_are_asked_about(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, start, end", [("any deadlines this week?", "2026-11-16", "2026-11-22"), ("what's on at the weekend?", "2026-11-21", "2026-11-22"), ("what's the plan for today?", "2026-11-19", "2026-11-19"), ("hab ich morgen Zeit?", "2026-11-20", "2026-11-20")])
+def test_more_ways_to_ask_for_days(text, start, end): test_days_that_are_asked_for(text, start, end)

@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
-           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'task_parts', 'repeated_parts', 'on_each_day',
-           'repeats_doubt', 'two_tasks', 'has_day', 'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority',
-           'with_priority', 'propose_capture', 'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day',
-           'says_when', 'remind', 'appointment']
+           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
+           'repeated_parts', 'on_each_day', 'repeats_doubt', 'two_tasks', 'has_day', 'doubt', 'title_and_body',
+           'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call',
+           'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -17,8 +17,8 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import MONTHS, UNITS, WEEKDAY, NoSuchDate, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
-from .german import dated_line
+from .dates import MONTHS, UNITS, WEEKDAY, NoSuchDate, When, a_count, closed_span, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .german import dated_line, in_english_days
 from ..records import record
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
@@ -82,7 +82,7 @@ def without_courtesy(text: str) -> str:
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that", "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down", "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
         "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
@@ -119,11 +119,26 @@ def with_rest(title: str, line: str, when: When | None) -> str:
     part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if when.clock is None else None
     return f"{title}{f' ({part})' if part and part not in words_of(title[-60:]) else ''}{tags[0].rstrip() if tags else ''}"
 
+# %% ../../nbs/providers/captures.ipynb #e3ba09ae
+_UNTIL = frozenset("to until till - – bis".split())
+
+def first_of_several(line: str, today: date) -> date | None:
+    "The first of several days in a row that `line` ends in: `from 20 dec to 3 jan`, `5-7 december`."
+    words = line.strip().rstrip(".!").split()
+    for size in range(min(8, len(words) - 1), 1, -1):
+        said = words_of(" ".join(words[-size:]))
+        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word for word in said): continue
+        try: days = closed_span(said, today)
+        except NoSuchDate: continue
+        if days and days[0] < days[1] and days[0] >= today and (any(word[0].isdigit() for word in said) or said[0] == "from" or len(said) == 3 and {said[0], said[2]} <= {*WEEKDAY}): return days[0]
+    return None
+
 # %% ../../nbs/providers/captures.ipynb #8a161b6a
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
     if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","), today)[1]: line = shorter
+    if first := first_of_several(line, today): return line.strip(), file, When("scheduled", first)
     tags = _HASHTAGS.search(line)
     title, when = split_when(line[:tags.start()] if tags else line, today)
     if when is None: title = line.strip()
@@ -143,7 +158,8 @@ def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
-    return " ".join(words[-2:]) if len(words) > 1 and period(words[-2:], today) else None
+    if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
+    return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:]))) and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
 
 
 _PLACES = "first second third fourth fifth".split()
@@ -221,7 +237,7 @@ def _unquoted(text: str) -> str:
 # %% ../../nbs/providers/captures.ipynb #ff40faf4
 def capture(request: Request) -> dict | None:
     "note: …, capture …, remember …, todo … [by friday | on 24 nov | tomorrow] [in FILE]"
-    if not (found := capture_head(request.text)) or request.words[:2] in (("todo", "list"), ("note", "about")): return None
+    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note", "about") and ":" not in request.text[:60]: return None
     kind, text = found
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
@@ -368,6 +384,6 @@ def appointment(request: Request) -> dict | None:
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/providers/captures.ipynb #b04d9b43
-_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*)(?=\S)", re.I)
+_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
 _STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$", re.I)
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())

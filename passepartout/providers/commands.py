@@ -78,8 +78,8 @@ def state_command(text: str) -> list[Command] | None:
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]})]
 
 # %% ../../nbs/providers/commands.ipynb #36fbb265
-_PUT_OFF = Regex(r"put\s+(.+?)\s+off\s+(?=(?:to|until|till|for|by)\s)", re.I)
-_PLAN = Regex(r"(schedule|plan|put\s+off|put|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)
+_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
@@ -122,11 +122,11 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if found := _DEADLINE.fullmatch(text):
         if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
-    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(r"postpone \1 ", text))) or _NOT_YET.match(text): return None
+    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text): return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
-    if verb in LATER | {"reschedule", "move", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
+    if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if verb in LATER | {"reschedule"}: return decline(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")

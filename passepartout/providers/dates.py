@@ -254,7 +254,7 @@ class Span:
 # %% ../../nbs/providers/dates.ipynb #757b1857
 _NEXT, _LAST = ("next", "coming", "following"), ("last", "past", "previous")
 _FROM_TO = Regex(r"^(\d{1,2}\.?)([-–])(\d{1,2}\.?)$", re.ASCII)
-_FILLER = ("for", "during", "over", "of", "in", "on", "the", "within", "my", "due")
+_FILLER = ("for", "during", "over", "of", "in", "on", "at", "the", "within", "my", "due")
 
 def counted_span(words, today):
     "next 10 days, last two weeks, within a month"
@@ -354,11 +354,19 @@ _SCHEDULED = ("on", "for", "from", "scheduled")
 _HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
+_QUARTERS = {("half", "past"): 30, ("half",): 30, ("quarter", "past"): 15, ("a", "quarter", "past"): 15, ("quarter", "to"): -15, ("a", "quarter", "to"): -15}
+
+def _by_quarters(words) -> time | None:
+    "half past nine, half nine, quarter past nine, quarter to ten"
+    minutes, hour = _QUARTERS.get(words[:-1]), a_count(words[-1]) if words else None
+    if minutes is None or hour is None or not 0 < hour < 24: return None
+    return time(hour, minutes) if minutes > 0 else time(hour - 1, 60 + minutes)
+
 def read_time(words) -> time | None:
-    "9:30, at 9, at 9.30, half past nine, 5 pm, 5 o'clock, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
+    "9:30, at 9, at 9.30, half past nine, quarter to ten, 5 pm, 5 o'clock, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
     if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr"): at, words = True, words[:1]
-    if words[:2] == ("half", "past") and len(words) == 3 and (hour := a_count(words[2])) is not None and hour < 24: return time(hour, 30)
+    if (clock := _by_quarters(words)) is not None: return clock
     if words == ("noon",): return time(12)
     if not at and len(words) == 1 and words[0][-1:] == "h" and words[0][:-1] in _HOURS_AS_H: return time(int(words[0][:-1]))
     found = _CLOCK.fullmatch("".join(words)) if 1 <= len(words) <= 2 and (len(words) == 1 or words[1] in ("am", "pm")) else None
@@ -411,7 +419,7 @@ def _without_clock(words):
     "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
     meant, early = next((_HALF[word] for word in words if word in _HALF), ()), not {"morning", "night"}.isdisjoint(words)
     second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
-    if len(words) > 1 and words[-1] in _DAYTIMES: words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
+    if len(words) > 1 and words[-1] in _DAYTIMES and words[-2] != "this": words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
         if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
         if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
@@ -419,7 +427,7 @@ def _without_clock(words):
     yield (None, None), words
 
 
-_SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|half past .*|\d+ (?:o'clock|oclock|uhr))")
+_SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|(?:half|quarter) (?:past|to) .*|\d+ (?:o'clock|oclock|uhr))")
 
 def _leading_hours(words, early: bool):
     "The hours that `words` are, before a day: `2pm`, `noon`, `by 5pm`, `before 5`."

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..lazy import Regex
-from .dates import NoSuchDate, read_hours, read_repeat, read_span, read_when, words_of
+from .dates import WEEKDAY, NoSuchDate, read_hours, read_repeat, read_span, read_when, words_of
 
 # %% ../../nbs/providers/german.ipynb #13e45c97
 _WORDS = {german: english for pair in ("heute:today morgen:tomorrow übermorgen:day-after-tomorrow uebermorgen:day-after-tomorrow gestern:yesterday vorgestern:day-before-yesterday montag:monday dienstag:tuesday mittwoch:wednesday donnerstag:thursday freitag:friday samstag:saturday sonnabend:saturday sonntag:sunday "
@@ -77,7 +77,7 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"(?:was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|(?:zeig(?:e)?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen )?aufgaben|welche aufgaben habe ich)", "all open tasks"),
     (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was ist (?:in|im) (?:meinem |dem )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
-    (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"bin ich (?P<span>.+?) frei", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
+    (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"(?:bin|hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"wann (?:ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"), (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"), (r"wie spät ist es", "what time is it"), (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"), (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
     (r"(?:tagebuch|journal) ?: (?P<words>.+)", "journal: {words}"), (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
@@ -116,7 +116,7 @@ def dated_line(text: str, today: date) -> str | None:
     words = text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         for date_words, rest in ((words[-size:], words[:-size]), (words[:size], words[size:])):
-            if in_english_days(" ".join(rest)) is None and (when := as_when(" ".join(date_words), today)): return f"{' '.join(rest).strip(' ,:-')} {when}"
+            if _WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None and (when := as_when(" ".join(date_words), today)): return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None
 
 # %% ../../nbs/providers/german.ipynb #c8820f66

@@ -65,8 +65,8 @@ def read(request: Request) -> dict | None:
     return tool_call("read-file", f"You asked to read {path}{where}", path=path, start=start, lines=count)
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
-ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plans list urgent free busy booked available".split())
-AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were do does did i i've have has had got to be must need should am show me give tell my our the all there "
+ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
+AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
                     "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
