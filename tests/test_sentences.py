@@ -260,3 +260,12 @@ def test_german_days_that_are_not_clear_are_asked_about(text, told): assert told
 
 @pytest.mark.parametrize("text, start, end", [("any deadlines this week?", "2026-11-16", "2026-11-22"), ("what's on at the weekend?", "2026-11-21", "2026-11-22"), ("what's the plan for today?", "2026-11-19", "2026-11-19"), ("hab ich morgen Zeit?", "2026-11-20", "2026-11-20")])
 def test_more_ways_to_ask_for_days(text, start, end): test_days_that_are_asked_for(text, start, end)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("todo: pay no later than friday", "pay", {"deadline": "2026-11-20"}), ("todo: pay on or before friday", "pay", {"deadline": "2026-11-20"}), ("todo: pay by friday at the latest", "pay", {"deadline": "2026-11-20"}), ("todo: pay by eod", "pay", {"deadline": "2026-11-19"}), ("todo: pay by end of day friday", "pay", {"deadline": "2026-11-20"}),
+    ("todo: pay friday week", "pay", {"scheduled": "2026-11-27"}), ("todo: pay a week on friday", "pay", {"scheduled": "2026-11-27"}), ("todo: pay the friday after next", "pay", {"scheduled": "2026-12-04"}), ("todo: pay in a week's time", "pay", {"scheduled": "2026-11-26"}), ("todo: pay later today", "pay", {"scheduled": "2026-11-19"}),
+    ("todo: pay 2026-12-01T09:00", "pay", {"scheduled": "2026-12-01 09:00"}), ("todo: pay tomorrow @ 9", "pay", {"scheduled": "2026-11-20 09:00"}), ("todo: ask May about sunday", "ask May about sunday", {}), ("todo: pay on fridays", "pay", {"scheduled": "2026-11-20", "repeat": "+1w"}),
+    ("todo: pay daily at 8am", "pay", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay weekly on friday", "pay", {"scheduled": "2026-11-20", "repeat": "+1w"}), ("remind me at 8am every day to rest", "rest", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay quarterly", "pay", {"scheduled": "2026-11-19", "repeat": "+3m"}),
+    ("create a reminder to bake on friday", "bake", {"scheduled": "2026-11-20"}), ("make sure I call Bo on friday", "call Bo", {"scheduled": "2026-11-20"})])
+def test_what_says_by_and_every_in_other_words(text, title, dates): test_what_is_written_down(text, title, dates)

@@ -83,7 +83,7 @@ def without_courtesy(text: str) -> str:
 # %% ../../nbs/providers/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that", "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down", "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
-        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
+        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
@@ -340,7 +340,7 @@ def says_when(words: tuple[str, ...], today: date) -> bool:
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     text = request.text
-    heads = (("remind", "me"), ("set", "a", "reminder"), ("add", "a", "reminder"), ("reminder",), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
+    heads = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))), ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
     size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
     parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")

@@ -9,7 +9,7 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
            'a_count', 'make_day', 'closest_year', 'working_days', 'named_day', 'weekday', 'counted', 'feast',
            'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span',
            'calendar_span', 'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours',
-           'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
+           'in_plain_words', 'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -43,7 +43,7 @@ WEEKDAY |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH = {form: i for i, name in enumerate(MONTHS, 1) for form in (name.lower(), name[:3].lower())} | {"sept": 9}
 _COUNTS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"a": 1, "an": 1}
 UNITS = {unit + s: unit for unit in ("day", "week", "month", "year") for s in ("", "s")}
-NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
+NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "later today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
 _ISO = Regex(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _STEP = Regex(r"\+(\d{1,3})([dwmy])", re.ASCII)
 _DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
@@ -125,7 +125,10 @@ def named_day(words, today, nearest):
 
 # %% ../../nbs/providers/dates.ipynb #2a0beb37
 def weekday(words, today, nearest):
-    "friday, this friday, next friday, last friday"
+    "friday, this friday, next friday, last friday, friday week, the friday after next"
+    if words[0] in WEEKDAY and words[1:] in (("week",), ("after", "next")):
+        first = weekday(words[:1] if len(words) == 2 else ("next", words[0]), today, nearest)
+        return _shift(first, 7, "day")
     if words[-1] not in WEEKDAY or len(words) > 2: return None
     ahead = (WEEKDAY[words[-1]] - today.weekday()) % 7
     match words[:-1]:
@@ -137,7 +140,8 @@ def weekday(words, today, nearest):
 def counted(words, today, nearest):
     "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
     if len(words) == 1 and (step := _STEP.fullmatch(words[0])): return _shift(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
-    words = _in_one_word(tuple(w for w in words if w != "time"))
+    words = _in_one_word(tuple(w[:-2] if w.replace("’", "'").endswith("'s") and w[:-2] in UNITS else w for w in words if w != "time"))
+    if words[1:3] == ("week", "on") and words[3:] and words[3] in WEEKDAY: words = (*words[:2], "from", *words[3:])
     sign, start = -1 if "before" in words[2:3] else 1, today
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
@@ -409,7 +413,7 @@ def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    return " ".join(words) in NAMED or first in WEEKDAY or first == "the" and words[2:] == ("after", "next") or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 # %% ../../nbs/providers/dates.ipynb #568c923b
 _DAYTIMES = ("morning", "afternoon", "evening", "night")
@@ -441,8 +445,24 @@ def _short_day(rest, words) -> bool:
     return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
 
 
+_OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("by",)), (("at", "the", "latest", "by"), ("by",)), (("at", "the", "latest"), ("by",)), (("at", "latest"), ("by",)), (("on", "or", "before"), ("by",)), (("by", "or", "before"), ("by",)))
+_DAYS_END = (("eod",), ("cob",), ("end", "of", "day"), ("end", "of", "the", "day"), ("close", "of", "business"))
+
+def in_plain_words(words) -> tuple[str, ...]:
+    "The words with `by` for `no later than` and the like, without an end of the day, and with a time apart from its day."
+    words = tuple(part for word in words for part in (word.split("t") if _ISO_TIME.fullmatch(word) else (word,)) if part != "@") if "@" not in words else in_plain_words(tuple("at" if word == "@" else word for word in words))
+    for said, meant in _OTHERWISE:
+        if words[:len(said)] == said: words = (*meant, *words[len(said):])
+        if said[0] == "at" and words[-len(said):] == said and words[:1] in (("by",), ("on",)): words = ("by", *words[1:-len(said)])
+    ends = next((end for end in _DAYS_END if words[:1] == ("by",) and words[1:1 + len(end)] == end), ())
+    return ("by", *(words[1 + len(ends):] or ("today",))) if ends else words
+
+_ISO_TIME = Regex(r"\d{4}-\d\d-\d\dt\d\d:\d\d")
+
 def read_when(words, today) -> When | None:
-    "A whole phrase such as `by friday`, `on 24 nov at 9:30` or `tomorrow`."
+    "A whole phrase such as `by friday`, `on 24 nov at 9:30`, `no later than friday` or `tomorrow`."
+    words = in_plain_words(words)
+    if len(words) == 2 and words[0] in ("today", "tomorrow", "tmrw") and words[1].isdigit() and int(words[1]) < 24: words = (words[0], "at", words[1])
     for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         if rest[0] == "at" and set(rest[1:3]) & {"end", "start", "beginning"}: rest = ("on", *rest[1:])
@@ -461,6 +481,7 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
         if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
         if (spots[start][1].lower(),) in _EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"): continue
+        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2 or spots[start][1].lower() not in _DEADLINE + _SCHEDULED): continue
         if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
@@ -468,6 +489,7 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+_LONGER = {"quarterly": "+3m", "quarter": "+3m", "fortnightly": "+2w", "fortnight": "+2w"}
 _STARTING = ("starting", "beginning", "start", "begin", "from")
 
 # %% ../../nbs/providers/dates.ipynb #1009fcfc
@@ -501,7 +523,12 @@ def _skipped(words) -> tuple[int, tuple[str, ...]]:
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
-    if words[:1] == ("once",) and len(words) == 3 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS: words = ("every", words[2])
+    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every", "each") and words[1] in ("quarter", "fortnight"): return _LONGER[words[-1]], None
+    if words[:1] in (("daily",), ("weekly",)) and len(words) > 1: words = ("every", _OFTEN[words[0]], *words[1:])
+    plural = words[1:] if words[:1] == ("on",) else words
+    if plural and plural[0][-1:] == "s" and plural[0][:-1].capitalize() in WEEKDAYS: words = ("every", plural[0][:-1], *plural[1:])
+    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in _without_clock(words) if hours[0] and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)): return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
+    if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS: words = ("every", *words[2:])
     if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:], today)):
         again = read_repeat(words[:joint], first)
         return again and (again[0], again[1] or When("scheduled", first))
@@ -524,6 +551,6 @@ def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
-        if spots[start - 1][1].lower() in ("of", "in", "the"): continue                # “on the last day of every month” is more than “every month”
+        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None: continue                # “on the last day of every month” is more than “every month”
         if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today): return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
     return text, "", None
