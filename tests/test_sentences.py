@@ -269,3 +269,9 @@ def test_more_ways_to_ask_for_days(text, start, end): test_days_that_are_asked_f
     ("todo: pay daily at 8am", "pay", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay weekly on friday", "pay", {"scheduled": "2026-11-20", "repeat": "+1w"}), ("remind me at 8am every day to rest", "rest", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay quarterly", "pay", {"scheduled": "2026-11-19", "repeat": "+3m"}),
     ("create a reminder to bake on friday", "bake", {"scheduled": "2026-11-20"}), ("make sure I call Bo on friday", "call Bo", {"scheduled": "2026-11-20"})])
 def test_what_says_by_and_every_in_other_words(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, offered", [("remind me every first monday of the month at 9 to water it", "todo: water it on 7 December at 9"), ("todo: backup every last friday of the month", "todo: backup on 27 November"), ("remind me on weekdays at 7 to rise", "todo: rise every monday at 7; todo: rise every tuesday at 7; todo: rise every wednesday at 7; todo: rise every thursday at 7; todo: rise every friday at 7")])
+def test_what_no_repeater_can_say_is_offered_as_what_can_be_done(text, offered):
+    assert f"Did you mean “{offered}”?" in said(text)
+    assert payload("yes", replace(AROUND, earlier=((text, said(text)),)))["action"] in ("CALL", "PLAN")

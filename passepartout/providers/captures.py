@@ -7,9 +7,10 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
            'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
-           'repeated_parts', 'on_each_day', 'repeats_doubt', 'two_tasks', 'has_day', 'doubt', 'title_and_body',
-           'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture', 'capture_call',
-           'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'remind', 'appointment']
+           'repeated_parts', 'on_each_day', 'each_of', 'next_of_month', 'repeats_doubt', 'two_tasks', 'has_day',
+           'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
+           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'remind',
+           'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -17,7 +18,7 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import MONTHS, UNITS, WEEKDAY, NoSuchDate, When, a_count, closed_span, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .dates import MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, closed_span, period, read_day, read_repeat, read_when, say_day, split_repeat, split_when, words_of
 from .german import dated_line, in_english_days
 from ..records import record
 
@@ -176,15 +177,37 @@ _ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+
 _TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
 _PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
 
+_ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}|\s+\d{1,2}:\d\d)?[.!]*", re.I)
+_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})\s+(?:of|in)\s+(?:(the|each|every)\s+)month(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
+
 def on_each_day(line: str) -> str | None:
     "The sentence of several tasks that `line` means, one for each of the weekdays that it names."
-    if not (found := _ON_DAYS.fullmatch(line.strip()[:300])) or "”" in line: return None
-    return "; ".join(f"todo: {found[1].strip(' ,')} every {day.lower().removesuffix('s') if day.lower() not in WEEKDAY else day.lower()}{found[3] or ''}" for day in re.findall(_DAY, found[2], re.I))
+    if "”" in line or not (found := _ON_DAYS.fullmatch(line.strip()[:300])): return None
+    return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower() for day in re.findall(_DAY, found[2], re.I)], found[3])
+
+
+def each_of(title: str, days: list[str], hours: str | None) -> str:
+    "One task for each of the days, in one line."
+    return "; ".join(f"todo: {title.strip(' ,')} every {day}{hours or ''}" for day in days)
+
+
+def next_of_month(line: str, today: date) -> str | None:
+    "The task for the next of such days: `every first monday of the month`."
+    if "”" in line or not (found := _NTH_DAY.fullmatch(line.strip()[:300])) or not re.search(r"\b(?:every|each)\b", found[0], re.I): return None
+    place = found[2].lower() if not found[2][0].isdigit() else _PLACES[min(5, max(1, int(found[2][0]))) - 1]
+    day = next(day for day in WEEKDAYS if day.lower().startswith(found[3].lower()[:3]))
+    for month in ("this month", "next month"):
+        try: then = read_day(("the", place, day.lower(), "of", *month.split()), today)
+        except NoSuchDate: continue
+        if then is not None and then >= today: return f"todo: {found[1].strip(' ,')} on {then.day} {MONTHS[then.month - 1]}{found[5] or ''}"
+    return None
 
 
 def repeats_doubt(line: str, today: date) -> str | None:
     "The question about a repetition at the end of `line` that is none of one task; `None` when it ends in none."
     if each := on_each_day(line): return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
+    if "”" not in line and (found := _ON_WORKDAYS.fullmatch(line.strip()[:300])): return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
+    if then := next_of_month(line, today): return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
     if often := _TIMES_A.search(line[-60:]): return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
     return _PATTERNS if _repeats(words_of(line[-200:])) else None
 
@@ -346,6 +369,7 @@ def remind(request: Request) -> dict | None:
     parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
     joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
+    if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"): joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today): return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
