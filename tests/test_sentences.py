@@ -177,6 +177,8 @@ def test_an_hour_that_is_over_is_offered_for_tomorrow(text, offered):
 
 def test_what_repeats_begins_with_its_next_time_and_a_record_is_kept():
     assert payload("remind me every day at 9 to rest", NOON)["args"]["scheduled"] == "2026-11-20 09:00" and payload("todo rest every thursday at 9", NOON)["args"]["scheduled"] == "2026-11-26 09:00"
+    steps = payload("todo: rest every thursday at 9; todo: rest every friday at 9", NOON)["steps"]
+    assert [step["args"]["scheduled"] for step in steps[:2]] == ["2026-11-26 09:00", "2026-11-20 09:00"]
     assert payload("dentist today 9:30", NOON)["args"]["scheduled"] == "2026-11-19 09:30" and payload("remind me at 12:30 to eat", NOON)["args"]["scheduled"] == "2026-11-19 12:30"
 
 

@@ -9,7 +9,7 @@ __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
            'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock', 'in_time',
-           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'hour_over', 'next_time', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -210,7 +210,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
 
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
-    exact = lambda text: exact_call(text, request.today, around)
+    exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact)
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
@@ -382,16 +382,30 @@ _TODAY = frozenset("today tonight heute".split())
 
 def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
     "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
-    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None else {}
-    kind = next((kind for kind in ("scheduled", "deadline") if args.get(kind, "").startswith(f"{request.today} ")), None)
-    if kind is None or (clock := args[kind].partition(" ")[2]) >= f"{around.now():%H:%M}": return proposal
-    if repeat := args.get("repeat"):
-        day = read_day(("in", repeat[1:-1], {"d": "day", "w": "week", "m": "month", "y": "year"}[repeat[-1]]), request.today)
-        return capture_call(args["title"], "task", args["file"], args.get("body"), When(kind, day, time.fromisoformat(clock), time.fromisoformat(args["until"]) if "until" in args else None), repeat)
+    if (over := hour_over(proposal, request.today, around)) is None: return proposal
+    args, kind, clock = over
+    if args.get("repeat"): return next_time(proposal, request.today, around)
     if _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
     hours = f"from {clock} to {args['until']}" if "until" in args else f"at {clock}"
     again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
     return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"] or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
+
+
+def hour_over(proposal: dict | None, today: date, around: Surroundings) -> tuple[dict, str, str] | None:
+    "The arguments, the kind of date and the hour of a capture for an hour of today that is over."
+    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None else {}
+    kind = next((kind for kind in ("scheduled", "deadline") if args.get(kind, "").startswith(f"{today} ")), "")
+    clock = args[kind].partition(" ")[2] if kind else ""
+    return (args, kind, clock) if clock and clock < f"{around.now():%H:%M}" else None
+
+
+def next_time(proposal: dict | None, today: date, around: Surroundings) -> dict | None:
+    "The `proposal`, begun with its next time if it repeats and its hour of today is over."
+    if (over := hour_over(proposal, today, around)) is None or not (repeat := over[0].get("repeat")): return proposal
+    args, kind, clock = over
+    day = read_day(("in", repeat[1:-1], {"d": "day", "w": "week", "m": "month", "y": "year"}[repeat[-1]]), today)
+    when = When(kind, day, time.fromisoformat(clock), time.fromisoformat(args["until"]) if "until" in args else None)
+    return capture_call(args["title"], "task", args["file"], args.get("body"), when, repeat)
 
 # %% ../../nbs/providers/grammar.ipynb #f7ce032f
 _NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
@@ -424,7 +438,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     today = request.today
     try:
         around = spelled_out(around, today)
-        if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or decline(not_understood(request))
+        if meant := offered_before(request, around): return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
         return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
     except NoSuchDate as problem: return decline(problem.message)
 
