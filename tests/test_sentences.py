@@ -277,3 +277,7 @@ def test_what_says_by_and_every_in_other_words(text, title, dates): test_what_is
 def test_what_no_repeater_can_say_is_offered_as_what_can_be_done(text, offered):
     assert f"Did you mean “{offered}”?" in said(text)
     assert payload("yes", replace(AROUND, earlier=((text, said(text)),)))["action"] in ("CALL", "PLAN")
+
+
+@pytest.mark.parametrize("text, asked", [("show me my garden tasks", {"view": "projects", "group": "garden"}), ("show my waiting tasks", {"view": "waiting"}), ("show my tasks", {"view": "open"}), ("my friday tasks", {"start": "2026-11-20", "end": "2026-11-20"})])
+def test_tasks_are_listed_by_the_word_before_them(text, asked): assert args(text) == asked

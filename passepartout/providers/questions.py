@@ -127,6 +127,8 @@ LISTS = {name: view for view, names in {
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
+_OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
+_NO_PROJECT = ASKS | AROUND | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active of by without priority high low".split())
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
@@ -160,9 +162,10 @@ def tasks(request: Request) -> dict | None:
     words = plain_words(text)
     shown = words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",)) and len(words) > 1 else words
     place = f", in {folder}" if folder else ""
-    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all")) or "-"): return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
+    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all")) or "-") or LISTS.get(" ".join(w for w in shown if w not in ("the", "all", "my", "our")) or "-"): return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]): return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
+    if (named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(named[1].removesuffix("'s")), request.today): line = f"tasks for {named[1]}"
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3]).strip(' "“”')
     if named := file_and_rest(about): return tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50) if not named[1] and '"' not in named[0] else None
