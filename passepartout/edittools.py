@@ -208,7 +208,7 @@ def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[Fil
     if file.display != wanted: raise RewriteError(f"The archive of {note.file.display} is {wanted}, not {file.display}. Nothing was archived.")
     other = open_note(file, editor.cache, tuple(archive_name(s) for s in SUFFIXES), new=True)
     here, there = archive(note.outline, node, None if other.before is None else other.seen.text, now=moment(context), where=full_name(note.file))
-    said = f"Archived {editor.name(note.outline, node)}"
+    said = f"Archived {editor.name(note.outline, node)} to {file.display}"
     return guessed_letters(note, other, other.edit(there, said)) + note.edit(here, f"and took it out of {note.file.display}")
 
 # %% ../nbs/12c_edittools.ipynb #b96e60c4

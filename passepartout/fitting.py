@@ -155,7 +155,9 @@ def surroundings(agent: Any, signal: Signal) -> Any:
     "What the embedded engine has to know to read a request."
     from passepartout.providers.lookups import Surroundings
     said = tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session))
-    return Surroundings(agent.outlines, said, agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now)
+    cascade = agent.provider_cascade if isinstance(agent.provider_cascade, (tuple, list)) and not agent.consensus_enabled else ()
+    unheard = tuple(cascade[:cascade.index("reflex")]) if "reflex" in cascade else ()
+    return Surroundings(agent.outlines, said, agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now, unheard)
 
 def exact_form(agent: Any, signal: Signal) -> Any:
     "The proposal that the person's words are, in one of the exact forms; `None` when they are none."

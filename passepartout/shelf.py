@@ -169,7 +169,7 @@ def read_moment(text: str, today: date) -> date | datetime:
         day, clock = step_from(today, int(step[1]), step[2] or "d"), step[3] or ""
         when = read_when(words_of(f"on {day.isoformat()} {clock}"), today) if clock else None
         if not clock: return day
-    else: when = read_when(words_of(f"on {text}"), today) if text and len(text) < 100 else None
+    else: when = read_when(words_of(f"on {text}"), today) or read_when(words_of(text), today) if text and len(text) < 100 else None
     if when: return datetime.combine(when.day, when.clock) if when.clock else when.day
     try: found = datetime.fromisoformat(text) if len(text) > 10 else None
     except ValueError: found = None

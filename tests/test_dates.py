@@ -110,3 +110,12 @@ def test_long_input_costs_nothing():
 
 def test_superscript_digits_are_not_numbers():
     assert read_day("²⁴ nov", TODAY) is None and read_day("in ³ days", TODAY) is None and read_day("٢٤ nov", TODAY) is None
+
+
+@given(days, st.integers(1, 53))
+def test_a_week_by_its_number_is_the_nearest_one_and_the_own_week_is_known(today, number):
+    assert read_span(f"week {today.isocalendar().week}", today).start <= today <= read_span(f"week {today.isocalendar().week}", today).end
+    try: span = read_span(f"week {number}", today)
+    except NoSuchDate: assert number == 53; return
+    assert span.start.isocalendar()[1:] == (number, 1) and (abs((span.start - today).days) < 200 or number == 53)
+    assert read_span("the week after next", today).start == read_span("next week", today).start + timedelta(days=7)

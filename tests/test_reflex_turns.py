@@ -472,3 +472,13 @@ def test_it_is_not_written_on_a_list_as_a_word(tmp_path, lines, item):
     added = [line for line in files["house.org"].splitlines() if line.startswith("- [") and line not in HOUSE]
     assert added == ([f"- [ ] {item}"] if item else []), str(replies[-1])
     if not item: assert "which one" in replies[-1]
+
+
+async def test_who_named_a_model_is_told_that_it_did_not_answer_and_may_still_keep_the_words(tmp_path):
+    async with agent_on(tmp_path, {"inbox.org": "#+TITLE: Inbox\n"}) as (agent, memex):
+        def dumb(prompt, system_prompt="", *, model=None): raise ValueError("no network")
+        register_backend(agent, "far", dumb)
+        agent.provider_cascade = ("far", "reflex")
+        told = str(await agent.handle("had a great run with Nele"))
+        assert "far did not answer" in told and "PROVIDER_CASCADE" not in told
+        assert "had a great run with Nele" in str(await agent.handle("note"))

@@ -168,6 +168,20 @@ def test_a_reminder_of_nothing_asks_of_what(text):
     assert said(text).startswith("Remind you of what?")
 
 
+@pytest.mark.parametrize("text, offered", [("remind me at 9 to call Tom", "todo: call Tom tomorrow at 09:00"), ("remind me today at 9 to call Tom", "todo: call Tom tomorrow at 09:00"), ("erinnere mich heute um 9 an Tom", "todo: Tom tomorrow at 09:00")])
+def test_an_hour_that_is_over_is_offered_for_tomorrow(text, offered):
+    told = payload(text, NOON)["text"]
+    assert told.startswith("Today 09:00 has passed. ") and f"“{offered}”" in told
+    assert payload("yes", replace(NOON, earlier=((text, told),)))["args"]["scheduled"] == "2026-11-20 09:00"
+
+
+def test_what_repeats_begins_with_its_next_time_and_a_record_is_kept():
+    assert payload("remind me every day at 9 to rest", NOON)["args"]["scheduled"] == "2026-11-20 09:00" and payload("todo rest every thursday at 9", NOON)["args"]["scheduled"] == "2026-11-26 09:00"
+    steps = payload("todo: rest every thursday at 9; todo: rest every friday at 9", NOON)["steps"]
+    assert [step["args"]["scheduled"] for step in steps[:2]] == ["2026-11-26 09:00", "2026-11-20 09:00"]
+    assert payload("dentist today 9:30", NOON)["args"]["scheduled"] == "2026-11-19 09:30" and payload("remind me at 12:30 to eat", NOON)["args"]["scheduled"] == "2026-11-19 12:30"
+
+
 def test_the_clock_is_told_where_there_is_one():
     assert payload("what time is it?", NOON)["text"] == "It is 12:00 on Thursday 19 November 2026." and "not the time" in said("what time is it?")
 
@@ -175,3 +189,95 @@ def test_the_clock_is_told_where_there_is_one():
 @pytest.mark.parametrize("text, offered", [("dinner with Bob at 19:00", "todo dinner with Bob at 19:00 today"), ("lunch at noon", "todo lunch at noon today"), ("meet Ana at the station at 9:15", "todo meet Ana at the station at 9:15 today")])
 def test_a_time_without_a_day_is_offered_for_today(text, offered):
     assert f"Did you mean “{offered}”?" in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("todo: send the invoice before 5pm tomorrow", "send the invoice", {"deadline": "2026-11-20 17:00"}), ("todo: send it by 5 tomorrow", "send it", {"deadline": "2026-11-20 17:00"}), ("todo: send it until 5 pm on friday", "send it", {"deadline": "2026-11-20 17:00"}),
+    ("todo: send it before friday at noon", "send it", {"deadline": "2026-11-20 12:00"}), ("todo: send it before friday", "send it", {"deadline": "2026-11-19"}), ("todo: visa 2pm tomorrow", "visa", {"scheduled": "2026-11-20 14:00"}), ("todo: visa tomorrow 14h", "visa", {"scheduled": "2026-11-20 14:00"}),
+    ("todo: run tomorrow 2h", "run tomorrow 2h", {}), ("todo: read pages 9-12 tomorrow", "read pages 9-12", {"scheduled": "2026-11-20"}), ("todo: pay rent at the end of the month", "pay rent", {"scheduled": "2026-11-30"}), ("todo: pay rent end of month", "pay rent", {"scheduled": "2026-11-30"}),
+    ("todo: plan the end of the year", "plan the end of the year", {}), ("todo: pay before the end of the month", "pay", {"deadline": "2026-11-30"}), ("todo: pay rent at the beginning of next month", "pay rent", {"scheduled": "2026-12-01"}), ("todo: return the parcel within 14 days", "return the parcel", {"deadline": "2026-12-03"}),
+    ("todo: backup once a week", "backup", {"scheduled": "2026-11-19", "repeat": "+1w"}), ("todo: water it every 2 days starting tomorrow", "water it", {"scheduled": "2026-11-20", "repeat": "+2d"}), ("todo: gym every monday at 9 starting 1 december", "gym", {"scheduled": "2026-12-07 09:00", "repeat": "+1w"})])
+def test_days_and_hours_in_everyday_order(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("remind me at the end of the month to send the report", "send the report", {"scheduled": "2026-11-30"}), ("remind me on the first monday of next month to call the dentist", "call the dentist", {"scheduled": "2026-12-07"}), ("remind me before 5pm tomorrow to send the invoice", "send the invoice", {"deadline": "2026-11-20 17:00"}),
+    ("remind me that the concert is on friday at 8pm", "the concert", {"scheduled": "2026-11-20 20:00"}), ("remind me to ask what the price is tomorrow", "ask what the price is", {"scheduled": "2026-11-20"}), ("add milk to my todos", "milk", {}), ('add "a, b" to my todo list for saturday', "a, b", {"scheduled": "2026-11-21"}),
+    ("add a task to buy milk on saturday", "buy milk", {"scheduled": "2026-11-21"}), ("put lunch with Haruka on friday 12:30 in the calendar", "lunch with Haruka", {"scheduled": "2026-11-20 12:30"}), ("schedule a meeting with Pohl on monday at 10", "meeting with Pohl", {"scheduled": "2026-11-23 10:00"})])
+def test_a_task_is_read_wherever_its_day_and_its_place_stand(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, titles", [
+    ("remind me to call Ana tomorrow and pay the rent on friday", {"call Ana": "2026-11-20", "pay the rent": "2026-11-20"}), ("remind me to call Ana tomorrow, to pay the rent on friday and to buy milk on saturday", {"call Ana": "2026-11-20", "pay the rent": "2026-11-20", "buy milk": "2026-11-21"}),
+    ("todo call Ana tomorrow and archive Call Ana on saturday", {"call Ana": "2026-11-20", "archive Call Ana": "2026-11-21"})])
+def test_two_days_make_two_tasks(text, titles):
+    assert {step["args"]["title"]: step["args"]["scheduled"] for step in payload(text)["steps"] if "args" in step} == titles
+
+
+@pytest.mark.parametrize("text, offered", [("todo: call Ana tomorrow and pay the rent on friday", "todo: call Ana tomorrow; todo: pay the rent on friday"), ("remind me every tuesday and friday to stretch", "todo: stretch every tuesday; todo: stretch every friday")])
+def test_what_one_task_cannot_hold_is_offered_as_two(text, offered):
+    assert f"Did you mean “{offered}”?" in said(text)
+    steps = payload("yes", replace(AROUND, earlier=((text, said(text)),)))["steps"]
+    assert len(steps) == 3 and len({step["args"]["scheduled"] for step in steps[:2]} | {step["args"]["title"] for step in steps[:2]}) >= 2
+
+
+@pytest.mark.parametrize("text, told", [("remind me twice a week to stretch", "name the days"), ("todo: pills three times a day", "name the times"), ("remind me in april to file taxes", "“on 1 April”"), ("put dentist in my calendar", "On which day?")])
+def test_what_lacks_its_days_is_asked_about(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("erinnere mich daran, am 31. die Zähler abzulesen", "Zähler abzulesen", {"scheduled": "2026-12-31"}), ("todo: Miete zahlen am 1.", "Miete zahlen", {"scheduled": "2026-12-01"}), ("Zahnarzt am 12. Januar 14:30", "Zahnarzt", {"scheduled": "2027-01-12 14:30"}), ("trag ein: Elternabend am 3.12. um 19 Uhr", "Elternabend", {"scheduled": "2026-12-03 19:00"}),
+    ("trage Zahnarzt am Montag um 10 in den Kalender ein", "Zahnarzt", {"scheduled": "2026-11-23 10:00"}), ("erinnere mich morgen daran, dass der Müll raus muss", "Müll raus muss", {"scheduled": "2026-11-20"}), ("todo: Arzt anrufen bis 17 Uhr morgen", "Arzt anrufen", {"deadline": "2026-11-20 17:00"})])
+def test_german_days_in_everyday_words(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, query", [("open yesterday's journal", "2026-11-18"), ("show me monday's diary", "2026-11-16"), ("my journal", "2026-11-19"), ("öffne das Journal von gestern", "2026-11-18"), ("find journal", "journal")])
+def test_the_journal_of_a_day_is_opened(text, query): test_what_is_looked_for(text, query)
+
+
+def test_a_journal_that_is_a_heading_is_not_taken_for_a_day():
+    assert payload("open the journal", replace(AROUND, outlines=lambda: [parse_org("* Journal\nslept well\n", "journal.org")]))["tool"] == "read-file"
+
+
+@pytest.mark.parametrize("text, told", [("when do I have to feed the starter?", "every week"), ("when is the next concert?", "15:00")])
+def test_when_something_has_to_be_done_is_said(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("remind me this evening to call Bo", "call Bo (evening)", {"scheduled": "2026-11-19"}), ("todo call Bo this afternoon", "call Bo (afternoon)", {"scheduled": "2026-11-19"}), ("remind me on friday at quarter past nine to call", "call", {"scheduled": "2026-11-20 09:15"}),
+    ("todo: holiday from 20 dec to 3 jan", "holiday from 20 dec to 3 jan", {"scheduled": "2026-12-20"}), ("todo: trip 5-7 december", "trip 5-7 december", {"scheduled": "2026-12-05"}), ("todo: on call monday to friday", "on call monday to friday", {"scheduled": "2026-11-23"}),
+    ("todo: meet Bo friday 5-7pm", "meet Bo", {"scheduled": "2026-11-20 17:00", "until": "19:00"}), ("note about Ana: prefers tea", "about Ana: prefers tea", {}), ("[ ] buy nails", "buy nails", {}), ("termin Zahnarzt 3.12. 9 Uhr", "Zahnarzt", {"scheduled": "2026-12-03 09:00"})])
+def test_several_days_and_parts_of_a_day_are_kept(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, day", [("postpone feed the starter by a week", "2026-11-26"), ("push the dentist back two days", "2026-11-28"), ("change the dentist to 10am", "2026-11-26 10:00"), ("postpone the review by a week", "2026-11-22"), ("postpone the review by a day", "2026-11-20"), ("postpone the tax by a week", "2026-11-26")])
+def test_what_is_put_off_counts_from_its_date_or_from_today(text, day):
+    around = replace(AROUND, outlines=lambda: [parse_org(HOUSE + "* TODO Weekly review\nSCHEDULED: <2026-11-15 Sun ++1w>\n* TODO Tax\nSCHEDULED: <2026-11-10 Tue>\n", "house.org")])
+    assert payload(text, around)["args"]["date"] == day
+
+
+@pytest.mark.parametrize("text, told", [("erinnere mich jeden ersten Montag im Monat an den Stammtisch", "Which day"), ("todo: Oma anrufen am Wochenende", "Which day do you mean"), ("todo: Oma anrufen nächste Woche", "Which day do you mean")])
+def test_german_days_that_are_not_clear_are_asked_about(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, start, end", [("any deadlines this week?", "2026-11-16", "2026-11-22"), ("what's on at the weekend?", "2026-11-21", "2026-11-22"), ("what's the plan for today?", "2026-11-19", "2026-11-19"), ("hab ich morgen Zeit?", "2026-11-20", "2026-11-20")])
+def test_more_ways_to_ask_for_days(text, start, end): test_days_that_are_asked_for(text, start, end)
+
+
+@pytest.mark.parametrize("text, title, dates", [
+    ("todo: pay no later than friday", "pay", {"deadline": "2026-11-20"}), ("todo: pay on or before friday", "pay", {"deadline": "2026-11-20"}), ("todo: pay by friday at the latest", "pay", {"deadline": "2026-11-20"}), ("todo: pay by eod", "pay", {"deadline": "2026-11-19"}), ("todo: pay by end of day friday", "pay", {"deadline": "2026-11-20"}),
+    ("todo: pay friday week", "pay", {"scheduled": "2026-11-27"}), ("todo: pay a week on friday", "pay", {"scheduled": "2026-11-27"}), ("todo: pay the friday after next", "pay", {"scheduled": "2026-12-04"}), ("todo: pay in a week's time", "pay", {"scheduled": "2026-11-26"}), ("todo: pay later today", "pay", {"scheduled": "2026-11-19"}),
+    ("todo: pay 2026-12-01T09:00", "pay", {"scheduled": "2026-12-01 09:00"}), ("todo: pay tomorrow @ 9", "pay", {"scheduled": "2026-11-20 09:00"}), ("todo: ask May about sunday", "ask May about sunday", {}), ("todo: pay on fridays", "pay", {"scheduled": "2026-11-20", "repeat": "+1w"}),
+    ("todo: pay daily at 8am", "pay", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay weekly on friday", "pay", {"scheduled": "2026-11-20", "repeat": "+1w"}), ("remind me at 8am every day to rest", "rest", {"scheduled": "2026-11-19 08:00", "repeat": "+1d"}), ("todo: pay quarterly", "pay", {"scheduled": "2026-11-19", "repeat": "+3m"}),
+    ("create a reminder to bake on friday", "bake", {"scheduled": "2026-11-20"}), ("make sure I call Bo on friday", "call Bo", {"scheduled": "2026-11-20"})])
+def test_what_says_by_and_every_in_other_words(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text, offered", [("remind me every first monday of the month at 9 to water it", "todo: water it on 7 December at 9"), ("todo: backup every last friday of the month", "todo: backup on 27 November"), ("remind me on weekdays at 7 to rise", "todo: rise every monday at 7; todo: rise every tuesday at 7; todo: rise every wednesday at 7; todo: rise every thursday at 7; todo: rise every friday at 7")])
+def test_what_no_repeater_can_say_is_offered_as_what_can_be_done(text, offered):
+    assert f"Did you mean “{offered}”?" in said(text)
+    assert payload("yes", replace(AROUND, earlier=((text, said(text)),)))["action"] in ("CALL", "PLAN")
+
+
+@pytest.mark.parametrize("text, asked", [("show me my garden tasks", {"view": "projects", "group": "garden"}), ("show my waiting tasks", {"view": "waiting"}), ("show my tasks", {"view": "open"}), ("my friday tasks", {"start": "2026-11-20", "end": "2026-11-20"})])
+def test_tasks_are_listed_by_the_word_before_them(text, asked): assert args(text) == asked

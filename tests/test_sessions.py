@@ -205,3 +205,14 @@ async def test_an_exchanged_body_of_an_answer_costs_what_is_remembered_and_no_tu
     reply = await agent.handle("hello")
     assert reply.status == "answered" and "No model" not in reply
     await agent.close()
+
+
+async def test_a_file_is_looked_at_by_its_name_and_words_come_before_letters(place):
+    (place["memex_dir"] / "projects").mkdir()
+    (place["memex_dir"] / "projects" / "gutter.org").write_text("#+TITLE: Rain\n* Zinc\n")
+    (place["memex_dir"] / "other.org").write_text("* The guttering of candles\n* Mend the zincs\n* Ask about zinc prices\n")
+    agent = await Agent.boot(place)
+    assert [(row := find_place(agent, wanted)).path + f":{row.place and row.line}" for wanted in ("gutter", "rain", "zinc", "prices", "zincs")] == ["projects/gutter.org:0", "projects/gutter.org:0", "projects/gutter.org:2", "other.org:3", "other.org:2"]
+    for wanted in ("%", "_", "x" * 100_000, "\\", "(", "\x00"):
+        with pytest.raises(PassepartoutError): find_place(agent, wanted)
+    await agent.close()

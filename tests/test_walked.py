@@ -113,11 +113,12 @@ def test_settings_that_cannot_be_used_are_told_once(tmp_path):
     assert code == 5 and told.count("is not a settings file") == 1, told
 
 
-def test_a_backup_into_no_folder_names_the_folder(tmp_path):
+def test_a_backup_into_a_folder_gets_a_name_there_and_into_no_folder_names_it(tmp_path):
     (tmp_path / "notes").mkdir()
     assert command(tmp_path, "ask", "note: milk")[0] == 0
     code, told = command(tmp_path, "backup", str(tmp_path / "nowhere" / "x"))
     assert code == 5 and f"{tmp_path / 'nowhere'}. Make the folder first" in told and ".x." not in told, told
+    assert command(tmp_path, "backup", str(tmp_path / "notes" / ".."))[0] == 0 and list(tmp_path.glob("passepartout-notes-*.tar.gz"))
 
 
 @pytest.mark.slow

@@ -52,7 +52,8 @@ def say_date(stamp: Stamp, today: date) -> str:
     return {"scheduled": "planned for ", "deadline": "due "}.get(stamp.kind, "") + say_day(day) + hours + until + say_again(stamp)
 
 # %% ../../nbs/providers/answers.ipynb #fa3183be
-_WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was)|(?:on\s+|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled|happening|on|start|begin|again))?", re.I)
+_NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
+_WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled|happening|on|start|begin|again))?", re.I)
 _HEADED = Regex(r"(?:is|are|was|isn['’]t|aren['’]t)\s+(.{2,160})", re.I)
 MOST_DATED = 9
 
@@ -72,10 +73,10 @@ def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: da
 
 # %% ../../nbs/providers/answers.ipynb #96ef9ba9
 def when_is(request: Request, around: Surroundings) -> dict | None:
-    "when is the dentist?, what time is the concert?"
+    "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
-    dated = settled(lambda around: dated_places(found[1], around, request.today), around)
+    dated = settled(lambda around: dated_places(found[1], around, request.today) or dated_places(_NEXT_ONE.sub("", found[1]), around, request.today), around)
     if not isinstance(dated, list): return dated
     return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated)) if dated else None
 

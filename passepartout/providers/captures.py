@@ -6,9 +6,11 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
-           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'task_parts', 'repeated_parts', 'doubt',
-           'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
-           'capture_call', 'capture_words', 'is_only_a_time', 'remind', 'appointment']
+           'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
+           'repeated_parts', 'on_each_day', 'each_of', 'next_of_month', 'repeats_doubt', 'two_tasks', 'has_day',
+           'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
+           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'remind',
+           'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -16,8 +18,8 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import UNITS, WEEKDAY, When, a_count, period, read_repeat, read_when, say_day, split_repeat, split_when, words_of
-from .german import dated_line
+from .dates import MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, closed_span, period, read_day, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .german import dated_line, in_english_days
 from ..records import record
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
@@ -81,8 +83,8 @@ def without_courtesy(text: str) -> str:
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that", "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down", "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
-        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
+        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
@@ -118,11 +120,26 @@ def with_rest(title: str, line: str, when: When | None) -> str:
     part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if when.clock is None else None
     return f"{title}{f' ({part})' if part and part not in words_of(title[-60:]) else ''}{tags[0].rstrip() if tags else ''}"
 
+# %% ../../nbs/providers/captures.ipynb #e3ba09ae
+_UNTIL = frozenset("to until till - – bis".split())
+
+def first_of_several(line: str, today: date) -> date | None:
+    "The first of several days in a row that `line` ends in: `from 20 dec to 3 jan`, `5-7 december`."
+    words = line.strip().rstrip(".!").split()
+    for size in range(min(8, len(words) - 1), 1, -1):
+        said = words_of(" ".join(words[-size:]))
+        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word for word in said): continue
+        try: days = closed_span(said, today)
+        except NoSuchDate: continue
+        if days and days[0] < days[1] and days[0] >= today and (any(word[0].isdigit() for word in said) or said[0] == "from" or len(said) == 3 and {said[0], said[2]} <= {*WEEKDAY}): return days[0]
+    return None
+
 # %% ../../nbs/providers/captures.ipynb #8a161b6a
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
     if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","), today)[1]: line = shorter
+    if first := first_of_several(line, today): return line.strip(), file, When("scheduled", first)
     tags = _HASHTAGS.search(line)
     title, when = split_when(line[:tags.start()] if tags else line, today)
     if when is None: title = line.strip()
@@ -142,7 +159,8 @@ def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None
 def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
-    return " ".join(words[-2:]) if len(words) > 1 and period(words[-2:], today) else None
+    if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
+    return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:]))) and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
 
 
 _PLACES = "first second third fourth fifth".split()
@@ -153,13 +171,75 @@ def _repeats(words: tuple[str, ...]) -> bool:
     often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday", "weekend", "morning", "evening", "night")
     return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
+# %% ../../nbs/providers/captures.ipynb #9fdaed45
+_DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
+_ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
+_TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
+_PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+
+_ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}|\s+\d{1,2}:\d\d)?[.!]*", re.I)
+_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})\s+(?:of|in)\s+(?:(the|each|every)\s+)month(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
+
+def on_each_day(line: str) -> str | None:
+    "The sentence of several tasks that `line` means, one for each of the weekdays that it names."
+    if "”" in line or not (found := _ON_DAYS.fullmatch(line.strip()[:300])): return None
+    return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower() for day in re.findall(_DAY, found[2], re.I)], found[3])
+
+
+def each_of(title: str, days: list[str], hours: str | None) -> str:
+    "One task for each of the days, in one line."
+    return "; ".join(f"todo: {title.strip(' ,')} every {day}{hours or ''}" for day in days)
+
+
+def next_of_month(line: str, today: date) -> str | None:
+    "The task for the next of such days: `every first monday of the month`."
+    if "”" in line or not (found := _NTH_DAY.fullmatch(line.strip()[:300])) or not re.search(r"\b(?:every|each)\b", found[0], re.I): return None
+    place = found[2].lower() if not found[2][0].isdigit() else _PLACES[min(5, max(1, int(found[2][0]))) - 1]
+    day = next(day for day in WEEKDAYS if day.lower().startswith(found[3].lower()[:3]))
+    for month in ("this month", "next month"):
+        try: then = read_day(("the", place, day.lower(), "of", *month.split()), today)
+        except NoSuchDate: continue
+        if then is not None and then >= today: return f"todo: {found[1].strip(' ,')} on {then.day} {MONTHS[then.month - 1]}{found[5] or ''}"
+    return None
+
+
+def repeats_doubt(line: str, today: date) -> str | None:
+    "The question about a repetition at the end of `line` that is none of one task; `None` when it ends in none."
+    if each := on_each_day(line): return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
+    if "”" not in line and (found := _ON_WORKDAYS.fullmatch(line.strip()[:300])): return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
+    if then := next_of_month(line, today): return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
+    if often := _TIMES_A.search(line[-60:]): return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
+    return _PATTERNS if _repeats(words_of(line[-200:])) else None
+
+# %% ../../nbs/providers/captures.ipynb #6a491d55
+_AND = Regex(r",?\s+(?:and|und)\s+", re.I)
+
+def two_tasks(line: str, today: date) -> tuple[str, str] | None:
+    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own behind it."
+    for joint in _AND.finditer(line[:300]):
+        first, second = line[:joint.start()].strip(), line[joint.end():].strip()
+        try: apart = all(has_day(part, today) for part in (first, second))
+        except NoSuchDate: apart = False
+        if apart: return first, second
+    return None
+
+
+def has_day(part: str, today: date) -> bool:
+    "Whether `part` is something to do with its day behind it."
+    title, when = split_when(part.rstrip(".!"), today)
+    return when is not None and len(title) > 2 and not {*words_of(title)} <= _NO_MATTER
+
+
+_NO_MATTER = frozenset("on at by for from until till again also then and or not in the next this once am um bis ab".split())
+
 # %% ../../nbs/providers/captures.ipynb #3018c119
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
     if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
-    if _repeats(words): return "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
+    if question := repeats_doubt(line, today): return question
+    if when and (two := two_tasks(line, today)) and "”" not in line: return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     return None
 
@@ -180,7 +260,7 @@ def _unquoted(text: str) -> str:
 # %% ../../nbs/providers/captures.ipynb #ff40faf4
 def capture(request: Request) -> dict | None:
     "note: …, capture …, remember …, todo … [by friday | on 24 nov | tomorrow] [in FILE]"
-    if not (found := capture_head(request.text)) or request.words[:2] in (("todo", "list"), ("note", "about")): return None
+    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note", "about") and ":" not in request.text[:60]: return None
     kind, text = found
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
@@ -244,7 +324,23 @@ def capture_words(kind: str, title: str, file: str, when: When | None, repeat: s
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""
     return f"You asked to capture the {kind} “{title}” in {file}{dated}{f', repeated {repeat}' if repeat else ''}"
 
+# %% ../../nbs/providers/captures.ipynb #f62668df
+_TO_TASKS = Regex(r"(?:add|put|enter|write|note)\s+(?!(?:an?\s+)?(?:task|todo|note)\s+(?:to|for|about)\b)(.{2,200}?)\s+(?:to|in|into|on|onto)\s+(?:(?:my|the|our)\s+)(?:(calendar|agenda|diary)|to-?dos?(?:[\s-]list)?|tasks?(?:[\s-]list)?|list\s+of\s+(?:tasks|todos))(\s+(?:for|on|by|at|before|until|from|tomorrow|today|tonight|next|in|every|\d).{1,60})?[.!]*", re.I)
+_NEW_ONE = Regex(r"(?:schedule|set\s+up|arrange)\s+an?\s+(?:new\s+)?(.{2,200})", re.I)
+
+def placed(request: Request) -> dict | None:
+    "add X to my todos, put X on friday 12:30 in the calendar, schedule a meeting with X on friday at 9"
+    line = request.text.strip()
+    if "\n" in line or line.endswith("?"): return None
+    if found := _TO_TASKS.fullmatch(line):
+        proposal = propose_capture("task", f"{found[1]}{found[3] or ''}", None, request.today)
+        undated = found[2] and not {"scheduled", "deadline"} & proposal["payload"].get("args", {"deadline": ""}).keys()
+        return decline(f"On which day? For example: todo {found[1][:80]} on friday 9:30") if undated else proposal
+    if not (found := _NEW_ONE.fullmatch(line)) or not repeated_parts(found[1], request.today)[2]: return None
+    return propose_capture("task", found[1], None, request.today)
+
 # %% ../../nbs/providers/captures.ipynb #63a57347
+_IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
 _PLEASE = Regex(r"[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
 _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
 
@@ -253,34 +349,48 @@ def is_only_a_time(said: tuple[str, ...], today: date) -> bool:
     "Do these words say when, and nothing else?"
     return bool(said) and any(read_when((*head, *said), today) for head in ((), ("on",), ("today",)))
 
+# %% ../../nbs/providers/captures.ipynb #6d6e5b2d
+def early_day(words: tuple[str, ...], today: date) -> When | None:
+    "The day, with its hours, that stands before the matter of a reminder: `tomorrow at 9`, `friday`, `9:30`."
+    return next((when for head in ((), ("on",), ("today",)) if (when := read_when((*head, *words), today))), None) if words else None
+
+
+def says_when(words: tuple[str, ...], today: date) -> bool:
+    "Do these words, before the matter of a reminder, say when or how often?"
+    return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
+
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     text = request.text
-    heads = (("remind", "me"), ("set", "a", "reminder"), ("add", "a", "reminder"), ("reminder",), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
+    heads = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))), ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
     size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
     parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
-    joint = next((i for i in joints if parts[i].lower() != "of" and read_repeat(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
+    joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
+    if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"): joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today): return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
-    early_when = read_when(early, request.today) or read_when(("on",) + early, request.today) or read_when(("today",) + early, request.today) if early else None
+    early_when = early_day(early, request.today)
     if early and not early_when: title = " ".join(parts)
     early_repeat = read_repeat(early, request.today) if early else None
     if early_repeat: title = " ".join(parts[joint + 1:])
+    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}", request.today)): return decline(question)
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
     if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
+    if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")
     if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)): return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one reminder for each day: remind me every monday at 7 to call Ana")
+    if not when and (vague := _IN_A_MONTH.search(title[-40:]) or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))) and vague[1].capitalize() in MONTHS: return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
     if not when: return decline("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
@@ -298,6 +408,6 @@ def appointment(request: Request) -> dict | None:
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/providers/captures.ipynb #b04d9b43
-_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*)(?=\S)", re.I)
+_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
 _STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$", re.I)
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())

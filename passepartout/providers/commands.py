@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/providers/commands.html.md"""
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
            'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'priority_command',
-           'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'text_command', 'list_command',
-           'show_command', 'read_command', 'place_archive', 'usable']
+           'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day', 'text_command',
+           'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/providers/commands.ipynb #968b0bb5
 import re
@@ -19,7 +19,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
-from .dates import UNITS, When, a_count, period, read_hours, read_when, say_day, split_when, words_of
+from .dates import UNITS, NoSuchDate, When, a_count, period, read_hours, read_when, say_day, split_when, words_of
 from ..records import record
 
 # %% ../../nbs/providers/commands.ipynb #d51e3b66
@@ -78,13 +78,14 @@ def state_command(text: str) -> list[Command] | None:
     return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]})]
 
 # %% ../../nbs/providers/commands.ipynb #36fbb265
-_PUT_OFF = Regex(r"put\s+(.+?)\s+off\s+(?=(?:to|until|till|for|by)\s)", re.I)
-_PLAN = Regex(r"(schedule|plan|put\s+off|put|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)
+_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
+_NOT_YET = Regex(r"schedule\s+an?\s", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/providers/commands.ipynb #fafdbfd0
@@ -121,11 +122,11 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if found := _DEADLINE.fullmatch(text):
         if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
-    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(r"postpone \1 ", text))): return None
+    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text): return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
-    if verb in LATER | {"reschedule", "move", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
+    if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if verb in LATER | {"reschedule"}: return decline(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
@@ -216,6 +217,7 @@ def place_command(text: str) -> list[Command] | None:
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
+_A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -229,6 +231,12 @@ def list_names(text: str) -> list[tuple[str, bool]]:
     return [(object_of(found[1]), True)] if found[1] else [(object_of(text), True), (object_of(found[2]), True)]
 
 
+def is_a_day(where: str, today: date) -> bool:
+    "Whether these words, behind *on* or *to*, begin with a day."
+    try: return any(read_when(("on", *words_of(where)[:size]), today) for size in range(1, 6))
+    except NoSuchDate: return True
+
+
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
     if (found := _APPEND.fullmatch(text)) and not re.search(r"\.(?:org|md)$", found[1], re.I): return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
@@ -237,7 +245,7 @@ def text_command(text: str) -> list[Command] | None:
     return [Command("body", object_of(right), "add a line to {}", {"text": plain(left)}) for left, right in cuts(found[1], "to|under|below")] or None
 
 
-def list_command(text: str) -> list[Command] | None:
+def list_command(text: str, today: date) -> list[Command] | None:
     "check off I in X, uncheck I in X, add item I to X, add I to the X list"
     if found := _CHECK.fullmatch(text) or _UNCHECK.fullmatch(text):
         done, rest = found.re.pattern is _CHECK.pattern, next(filter(None, found.groups()))
@@ -245,8 +253,8 @@ def list_command(text: str) -> list[Command] | None:
         pairs = [(found[2], found[3])] if done and found[2] else [(rest, ""), *cuts(rest, "in|on|from|of|under")]
         if done and found[2] and not found[3]: pairs = [(rest, "")]
         return [Command("check", name, said.replace("{}", object_of(item)) + (" in {}" if where else ""), {"item": object_of(item), "done": done}) for item, where in pairs for name, _ in (list_names(where) if where else [("", False)])]
-    if not (found := _ITEM.fullmatch(text)): return None
-    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") if not _SOME_LIST.fullmatch(where.strip()) for name in list_names(where)]
+    if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
+    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") if not _SOME_LIST.fullmatch(where.strip()) and not is_a_day(where, today) for name in list_names(where)]
     return [Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named}, weak=not found[2]) for item, where, named in readings] or None
 
 # %% ../../nbs/providers/commands.ipynb #1944101b
@@ -271,7 +279,7 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     text = _TAIL.sub("", text.replace("’", "'").rstrip("?").rstrip()) if text[-1:] not in "\"”»" else text.replace("’", "'")
     plain = text.rstrip("!.") if not text.endswith("..") else text
     if _SEVERAL.match(plain): return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is overdue, all open tasks, find …")
-    for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command, list_command):
+    for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command, lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None: return found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None) or tuple(c for c in found if usable(c)) or None
     if plain.lower() in BARE: return decline(BARE[plain.lower()])
     return None

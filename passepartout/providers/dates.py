@@ -9,7 +9,7 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
            'a_count', 'make_day', 'closest_year', 'working_days', 'named_day', 'weekday', 'counted', 'feast',
            'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span',
            'calendar_span', 'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours',
-           'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
+           'in_plain_words', 'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -43,13 +43,14 @@ WEEKDAY |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH = {form: i for i, name in enumerate(MONTHS, 1) for form in (name.lower(), name[:3].lower())} | {"sept": 9}
 _COUNTS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"a": 1, "an": 1}
 UNITS = {unit + s: unit for unit in ("day", "week", "month", "year") for s in ("", "s")}
-NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
+NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "later today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
 _ISO = Regex(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _STEP = Regex(r"\+(\d{1,3})([dwmy])", re.ASCII)
 _DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
 _ORDINAL = Regex(r"(\d{1,2})(st|nd|rd|th)?\.?", re.ASCII)
 _FEASTS = {"christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24), "xmas": (12, 25), "boxing day": (12, 26), "new years eve": (12, 31), "new years": (1, 1), "new years day": (1, 1), "new year": (1, 1),
           "valentines day": (2, 14), "halloween": (10, 31)}
+_EDGES = (("end",), ("start",), ("beginning",))
 _NTH = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 _LONGEST = 10                                         # words in the longest phrase that can be a date
 
@@ -124,7 +125,10 @@ def named_day(words, today, nearest):
 
 # %% ../../nbs/providers/dates.ipynb #2a0beb37
 def weekday(words, today, nearest):
-    "friday, this friday, next friday, last friday"
+    "friday, this friday, next friday, last friday, friday week, the friday after next"
+    if words[0] in WEEKDAY and words[1:] in (("week",), ("after", "next")):
+        first = weekday(words[:1] if len(words) == 2 else ("next", words[0]), today, nearest)
+        return _shift(first, 7, "day")
     if words[-1] not in WEEKDAY or len(words) > 2: return None
     ahead = (WEEKDAY[words[-1]] - today.weekday()) % 7
     match words[:-1]:
@@ -136,7 +140,8 @@ def weekday(words, today, nearest):
 def counted(words, today, nearest):
     "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
     if len(words) == 1 and (step := _STEP.fullmatch(words[0])): return _shift(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
-    words = _in_one_word(tuple(w for w in words if w != "time"))
+    words = _in_one_word(tuple(w[:-2] if w.replace("’", "'").endswith("'s") and w[:-2] in UNITS else w for w in words if w != "time"))
+    if words[1:3] == ("week", "on") and words[3:] and words[3] in WEEKDAY: words = (*words[:2], "from", *words[3:])
     sign, start = -1 if "before" in words[2:3] else 1, today
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
@@ -204,12 +209,13 @@ def day_of_month(words, today, nearest):
 
 # %% ../../nbs/providers/dates.ipynb #c70c89bb
 def ending(words, today, nearest):
-    "end of the week, end of next month, end of february"
+    "end of the week, end of next month, beginning of february"
     words = tuple(w for w in words if w != "the")
-    if words[:2] != ("end", "of") or not 2 < len(words) <= 4: return None
-    if words[2] in _MONTH: return nth_weekday(("last", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[1] if (month := calendar_span(words[2:], today)) else None
+    if words[:1] not in _EDGES or words[1:2] != ("of",) or not 2 < len(words) <= 4: return None
+    last = words[0] == "end"
+    if words[2] in _MONTH: return nth_weekday(("last" if last else "first", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[last] if (month := calendar_span(words[2:], today)) else None
     span = period(words[2:] if len(words) == 4 else ("this",) + words[2:], today)
-    return span[1] if span else None
+    return span[last] if span else None
 
 # %% ../../nbs/providers/dates.ipynb #77f43af7
 def period(words, today) -> tuple[date, date] | None:
@@ -252,7 +258,7 @@ class Span:
 # %% ../../nbs/providers/dates.ipynb #757b1857
 _NEXT, _LAST = ("next", "coming", "following"), ("last", "past", "previous")
 _FROM_TO = Regex(r"^(\d{1,2}\.?)([-–])(\d{1,2}\.?)$", re.ASCII)
-_FILLER = ("for", "during", "over", "of", "in", "on", "the", "within", "my", "due")
+_FILLER = ("for", "during", "over", "of", "in", "on", "at", "the", "within", "my", "due")
 
 def counted_span(words, today):
     "next 10 days, last two weeks, within a month"
@@ -263,13 +269,23 @@ def counted_span(words, today):
     if words[0] in _LAST: return _shift(today, -count, UNITS[words[2]]), today
 
 # %% ../../nbs/providers/dates.ipynb #794b3dc3
+def _week_number(number: int, today: date, year: tuple[str, ...]) -> tuple[date, date] | None:
+    "The week with this number, of the `year` that is said, or the nearest one; `NoSuchDate` when it has none."
+    if year and not re.fullmatch(r"[0-9]{4}", year[0]): return None
+    firsts = []
+    for each in (int(year[0]),) if year else (today.year, today.year - 1, today.year + 1):
+        try: firsts.append(date.fromisocalendar(each, number, 1))
+        except (ValueError, OverflowError): pass
+    if not firsts: raise NoSuchDate(f"There is no week {number} in {year[0] if year else today.year}.")
+    first = min(firsts, key=lambda day: abs((day - today).days + 3))
+    return first, _shift(first, 6, "day")
+
+
 def calendar_span(words, today):
-    "week, this month, november 2026, week 47, week of 23 november, overdue"
+    "week, this month, november 2026, week 47, week 3 2027, week of 23 november, the week after next, overdue"
     if words in (("overdue",), ("late",)): return _shift(today, -10, "year"), _shift(today, -1, "day")
-    if len(words) == 2 and words[0] in ("week", "kw") and (number := a_count(words[1])) is not None:
-        try: first = date.fromisocalendar(today.year, number, 1)
-        except ValueError: raise NoSuchDate(f"There is no week {number} in {today.year}.") from None
-        return first, _shift(first, 6, "day")
+    if words == ("week", "after", "next"): return period(("next", "week"), _shift(today, 7, "day"))
+    if words[:1] in (("week",), ("kw",)) and len(words) in (2, 3) and (number := a_count(words[1])) is not None: return _week_number(number, today, words[2:])
     if words[:2] == ("week", "of") and (day := read_day(words[2:], today, nearest=True)): return period(("this", "week"), day)
     if words and words[0] in _MONTH and (len(words) == 1 or (len(words) == 2 and re.fullmatch(r"[0-9]{4}", words[1]))):
         first = make_day(int(words[1]), _MONTH[words[0]], 1) if len(words) == 2 else closest_year(_MONTH[words[0]], 15, today, nearest=True).replace(day=1)
@@ -337,16 +353,26 @@ class When:
         return f" from {self.clock:%H:%M} to {self.until:%H:%M}" if self.until else f" at {self.clock:%H:%M}"
 
 # %% ../../nbs/providers/dates.ipynb #9699a801
-_DEADLINE = ("by", "before", "until", "till", "due", "deadline")
+_DEADLINE = ("by", "before", "until", "till", "due", "deadline", "within")
 _SCHEDULED = ("on", "for", "from", "scheduled")
+_HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
+_QUARTERS = {("half", "past"): 30, ("half",): 30, ("quarter", "past"): 15, ("a", "quarter", "past"): 15, ("quarter", "to"): -15, ("a", "quarter", "to"): -15}
+
+def _by_quarters(words) -> time | None:
+    "half past nine, half nine, quarter past nine, quarter to ten"
+    minutes, hour = _QUARTERS.get(words[:-1]), a_count(words[-1]) if words else None
+    if minutes is None or hour is None or not 0 < hour < 24: return None
+    return time(hour, minutes) if minutes > 0 else time(hour - 1, 60 + minutes)
+
 def read_time(words) -> time | None:
-    "9:30, at 9, at 9.30, half past nine, 5 pm, 5 o'clock, 17 Uhr, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
+    "9:30, at 9, at 9.30, half past nine, quarter to ten, 5 pm, 5 o'clock, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
     if len(words) == 2 and words[1] in ("o'clock", "oclock", "uhr"): at, words = True, words[:1]
-    if words[:2] == ("half", "past") and len(words) == 3 and (hour := a_count(words[2])) is not None and hour < 24: return time(hour, 30)
+    if (clock := _by_quarters(words)) is not None: return clock
     if words == ("noon",): return time(12)
+    if not at and len(words) == 1 and words[0][-1:] == "h" and words[0][:-1] in _HOURS_AS_H: return time(int(words[0][:-1]))
     found = _CLOCK.fullmatch("".join(words)) if 1 <= len(words) <= 2 and (len(words) == 1 or words[1] in ("am", "pm")) else None
     if not found or not (at or found[3] or (found[2] and "." not in words[0])): return None
     hour, minute = int(found[1]), int(found[2] or 0)
@@ -387,7 +413,7 @@ def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
     if len(words) == 1: return first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return first in WEEKDAY or first in ("this", "next", "in") or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    return " ".join(words) in NAMED or first in WEEKDAY or first == "the" and words[2:] == ("after", "next") or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
 
 # %% ../../nbs/providers/dates.ipynb #568c923b
 _DAYTIMES = ("morning", "afternoon", "evening", "night")
@@ -397,11 +423,21 @@ def _without_clock(words):
     "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
     meant, early = next((_HALF[word] for word in words if word in _HALF), ()), not {"morning", "night"}.isdisjoint(words)
     second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
-    if len(words) > 1 and words[-1] in _DAYTIMES: words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
+    if len(words) > 1 and words[-1] in _DAYTIMES and words[-2] != "this": words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
         if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
         if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
+        if len(words) > cut and (hours := _leading_hours(words[:cut], early)): yield second(hours), words[:words[0] in _DEADLINE] + words[cut:]
     yield (None, None), words
+
+
+_SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|(?:half|quarter) (?:past|to) .*|\d+ (?:o'clock|oclock|uhr))")
+
+def _leading_hours(words, early: bool):
+    "The hours that `words` are, before a day: `2pm`, `noon`, `by 5pm`, `before 5`."
+    behind = words[words[0] in _DEADLINE:]
+    if len(words) == 2 and len(behind) == 1 and behind[0].isdigit() and 1 <= int(behind[0]) <= 12: return read_hours(("at", *behind), early)
+    return read_hours(behind, early) if _SURELY.fullmatch(" ".join(behind)) else None
 
 # %% ../../nbs/providers/dates.ipynb #1c9e246b
 def _short_day(rest, words) -> bool:
@@ -409,11 +445,29 @@ def _short_day(rest, words) -> bool:
     return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
 
 
+_OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("by",)), (("at", "the", "latest", "by"), ("by",)), (("at", "the", "latest"), ("by",)), (("at", "latest"), ("by",)), (("on", "or", "before"), ("by",)), (("by", "or", "before"), ("by",)))
+_DAYS_END = (("eod",), ("cob",), ("end", "of", "day"), ("end", "of", "the", "day"), ("close", "of", "business"))
+
+def in_plain_words(words) -> tuple[str, ...]:
+    "The words with `by` for `no later than` and the like, without an end of the day, and with a time apart from its day."
+    words = tuple(part for word in words for part in (word.split("t") if _ISO_TIME.fullmatch(word) else (word,)) if part != "@") if "@" not in words else in_plain_words(tuple("at" if word == "@" else word for word in words))
+    for said, meant in _OTHERWISE:
+        if words[:len(said)] == said: words = (*meant, *words[len(said):])
+        if said[0] == "at" and words[-len(said):] == said and words[:1] in (("by",), ("on",)): words = ("by", *words[1:-len(said)])
+    ends = next((end for end in _DAYS_END if words[:1] == ("by",) and words[1:1 + len(end)] == end), ())
+    return ("by", *(words[1 + len(ends):] or ("today",))) if ends else words
+
+_ISO_TIME = Regex(r"\d{4}-\d\d-\d\dt\d\d:\d\d")
+
 def read_when(words, today) -> When | None:
-    "A whole phrase such as `by friday`, `on 24 nov at 9:30` or `tomorrow`."
+    "A whole phrase such as `by friday`, `on 24 nov at 9:30`, `no later than friday` or `tomorrow`."
+    words = in_plain_words(words)
+    if len(words) == 2 and words[0] in ("today", "tomorrow", "tmrw") and words[1].isdigit() and int(words[1]) < 24: words = (words[0], "at", words[1])
     for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
-        before, bare = rest[0] == "before", rest[0] not in _DEADLINE + _SCHEDULED
+        if rest[0] == "at" and set(rest[1:3]) & {"end", "start", "beginning"}: rest = ("on", *rest[1:])
+        before, bare = rest[0] == "before" and not hours[0] and "end" not in rest[1:3], rest[0] not in _DEADLINE + _SCHEDULED
+        if "within" in rest[:2]: rest = (*rest[:rest.index("within")], "by", "in", *(word for word in rest[rest.index("within") + 1:] if word not in ("the", "next")))
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
         if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and (_short_day(rest, words) or len(rest) == 1 and _DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
@@ -426,12 +480,17 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
     offset = max(0, len(text) - 400)
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
         if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
+        if (spots[start][1].lower(),) in _EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"): continue
+        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2 or spots[start][1].lower() not in _DEADLINE + _SCHEDULED): continue
+        if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
     return text.strip(), None
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+_LONGER = {"quarterly": "+3m", "quarter": "+3m", "fortnightly": "+2w", "fortnight": "+2w"}
+_STARTING = ("starting", "beginning", "start", "begin", "from")
 
 # %% ../../nbs/providers/dates.ipynb #1009fcfc
 _NUMBER = r"(?:the )?(\d{1,2}(?:st|nd|rd|th|\.))"
@@ -464,6 +523,15 @@ def _skipped(words) -> tuple[int, tuple[str, ...]]:
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
+    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every", "each") and words[1] in ("quarter", "fortnight"): return _LONGER[words[-1]], None
+    if words[:1] in (("daily",), ("weekly",)) and len(words) > 1: words = ("every", _OFTEN[words[0]], *words[1:])
+    plural = words[1:] if words[:1] == ("on",) else words
+    if plural and plural[0][-1:] == "s" and plural[0][:-1].capitalize() in WEEKDAYS: words = ("every", plural[0][:-1], *plural[1:])
+    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in _without_clock(words) if hours[0] and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)): return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
+    if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS: words = ("every", *words[2:])
+    if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:], today)):
+        again = read_repeat(words[:joint], first)
+        return again and (again[0], again[1] or When("scheduled", first))
     if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
     for hours, rest in _without_clock(words):
         if found := same_day_again(rest, today): return found[0], When("scheduled", found[1], *hours)
@@ -483,6 +551,6 @@ def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
-        if spots[start - 1][1].lower() in ("of", "in", "the"): continue                # “on the last day of every month” is more than “every month”
+        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None: continue                # “on the last day of every month” is more than “every month”
         if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today): return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
     return text, "", None

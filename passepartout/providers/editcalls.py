@@ -50,7 +50,7 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := letter_for(word)): return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around, today)
-    if state is None: return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done." + ("" if word == "cancelled" else f" A word of your own can be a tag: tag … with {command.args['state']}"))
+    if state is None: return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done." + (f" To put it away: archive {place.title[:60]}" if word == "cancelled" else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
     return call("org-set-todo", command, place, around, state=state)
 
@@ -58,7 +58,8 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
 def to_date(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule; without a kind, the date that there is gets moved."
     outline, node = node_at(place, around)
-    days = {s.kind: s.day for s in stamps(outline) if s.node == node.index and s.active}
+    found = [s for s in stamps(outline) if s.node == node.index and s.active]
+    days = {s.kind: s.day for s in found}
     name, kind = name_of(place, around), command.args["kind"] or next((k for k in ("scheduled", "deadline") if k in days), "scheduled")
     if command.verb == "undate":
         if kind not in days: return decline(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
@@ -71,7 +72,8 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
         if command.args["date"] == today.isoformat() and at and around.now is not None and at < around.now().time(): return decline(f"{name} is at {at:%H:%M}, and today that has passed. Name another day (“next thursday”), or a time as well.")
         return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=command.args.get("until"))
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
-    day = read_day(("in", str(by[0]), by[1]), max(days[kind], today))
+    day = read_day(("in", str(by[0]), by[1]), days[kind])
+    if day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind): day = read_day(("in", str(by[0]), by[1]), today)
     return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around, date=day.isoformat(), kind=kind)
 
 # %% ../../nbs/providers/editcalls.ipynb #ee0962f5

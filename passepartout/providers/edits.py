@@ -45,7 +45,7 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     for kind, lead in (("several", "“{}” fits several."), ("alike", "Nothing is clearly called “{}”.")):
         if kind == "alike" and weak: break
         for match, command in found:
-            if match.kind == kind: return question(lead.format(command.target), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
+            if match.kind == kind: return question(lead.format(command.target) + (f" For a new task: todo {command.target[:80]} on {command.args['date']}." if kind == "alike" and "date" in command.args else ""), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
     if readings[0].target.lower() in PRONOUNS: return None if weak else decline(which_one(readings[0].target))
     first = readings[0]
     new = f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args else " “find …” looks into the texts as well."

@@ -8,27 +8,27 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
            'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock',
-           'several_questions', 'understand', 'not_understood']
+           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock', 'in_time',
+           'hour_over', 'next_time', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
-from datetime import date
+from datetime import date, time
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, decline, doubt, remind, repeated_parts, say, tool_call
-from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, read_repeat, read_when, say_day, split_when, words_of
+from .captures import MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind, repeated_parts, say, tool_call
+from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when, words_of
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
-from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, query_of, read, tasks
+from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of, read, tasks
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
 from ..targets import files_holding
@@ -181,8 +181,8 @@ def timed(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, by_words, alone(cannot), alone(timed))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
+THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -210,7 +210,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
 
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
-    exact = lambda text: exact_call(text, request.today, around)
+    exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact)
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
@@ -377,6 +377,36 @@ def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"
     return say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK else None
 
+# %% ../../nbs/providers/grammar.ipynb #719aab1f
+_TODAY = frozenset("today tonight heute".split())
+
+def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
+    "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
+    if (over := hour_over(proposal, request.today, around)) is None: return proposal
+    args, kind, clock = over
+    if args.get("repeat"): return next_time(proposal, request.today, around)
+    if _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
+    hours = f"from {clock} to {args['until']}" if "until" in args else f"at {clock}"
+    again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
+    return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"] or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
+
+
+def hour_over(proposal: dict | None, today: date, around: Surroundings) -> tuple[dict, str, str] | None:
+    "The arguments, the kind of date and the hour of a capture for an hour of today that is over."
+    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None else {}
+    kind = next((kind for kind in ("scheduled", "deadline") if args.get(kind, "").startswith(f"{today} ")), "")
+    clock = args[kind].partition(" ")[2] if kind else ""
+    return (args, kind, clock) if clock and clock < f"{around.now():%H:%M}" else None
+
+
+def next_time(proposal: dict | None, today: date, around: Surroundings) -> dict | None:
+    "The `proposal`, begun with its next time if it repeats and its hour of today is over."
+    if (over := hour_over(proposal, today, around)) is None or not (repeat := over[0].get("repeat")): return proposal
+    args, kind, clock = over
+    day = read_day(("in", repeat[1:-1], {"d": "day", "w": "week", "m": "month", "y": "year"}[repeat[-1]]), today)
+    when = When(kind, day, time.fromisoformat(clock), time.fromisoformat(args["until"]) if "until" in args else None)
+    return capture_call(args["title"], "task", args["file"], args.get("body"), when, repeat)
+
 # %% ../../nbs/providers/grammar.ipynb #f7ce032f
 _NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|who|when|where|which|how|is|are|am|was|wer|wann|wo|wie)(?:['’]s)?\s)", re.I)
 
@@ -390,15 +420,26 @@ def several_questions(request: Request, around: Surroundings) -> dict | None:
 
 _QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
 
+# %% ../../nbs/providers/grammar.ipynb #66abcec2
+def of_models(proposal: dict, around: Surroundings) -> dict:
+    "The `proposal`, with the models that did not answer in place of the advice to name one."
+    text = proposal["payload"].get("text") if around.unheard else None
+    if not text or f": {_SETTING}" not in text: return proposal
+    return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {_SETTING}", f", and {' and '.join(around.unheard)} did not answer: passepartout trace, or /trace in the chat, says why")}}
+
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return decline(problem)
-    request = Request.of(text, today)
+    return of_models(meant_by(Request.of(text, today), around), around)
+
+def meant_by(request: Request, around: Surroundings) -> dict:
+    "The same for a request that can be one."
+    today = request.today
     try:
         around = spelled_out(around, today)
-        if meant := offered_before(request, around): return understood(Request.of(meant, today), around) or decline(not_understood(request))
-        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or understood(request, around) or translated(request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
+        if meant := offered_before(request, around): return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
+        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260

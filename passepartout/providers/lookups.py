@@ -42,6 +42,7 @@ class Surroundings:
     index: Callable[[], Index | None] = lambda: None
     read: Callable[[str], Outline | None] = lambda file: None        # one file, where there is an index
     now: Callable[[], datetime] | None = None          # what the clock says, where there is one
+    unheard: tuple[str, ...] = ()                      # the models that were asked before, and did not answer
 
     def notes(self) -> Index | Sequence[Outline]:
         "Where headings are looked up."

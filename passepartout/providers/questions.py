@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/providers/questions.html.md"""
 
 # %% auto #0
 __all__ = ['SHOW', 'ASKS', 'AROUND', 'LISTS', 'FIND', 'STOP', 'JOURNAL', 'file_and_rest', 'line_range', 'read', 'take_folder',
-           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'filters', 'query_of', 'find', 'journal']
+           'middle', 'overdue_since', 'agenda', 'filtered', 'tasks', 'filters', 'query_of', 'find', 'journal',
+           'journal_of_today']
 
 # %% ../../nbs/providers/questions.ipynb #3a152601
 import re
@@ -64,8 +65,8 @@ def read(request: Request) -> dict | None:
     return tool_call("read-file", f"You asked to read {path}{where}", path=path, start=start, lines=count)
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
-ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plans list urgent free busy booked available".split())
-AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were do does did i i've have has had got to be must need should am show me give tell my our the all there "
+ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
+AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
                     "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
@@ -77,7 +78,7 @@ def take_folder(text: str) -> tuple[str, str | None]:
     return text[:len(text) - len(text[-260:]) + found.start()], (found[1] or found[2] or found[3]).rstrip("/.?!") or "."
 
 
-_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what shall i do now", "what shall i do")}
+_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what's the next thing i should do", "what is the next thing i should do", "what's the next thing to do", "what is the next thing to do", "what shall i do now", "what shall i do")}
 
 _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"), ("my", "next", "meeting"))
 
@@ -126,6 +127,8 @@ LISTS = {name: view for view, names in {
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
+_OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
+_NO_PROJECT = ASKS | AROUND | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active of by without priority high low".split())
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
@@ -159,9 +162,10 @@ def tasks(request: Request) -> dict | None:
     words = plain_words(text)
     shown = words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",)) and len(words) > 1 else words
     place = f", in {folder}" if folder else ""
-    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all")) or "-"): return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
+    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all")) or "-") or LISTS.get(" ".join(w for w in shown if w not in ("the", "all", "my", "our")) or "-"): return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]): return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
+    if (named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(named[1].removesuffix("'s")), request.today): line = f"tasks for {named[1]}"
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3]).strip(' "“”')
     if named := file_and_rest(about): return tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50) if not named[1] and '"' not in named[0] else None
@@ -219,9 +223,19 @@ def find(request: Request) -> dict | None:
 # %% ../../nbs/providers/questions.ipynb #707beb73
 JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
+_OF_DAY = Regex(r"(?:(?:show|read|open|find|see|what(?:'s|\s+is)\s+in)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:([\w .]{2,30}?)'s?\s+)?(?:journal|diary)(?:\s+entry)?", re.I)
+
 def journal(request: Request) -> dict | None:
     "what did I do yesterday, journal of 16 november"
     found = JOURNAL.match(request.text[:200])
-    if not found or not (day := read_day(plain_words(request.text[found.end():]), request.today, nearest=True)): return None
-    if day > request.today and words_of(request.text[found.end():])[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
+    said = plain_words(request.text[found.end():]) if found else ()
+    if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
+    if not said or not (day := read_day(said, request.today, nearest=True)): return None
+    if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
     return tool_call("org-find", f"You asked for your notes of {say_day(day)}", query=day.isoformat(), quote=3)
+
+# %% ../../nbs/providers/questions.ipynb #b3c4ca45
+def journal_of_today(request: Request) -> dict | None:
+    "my journal, open the journal"
+    found = _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200])
+    return journal(Request.of("journal of today", request.today)) if found and not found[1] and request.words[0] != "find" else None

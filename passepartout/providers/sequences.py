@@ -6,23 +6,25 @@ Docs: https://example.org/passepartout/providers/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'carried', 'several', 'read_parts', 'one_after_the_other', 'offered_together', 'found_and_added',
-           'found_plan']
+           'with_it', 'carried', 'each_on_its_day', 'several', 'read_parts', 'one_after_the_other', 'offered_together',
+           'found_and_added', 'found_plan']
 
 # %% ../../nbs/providers/sequences.ipynb #37e7f8bf
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from ..lazy import Regex
 from ..messages import Text
-from .captures import Request, decline
+from .captures import Request, decline, has_day
+from .dates import NoSuchDate
 from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
 _BEGINNINGS = r"(?:done|finished|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
-AND = Regex(rf",?\s+and\s+|\s*,\s+(?={_BEGINNINGS}\s)", re.I)
+AND = Regex(rf",?\s+and\s+|\s*,\s+(?=(?:{_BEGINNINGS}|to)\s)", re.I)
 _WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
 MOST_PARTS, MOST_SENTENCE = 20, 1_000
@@ -77,12 +79,23 @@ def carried(part: str, first: str) -> str:
 # %% ../../nbs/providers/sequences.ipynb #d388df9b
 _WRITTEN = Regex(r"(?:please\s+)?(?:remind\s+me\b|(?:note|todo|task|capture|remember)\s*:|todo\s|(?:add|make|take)\s+a\s+(?:note|task|todo)\b)", re.I)
 
+# %% ../../nbs/providers/sequences.ipynb #b41ebbed
+_TASKED = Regex(r"(?:(?:todo|(?:i|we)\s+(?:still\s+)?(?:need|have)\s+to|i\s+must|(?:do\s+not|don't)\s+forget\s+to|remember\s+to)|(?:remind|don't\s+let)\s+me\s+(?:forget\s+)?(?:to|about))(?=\s)", re.I)
+
+def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
+    "The parts as tasks or reminders of their own, if each of them ends in a day; `None` for others."
+    if not (head := _TASKED.match(parts[0])): return None
+    try: dated = all(has_day(part, today) for part in (parts[0][head.end():], *parts[1:]))
+    except NoSuchDate: return None
+    return [parts[0], *(part if _WRITTEN.match(part) else f"{head.group()} {re.sub('^(?:to|about) ', '', part, flags=re.I)}" for part in parts[1:])] if dated else None
+
 # %% ../../nbs/providers/sequences.ipynb #e36606ee
 def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
+    if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]): return in_one_plan(calls)
     goes_on = lambda part: _WRITTEN.match(part) or _REMIND.match(parts[0]) and _GOES_ON.match(part)
     if exact(request.text) is not None and not all(map(goes_on, parts[1:])): return None
     calls = read_parts(parts, exact)
