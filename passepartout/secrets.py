@@ -370,7 +370,7 @@ def check_ends(value: Any, done: dict[int, Any] | None = None) -> None:
     done[id(value)] = value
 
 # %% ../nbs/04c_secrets.ipynb #ae952fb7
-_TEXT, _LARGEST = frozenset((str,)), 1 << 63
+_TEXT, _LARGEST, _as_it_is = frozenset((str,)), 1 << 63, str.__str__          # a keyword compares itself in its own way, which takes longer
 
 def new_texts(value: Any, clean: Mapping[str, Any], most: int | None = 400) -> tuple[list[str], bool]:
     "The texts of `value` that are not in `clean`, in the order of `strings_in`, and whether it is plain: texts, numbers of at most 63 bits and containers of these, with texts as names. After `most` parts it is first asked whether it ends."
@@ -392,7 +392,7 @@ def new_texts(value: Any, clean: Mapping[str, Any], most: int | None = 400) -> t
             plain = False
             if isinstance(item, dict) and item.keys() <= clean.keys(): todo += item.values()
             elif not isinstance(item, str) and isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())
-            elif (text := item if isinstance(item, str) else str(item)) not in clean: found.append(text)
+            elif (text := _as_it_is(item) if isinstance(item, str) else str(item)) not in clean: found.append(text)
     if most is None or len(todo) <= most: return found, plain
     check_ends(value)
     return new_texts(value, clean, None)
