@@ -121,7 +121,8 @@ def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> Frozen
     "A mapping with its keys normalised and its values frozen. `words`: strings in the protocol's fields are names."
     out = with_names(value)
     for name, item in out.items():
-        if type(item) is Keyword and "_" not in item: continue                             # what most of them are, and nothing has to be done about
+        kind = type(item)
+        if kind is str and name not in KEYWORD_FIELDS or kind is Keyword and "_" not in item: continue          # what most of them are, and nothing has to be done about
         if name in KEYWORD_FIELDS and isinstance(item, str) and item: out[name] = item = keyword(item) if words else as_text(item)
         if type(item) not in PLAIN: out[name] = freeze(item, depth + 1, words and name != "args")
     return FrozenDict(out)
@@ -324,9 +325,10 @@ class Action(Message):
     @kept
     def canonical(self) -> str:
         "The effect in one canonical line of JSON: type, target and payload, sorted, without explanation and meta."
-        payload = {**self.payload}
+        fields = self.__dict__
+        payload = {**fields["payload"]}
         payload.pop("explanation", None)
-        text = canonical_json(form := [self.type, self.target, payload])
+        text = canonical_json(form := [fields["type"], fields["target"], payload])
         return canonical_json(nil(form)) if "false" in text or "[]" in text or "{}" in text else text
 
     @kept

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/secrets.html.md"""
 # %% auto #0
 __all__ = ['SHORTEST', 'TELLING', 'skeleton', 'writings', 'rare_writings', 'Secret', 'secrets_in', 'Known', 'unescaped',
            'behind_escapes', 'without_colours', 'folded', 'undumped', 'in_dumps', 'reference', 'Finder', 'unseen',
-           'Scanner', 'Rows', 'strings_in', 'new_texts', 'redact_each', 'Stream', 'Vault']
+           'Scanner', 'Rows', 'strings_in', 'check_ends', 'new_texts', 'redact_each', 'Stream', 'Vault']
 
 # %% ../nbs/04c_secrets.ipynb #e323a567
 import base64
@@ -17,7 +17,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, chain, islice, takewhile
 from typing import Any
 
 from .assignments import looks_secret
@@ -296,11 +296,11 @@ class Scanner(Finder):
     "Finds and replaces secrets, and remembers what had none."
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._blocks, self._head, self.edge = {}, {}, "", max(300, 2 * self.known.longest)
+        self._clean, self._blocks, self._head, self._last, self.edge = {}, {}, "", None, max(300, 2 * self.known.longest)
 
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."
-        if self.is_clean(text): return text
+        if text is self._last or self.is_clean(text): return text
         try: found = self.find(text)
         except TooMuch as problem: return f"[withheld: {problem.message}]"
         return _replaced(text, found) if found else text
@@ -321,8 +321,10 @@ class Scanner(Finder):
 
     def is_clean(self, text: str) -> bool:
         "Is there nothing secret in `text`? Blocks that were clean before, after the same words, are not looked through again."
-        at = len(self._head) if text.startswith(self._head) else 0
-        if at == 0 and text in self._clean: return True         # to look up a long text costs as much as looking through a short one
+        if len(text) <= 400:
+            if text in self._clean or ("", text) in self._blocks: return True
+            at = 0
+        elif (at := len(self._head) if text.startswith(self._head) else 0) == 0 and text in self._clean: return True         # to look up a long text costs as much as looking through a short one
         new, pieces, head = unseen(text, at, self.edge, self._blocks)
         try: found = self.find("\n\n".join(pieces)) if new else []
         except TooMuch: return False
@@ -330,7 +332,7 @@ class Scanner(Finder):
         if len(self._blocks) > 500: self._blocks.clear()
         for pair in new:
             if len(pair[1]) <= 20_000: self._blocks[pair] = True
-        if head > 400: self._head = text[:head]
+        if head > 400: self._head, self._last = text[:head], text
         return True
 
     def remember(self, texts: Iterable[str]) -> None:
@@ -359,13 +361,21 @@ def strings_in(value: Any) -> list[str]:
         else: found.append(str(item))
     return found
 
-# %% ../nbs/04c_secrets.ipynb #ae952fb7
-_TEXT, _LARGEST = frozenset((str,)), 1 << 63
+# %% ../nbs/04c_secrets.ipynb #7cc02c03
+def check_ends(value: Any, done: dict[int, Any] | None = None) -> None:
+    "`RecursionError` for a `value` that contains itself, or nests too deep to be written down."
+    done = {} if done is None else done
+    if isinstance(value, str) or id(value) in done or not isinstance(value, (list, tuple, dict, Mapping)): return
+    for part in list(value.values()) if isinstance(value, (dict, Mapping)) else value: check_ends(part, done)
+    done[id(value)] = value
 
-def new_texts(value: Any, clean: Mapping[str, Any]) -> tuple[list[str], bool]:
-    "The texts of `value` that are not in `clean`, in the order of `strings_in`, and whether it is plain: texts, numbers of at most 63 bits and containers of these, with texts as names."
+# %% ../nbs/04c_secrets.ipynb #ae952fb7
+_TEXT, _LARGEST, _as_it_is = frozenset((str,)), 1 << 63, str.__str__          # a keyword compares itself in its own way, which takes longer
+
+def new_texts(value: Any, clean: Mapping[str, Any], most: int | None = 400) -> tuple[list[str], bool]:
+    "The texts of `value` that are not in `clean`, in the order of `strings_in`, and whether it is plain: texts, numbers of at most 63 bits and containers of these, with texts as names. After `most` parts it is first asked whether it ends."
     found, plain, todo = [], True, [value]
-    for item in todo:
+    for item in islice(todo, most):
         kind = type(item)
         if kind is str:
             if item not in clean: found.append(item)
@@ -380,9 +390,12 @@ def new_texts(value: Any, clean: Mapping[str, Any]) -> tuple[list[str], bool]:
         elif kind is int: plain = plain and -_LARGEST < item < _LARGEST
         else:
             plain = False
-            if isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())        # most are dictionaries of some kind, which is seen sooner
-            elif (text := item if isinstance(item, str) else str(item)) not in clean: found.append(text)
-    return found, plain
+            if isinstance(item, dict) and item.keys() <= clean.keys(): todo += item.values()
+            elif not isinstance(item, str) and isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())
+            elif (text := _as_it_is(item) if isinstance(item, str) else str(item)) not in clean: found.append(text)
+    if most is None or len(todo) <= most: return found, plain
+    check_ends(value)
+    return new_texts(value, clean, None)
 
 # %% ../nbs/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:

@@ -44,7 +44,7 @@ _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
 
 def tells(raw: bytes) -> bool:
     "Is there anything in `raw` with which a secret could begin?"
-    return heads().search(straight(raw)) is not None
+    return next(heads().finditer(raw if raw.isascii() else straight(raw)), None) is not None         # what `search` does, without its way there
 
 # %% ../nbs/04bc_shaped.ipynb #e65ad4f6
 _ON = Regex(rb"[A-Za-z0-9+/_=-]*")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .breaks import Break, survey
-from .chain import START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor, read_key, seal, write_anchor
+from .chain import START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor, read_key, seal, unwritable, write_anchor
 from .journalfile import TROUBLE, claim, connect, explain, explained, files_now, find_key, set_up
 
 # %% ../nbs/05c_store.ipynb #4642bf9c
@@ -27,7 +27,8 @@ class Draft:
 
     def record(self, kind: str, body: dict) -> None:
         "Add a record of this `kind`; `body` is a dict of plain values. A `scanner` replaces the secrets in it."
-        body, plain = (body, False) if self.scanner is None else self.scanner.looked_through(body)
+        try: body, plain = (body, False) if self.scanner is None else self.scanner.looked_through(body)
+        except RecursionError as error: raise unwritable(error) from error
         text, data = encode_body(body, plain)
         self.records.append((kind, self.clock(), text, data))
 
