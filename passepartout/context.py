@@ -25,7 +25,7 @@ from .index import Index
 from .indexfile import IndexFailed
 from .lazy import Regex
 from .links import LinkTargets
-from .messages import Signal
+from .messages import Signal, pick
 from .org import Outline
 from .periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
 from .records import record
@@ -138,7 +138,7 @@ class Foci:
     def where(self, signal: Signal | None) -> tuple[str, str]:
         "Where one signal looks: the file or folder of the project in which it is, empty for all notes, and the focus."
         if signal is None: return "", ""
-        session, focus = signal.session, signal.foveal_focus
+        session, focus = pick(signal.meta, "session") or "main", signal.foveal_focus
         stack = self.stacks[session] if session in self.stacks else self.stack(session)
         if focus is not None: focus = focus[:1000]
         else: focus = self.held[session] if session in self.held else self.of(session)

@@ -24,7 +24,7 @@ from .context import Foci, Log, Outlook, newest_last
 from .endorsements import Endorsements
 from .journal import Journal
 from .memory import Memory
-from .messages import NETWORK, NOTES, PERSON, Label, Signal
+from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
 from .prices import Prices
 from .purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
@@ -151,7 +151,7 @@ class Conversing(Services):
 
     def conversation(self, signal: Signal, local: bool = False, most: int = 10_000, count: Any = None) -> Sight:
         "The last exchanges as a model reads them; what was private only for a local one."
-        spoken, (heard, last, how, seen) = self.turns.recent(signal.session), self.earlier
+        spoken, (heard, last, how, seen) = self.turns.recent(pick(signal.meta, "session") or "main"), self.earlier
         now, asked = spoken[-1] if spoken else None, (local, most, count)
         if heard is not spoken or last is not now or how != asked:
             seen = newest_last(map(SAID, spoken), most, local, "EARLIER IN THIS CONVERSATION:", count or self.sights.count)
@@ -220,7 +220,7 @@ class Spoken(Views):
     def in_view(self, signal: Signal):
         "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
         texts = [seen.text for seen in self.sights.kept.values()]
-        for each in self.turns.recent(signal.session): texts.append(each.answered)
+        for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts.append(each.answered)
         return Words((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb
@@ -234,7 +234,7 @@ class WhoseWords(Spoken):
     def remembered(self, signal: Signal) -> Label:
         "The label of the notes and of what came from outside that was read for the last answers of the session, which a model still sees. What an own tool returned without naming its sources counts in its turn only."
         worst = PERSON
-        for each in self.turns.recent(signal.session):
+        for each in self.turns.recent(pick(signal.meta, "session") or "main"):
             if (read := each.read) == "network": return NETWORK
             if read == "notes": worst = NOTES
         return worst
