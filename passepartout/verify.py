@@ -103,8 +103,9 @@ def normal_plan(agent, action: Action) -> Action:
 # %% ../nbs/13_verify.ipynb #6f32d36b
 def is_answer(action: Action, signal: Signal) -> bool:
     "Is `action` a message to the very session that `signal` came from?"
-    if pick(action.payload, "action") is not MESSAGE: return False
-    if (target := action.target) is None: return True
+    fields = action.__dict__
+    if pick(fields["payload"], "action") is not MESSAGE: return False
+    if (target := fields["target"]) is None: return True
     source = pick(signal.meta, "source")
     return target is source or target == source
 
