@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from .conditions import PassepartoutError
-from .messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal
+from .messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
 from .previews import Foreseen, for_channel, holds_private, visible
 from .records import record
 from .verify import brief
@@ -173,7 +173,7 @@ class ApprovalDesk(Guarded):
 # %% ../nbs/17b_approvals.ipynb #c21513c3
 def approved_action(journal, signal: Signal, kept: Mapping[str, Action] = NOTHING) -> Action | None:
     "The action that `signal` brings back, loaded by its approval's id, or `kept` in this process under it; `None` for any other signal."
-    if signal.sensor is not APPROVAL_REQUIRED: return None
+    if pick(signal.payload, "sensor") is not APPROVAL_REQUIRED: return None
     row = approved_row(journal, signal)
     action = (kept.get(row["id"]) or Action.of(row["action"])) if row else None
     return action if action is not None and action.hash == row["hash"] else Action(payload={"action": "message", "text": "That approval is not valid any more. Ask again for what you wanted."})

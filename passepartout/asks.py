@@ -17,7 +17,7 @@ from .approvals import PendingApproval, approved_action, approved_row, confirms,
 from .conditions import PassepartoutError
 from .journal import JournalError
 from .memory import Memory, current
-from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal
+from .messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
 from .previews import Foreseen, foresee
 from .services import WhoseWords
 from .tools import ToolContext
@@ -33,7 +33,7 @@ class WhatWasShown(WhoseWords):
 
     def brought_by(self, signal: Signal, cleared) -> str | None:
         "The approval that brought `cleared` back, although no gate asks about it: a grant, or another rule, answers by now."
-        row = approved_row(self.journal, signal) if signal.sensor is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
+        row = approved_row(self.journal, signal) if pick(signal.payload, "sensor") is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
         return row["id"] if row is not None and row["hash"] == cleared.hash else None
 
     def shown_result(self, cleared, answer: str | None = None) -> tuple[str, datetime]:
@@ -58,7 +58,7 @@ class Intending(WhatWasShown):
         elif (answer := cleared.answer or self.brought_by(signal, cleared)) not in (None, "used"): await self.use_up(turn, cleared, answer)
         effects, more = [os.urandom(6).hex() for _ in wanted], {}
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
-        if cleared.action.payload.get("tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
+        if pick(cleared.action.payload, "tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
         for effect, (before, detail) in zip(effects, wanted): turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
         try: await self.turns.write(turn, durable=True)
         except BaseException as error:
@@ -92,9 +92,9 @@ class Effects(Using):
     "The two durable records around every effect."
     def show_start(self, signal: Signal, cleared, *effects: str) -> None:
         "Tell whoever watches that these effects begin now. The first of several does when the intents are recorded."
+        if not self.turns.watchers: return
         turn = self.turns.of(signal)
-        if self.turns.watchers:
-            for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id if turn else "")
+        for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id if turn else "")
 
     async def end_effect(self, signal: Signal, effect: str, state: str, **detail: Any) -> None:
         "Record, durably, what became of `effect`, together with the memory that mirrors it."
@@ -106,7 +106,7 @@ class Effects(Using):
             turn.status = "failed"
             raise
         if state == "committed": turn.effects.append(effect)
-        self.turns.show("outcome", {"effect": effect, "state": state, **detail}, turn.id)
+        if self.turns.watchers: self.turns.show("outcome", {"effect": effect, "state": state, **detail}, turn.id)
 
 # %% ../nbs/17da_asks.ipynb #f33c751b
 class Filing(Effects):
@@ -144,7 +144,7 @@ class Asks(Filing):
         turn = self.turns.of(signal)
         if turn is not None and turn.commanded is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR):
             return Action(payload={"action": "message", "text": str(signal.payload.get("content") or signal.payload.get("message"))})
-        if signal.depth != 0 or signal.label != PERSON: return None
+        if signal.depth != 0 or (label := signal.label) is not PERSON and label != PERSON: return None
         if turn is not None and turn.commanded is not None: return turn.commanded
         return approved_action(self.journal, signal, self.desk.kept)
 

@@ -25,7 +25,7 @@ from .index import Index
 from .indexfile import IndexFailed
 from .lazy import Regex
 from .links import LinkTargets
-from .messages import Signal
+from .messages import Signal, pick
 from .org import Outline
 from .periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
 from .records import record
@@ -34,13 +34,13 @@ from .summaries import in_our_words
 # %% ../nbs/09_context.ipynb #eb40c6eb
 def turn_in(agent, signal: Any) -> Any:
     "The open turn of `signal`; `None` when there is none, or when it is no signal."
-    return agent.turn_of(signal) if isinstance(signal, Signal) and hasattr(agent, "turn_of") else None
+    return find(signal) if isinstance(signal, Signal) and (find := getattr(agent, "turn_of", None)) is not None else None
 
 def confidential(agent, signal: Any, turn: Any = None) -> bool:
     "Whether `signal` carries private text, or belongs to a turn that does (`turn`, for who knows it already)."
     if not isinstance(signal, Signal): return False
     if signal.label.private: return True
-    if turn is None: turn = turn_in(agent, signal)
+    if turn is None and (find := getattr(agent, "turn_of", None)) is not None: turn = find(signal)
     return turn is not None and turn.private
 
 def confide(agent, signal: Any) -> None:
@@ -58,7 +58,7 @@ class Log:
     "The agent's recent log lines, newest last."
     def __init__(self, most: int = 500, width: int = 400):
         self._lines: deque[Entry] = deque(maxlen=most)
-        self.views: dict[tuple, Sight] = {}            # how it was read since the last line
+        self.views: dict[Any, Any] = {}                # how it was read since the last line
         self.width, self.redact = width, str           # a booted agent puts its scanner for secrets here
 
     def __call__(self, text: str, private: bool = False) -> None:
@@ -70,6 +70,11 @@ class Log:
     def __len__(self): return len(self._lines)
     def entries(self, limit: int | None = None) -> list[Entry]: return list(self._lines)[-limit if limit else None:] if limit != 0 else []
     def lines(self, limit: int | None = None) -> list[str]: return [entry.text for entry in self.entries(limit)]
+
+    def told(self, limit: int | None = None) -> tuple[str, ...]:
+        "The last `limit` lines as models may read them, the same until there is another."
+        if (seen := self.views.get(limit)) is None: seen = self.views[limit] = tuple(map(for_models, self.lines(limit)))
+        return seen
 
 # %% ../nbs/09_context.ipynb #7fc48fda
 def get_system_logs(agent, limit: int = 20) -> list[str]:
@@ -133,7 +138,7 @@ class Foci:
     def where(self, signal: Signal | None) -> tuple[str, str]:
         "Where one signal looks: the file or folder of the project in which it is, empty for all notes, and the focus."
         if signal is None: return "", ""
-        session, focus = signal.session, signal.foveal_focus
+        session, focus = pick(signal.meta, "session") or "main", signal.foveal_focus
         stack = self.stacks[session] if session in self.stacks else self.stack(session)
         if focus is not None: focus = focus[:1000]
         else: focus = self.held[session] if session in self.held else self.of(session)

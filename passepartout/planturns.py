@@ -353,6 +353,7 @@ class Judging(UnderWay):
 
     def case_of(self, action: Action, signal: Signal) -> Any:
         "What the interpreter knows about the very action that is judged as a step; `None` for every other one, even if it looks the same."
+        if not self.cases: return None
         case = self.cases.get(str(pick(signal.meta, "turn")))
         return case if case is not None and signal.sensor is STEP and case.action is action else None
 

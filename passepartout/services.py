@@ -20,14 +20,15 @@ from .approvals import ApprovalDesk
 from .backends import BackendRegistry
 from .budget import Sight
 from .conditions import PassepartoutError
-from .context import Foci, Log, Outlook, for_models, newest_last
+from .context import Foci, Log, Outlook, newest_last
 from .endorsements import Endorsements
 from .journal import Journal
 from .memory import Memory
-from .messages import ORIGINS, PERSON, Label, Signal
+from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
 from .prices import Prices
 from .purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
+from .provenance import Words
 from .resources import PathRefused, Root, resolve
 from .settings import Settings
 from .skills import SkillRegistry
@@ -150,7 +151,7 @@ class Conversing(Services):
 
     def conversation(self, signal: Signal, local: bool = False, most: int = 10_000, count: Any = None) -> Sight:
         "The last exchanges as a model reads them; what was private only for a local one."
-        spoken, (heard, last, how, seen) = self.turns.recent(signal.session), self.earlier
+        spoken, (heard, last, how, seen) = self.turns.recent(pick(signal.meta, "session") or "main"), self.earlier
         now, asked = spoken[-1] if spoken else None, (local, most, count)
         if heard is not spoken or last is not now or how != asked:
             seen = newest_last(map(SAID, spoken), most, local, "EARLIER IN THIS CONVERSATION:", count or self.sights.count)
@@ -207,7 +208,6 @@ class Spoken(Views):
     "What was said in a session, and by whom."
     def words(self, signal: Signal):
         "What the person said in the session of `signal`, lately and now, as `Words` to be searched."
-        from passepartout.provenance import Words
         turn = self.turns.of(signal)
         if turn is not None and turn.words is not None: return turn.words
         said = [each.asked for each in self.turns.recent(signal.session) if each.asked_by_person]
@@ -219,9 +219,9 @@ class Spoken(Views):
 
     def in_view(self, signal: Signal):
         "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
-        from passepartout.provenance import Words
-        logged = [for_models(entry.text) for entry in self.log.entries(self.settings.context_log_limit)]
-        return Words((*[seen.text for seen in self.sights.kept.values()], *[each.answered for each in self.turns.recent(signal.session)], *logged), self.today())
+        texts = [seen.text for seen in self.sights.kept.values()]
+        for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts.append(each.answered)
+        return Words((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb
 class WhoseWords(Spoken):
@@ -233,5 +233,8 @@ class WhoseWords(Spoken):
 
     def remembered(self, signal: Signal) -> Label:
         "The label of the notes and of what came from outside that was read for the last answers of the session, which a model still sees. What an own tool returned without naming its sources counts in its turn only."
-        read = {each.read for each in self.turns.recent(signal.session)} & {"notes", "network"}
-        return Label(max(read, key=ORIGINS.index)) if read else PERSON
+        worst = PERSON
+        for each in self.turns.recent(pick(signal.meta, "session") or "main"):
+            if (read := each.read) == "network": return NETWORK
+            if read == "notes": worst = NOTES
+        return worst

@@ -184,6 +184,11 @@ class Declared(Remembers):
         return tuple(p for p in self.parameters if p.kind == "path")
 
     @cached_property
+    def addresses(self) -> tuple[str, ...]:
+        "The names of the parameters that are addresses."
+        return tuple(p.name for p in self.parameters if p.kind == "address")
+
+    @cached_property
     def commands(self) -> tuple[str, ...]:
         "The names of the parameters that are command lines."
         return tuple(p.name for p in self.parameters if p.kind == "command")

@@ -103,8 +103,9 @@ def normal_plan(agent, action: Action) -> Action:
 # %% ../nbs/13_verify.ipynb #6f32d36b
 def is_answer(action: Action, signal: Signal) -> bool:
     "Is `action` a message to the very session that `signal` came from?"
-    if pick(action.payload, "action") is not MESSAGE: return False
-    if (target := action.target) is None: return True
+    fields = action.__dict__
+    if pick(fields["payload"], "action") is not MESSAGE: return False
+    if (target := fields["target"]) is None: return True
     source = pick(signal.meta, "source")
     return target is source or target == source
 
@@ -163,12 +164,13 @@ class Manifest(dict):
 
 def manifest_problem(agent) -> str | None:
     "Why effects must be refused, or `None` when every mandatory gate stands."
-    if agent.manifest is None or (agent.manifest.sound[0] is agent.skills and agent.manifest.sound[1] == agent.skills.version): return None
+    manifest, skills = agent.manifest, agent.skills
+    if manifest is None or (manifest.sound[0] is skills and manifest.sound[1] == skills.version): return None
     for name in MANDATORY:
-        installed = agent.manifest.get(name)
-        if installed is None or agent.skills.get(name) is not installed or installed.trigger is not None or installed.deterministic is None:
+        installed = manifest.get(name)
+        if installed is None or skills.get(name) is not installed or installed.trigger is not None or installed.deterministic is None:
             return f"The mandatory gate {name} is missing or was replaced, so every effect is refused. Start passepartout again, and run its tests if this comes back."
-    agent.manifest.sound = (agent.skills, agent.skills.version)
+    manifest.sound = (skills, skills.version)
     return None
 
 # %% ../nbs/13_verify.ipynb #8897d020
@@ -204,7 +206,7 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
     try: action = normalise(agent, proposal)
     except (PassepartoutError, ValueError, RecursionError) as error: return Judgement(Rejected(brief(error), "normaliser"), [("normaliser", "rejected", brief(error), 0.0)])
     for _ in range(ROUNDS):
-        if not is_answer(action, signal) and (problem := manifest_problem(agent)):
+        if (problem := manifest_problem(agent)) and not is_answer(action, signal):
             return Judgement(Rejected(problem, "manifest"), Rows([*trace, ("manifest", "rejected", problem, 0.0)]))
         judgement = one_round(agent, action, signal, trace)
         if isinstance(judgement, Judgement): return judgement
@@ -299,7 +301,7 @@ def consider(agent, action: Any, signal: Signal) -> Judgement:
 # %% ../nbs/13_verify.ipynb #98d0eb18
 def judgement_record(judgement: Judgement) -> dict:
     "What the record of a verdict holds."
-    verdict = judgement.verdict
+    if type(verdict := judgement.verdict) is Allowed: return {"verdict": "allowed", "gate": None, "text": "", "gates": judgement.trace}
     return {"verdict": word_for(verdict), "gate": getattr(verdict, "gate", None), "text": explain(verdict), "gates": judgement.trace}
 
 def signal_rejection(verdict: Rejected, signal: Signal) -> None:
@@ -353,7 +355,7 @@ class ClearanceTable:
         "Take a clearance out, for good. `GateError` unless it is outstanding and fits session, rules and time."
         cleared = self._outstanding.pop(permit, None) if type(permit) is Clearance else None
         if cleared is None: raise GateError("Nothing runs without a clearance from the gate chain.", gate_name="verify", signal=signal)
-        stale = ("another session" if cleared.session != signal.session else "rules that have changed since" if cleared.rules != rules_version(agent)
+        stale = ("another session" if cleared.session != (pick(signal.meta, "session") or "main") else "rules that have changed since" if cleared.rules != rules_version(agent)
                  else "an earlier time" if time.monotonic() > cleared.expires else "another action" if cleared.action.hash != cleared.hash else None)
         if stale:
             cleared.close()
@@ -376,5 +378,5 @@ def clear(agent, action: Any, signal: Signal) -> tuple[Clearance | None, Judgeme
     if isinstance(verdict, Rejected) or (isinstance(verdict, ApprovalRequired) and answer is None):
         judgement.close()
         return None, judgement
-    cleared = Cleared(verdict.action, verdict.action.hash, signal.session, rules_version(agent), time.monotonic() + agent.clearances.ttl_s, judgement.resolved, answer)
+    cleared = Cleared(verdict.action, verdict.action.hash, pick(signal.meta, "session") or "main", rules_version(agent), time.monotonic() + agent.clearances.ttl_s, judgement.resolved, answer)
     return agent.clearances._mint(cleared), judgement

@@ -26,10 +26,10 @@ def what_leaves(address: WebAddress) -> str:
 # %% ../../nbs/gates/network.ipynb #eecf3295
 def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:
     found = {}
-    for parameter in tool.parameters:
-        if parameter.kind != "address" or (value := args.get(parameter.name)) is None or value == "": continue
-        if not isinstance(value, str): raise AddressRefused(f"The argument {parameter.name} of {tool.name} must be one address, as text.")
-        found[parameter.name] = read_address(value)
+    for name in tool.addresses:
+        if (value := args.get(name)) is None or value == "": continue
+        if not isinstance(value, str): raise AddressRefused(f"The argument {name} of {tool.name} must be one address, as text.")
+        found[name] = read_address(value)
     return found
 
 # %% ../../nbs/gates/network.ipynb #61b28324
@@ -40,6 +40,7 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
         payload = action.payload
         tool, args = tools.get(str(pick(payload, "tool") or "?")), pick(payload, "args") or NOTHING
         if tool is None or not is_mapping(args): return Rejected("Nobody can say which addresses this call would reach.", "network")
+        if not tool.addresses: return action
         try: found = _addresses(tool, args)
         except AddressRefused as refusal: return Rejected(refusal.message, "network")
         if not found: return action

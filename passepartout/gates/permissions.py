@@ -101,7 +101,8 @@ class Tiers(ReadyRules):
     "What a person allows for a call."
     def decide(self, tool: Tool, args: Mapping[str, Any], places: Places) -> Decision:
         "The tier for a call of `tool` with these arguments at these places."
-        _, prepared, told = self.said_of(tool)
+        made = self._ready.get(tool.name)
+        _, prepared, told = made if made is not None and made[0] is tool else self.said_of(tool)
         if tool.foreign: prepared, told = self._for_foreign(tool, prepared, told)
         if told == "deny" or not prepared: return BY_SETTING[told]
         rule = strictest(prepared, args, places, self.commands)

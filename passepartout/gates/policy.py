@@ -50,7 +50,8 @@ def copies(explanation: str, action: Action) -> bool:
     "Is `explanation` one of the action's own texts, which the person sees anyway? Texts more than three times as long are not looked at, nor those that folding leaves at another length."
     given, words, most = {**action.payload, "explanation": None}, explanation.strip().casefold(), 3 * len(explanation)
     for value in chain(given.values(), (pick(given, "args") or {}).values()):
-        if isinstance(value, str) and 0 < len(text := value.strip()) <= most and (len(text) == len(words) or not text.isascii()) and text.casefold() == words: return True
+        if not isinstance(value, str) or len(value) < len(words) and value.isascii(): continue          # too short for it, and never longer in lower case
+        if 0 < len(text := value.strip()) <= most and (len(text) == len(words) or not text.isascii()) and text.casefold() == words: return True
     return False
 
 # %% ../../nbs/gates/policy.ipynb #b1ac1e8b

@@ -21,8 +21,7 @@ WORKER = Keyword("worker")
 
 def by_worker(journal: Any, signal: Signal) -> str:
     "Why a job wants this, if it is a job that does; otherwise nothing."
-    if (sensor := pick(signal.payload, "sensor")) is USER_INPUT or sensor is TOOL_OUTPUT: return ""            # nearly always, and told apart without comparing texts
-    if sensor == WORKER: return str(pick(signal.payload, "reason") or "A background job wants it.")
+    if (sensor := pick(signal.payload, "sensor")) == WORKER: return str(pick(signal.payload, "reason") or "A background job wants it.")
     if sensor is not APPROVAL_REQUIRED: return ""
     row = journal.approval(ident) if isinstance(ident := pick(signal.payload, "approval"), str) else None
     began = journal.records(turn=row["turn"], kinds=["turn"], limit=1) if row is not None and row["turn"] else []
@@ -36,6 +35,7 @@ def only_looks(tools: ToolRegistry, action: Action) -> bool:
 def unattended_skill(tools: ToolRegistry, journal: Any) -> Skill:
     "The skill `unattended`: the gate for what jobs want."
     def unattended(action: Action, signal: Signal) -> Action | ApprovalRequired:
+        if (sensor := pick(signal.payload, "sensor")) is USER_INPUT or sensor is TOOL_OUTPUT: return action     # nearly always, and told apart without comparing texts
         if not (why := by_worker(journal, signal)) or is_answer(action, signal) or only_looks(tools, action): return action
         return ApprovalRequired(action, why)
     return Skill("unattended", priority=550, deterministic=unattended)
