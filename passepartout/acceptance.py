@@ -37,22 +37,28 @@ def damage(journal: Journal) -> Damage | None:
     if verdict.ok: return None
     if verdict.kind == "damaged": raise JournalError(verdict.problem)
     try: found = journal.broken()
-    except JournalError: raise JournalError(f"{verdict.problem} It cannot be read, so it cannot be accepted. Put back a copy (passepartout restore FILE), or move the journal away to begin a new one.") from None
+    except JournalError:
+        raise JournalError(f"{verdict.problem} It cannot be read, so it cannot be accepted. Put back a copy (passepartout restore FILE), "
+                           "or move the journal away to begin a new one.") from None
     return Damage(verdict, found, tuple(allowed(journal)))
 
 def allowed(journal: Journal) -> Iterator[str]:
     "What the record says was allowed for longer and not taken back, in words, whether it still counts or not."
     last = max((each["seq"] for each in journal.records(kinds=["accept"])), default=0)                  # what was before it has ended
-    told = [(each["at"], each["body"]) for each in journal.records(kinds=["grant", "endorse", "attest"], after=last) if each["body"] and _genuine(journal, each["seq"])]
+    told = [(each["at"], each["body"]) for each in journal.records(kinds=["grant", "endorse", "attest"], after=last) if each["body"]
+            and _genuine(journal, each["seq"])]
     over = {body.get("id") for _, body in told if body.get("state") == "revoked"}
     for at, body in told:
-        if body.get("state") == "given" and body["id"] not in over and not (body.get("expires") and expired(at, body["expires"], journal.clock())): yield str(body.get("words") or f"{body['tool']} {body.get('argument', '')}".strip())
+        if body.get("state") == "given" and body["id"] not in over and not (body.get("expires")
+                and expired(at, body["expires"], journal.clock())):
+            yield str(body.get("words") or f"{body['tool']} {body.get('argument', '')}".strip())
 
 # %% ../nbs/19la_acceptance.ipynb #e5d22c73
 def accept(journal: Journal, seen: Damage, *, user: str, terminal: str) -> int:
     "Put it on the record that the person accepts what they have `seen`; how many permissions ended. `JournalError` when it is not that any more."
     with journal.lock:
-        if (now := damage(journal)) is None or now != seen: raise JournalError("The record is not as it was shown any more, so nothing was accepted. Look again.")
+        if (now := damage(journal)) is None or now != seen:
+            raise JournalError("The record is not as it was shown any more, so nothing was accepted. Look again.")
         draft = Draft("", "", journal.clock)
         draft.change(_put_right, seen, {"user": user, "terminal": terminal})
         journal.write([draft])
@@ -68,30 +74,38 @@ def accept(journal: Journal, seen: Damage, *, user: str, terminal: str) -> int:
 def _end(journal: Journal) -> int:
     "End what was asked and allowed. A question that does not bear the seal cannot be answered, and needs no end."
     try: return end_powers(journal, "the acceptance of a break")
-    except ApprovalGone as error: raise JournalError(f"It was accepted; what was allowed before could not be ended: {error.message}") from error
+    except ApprovalGone as error:
+        raise JournalError(f"It was accepted; what was allowed before could not be ended: {error.message}") from error
 
 # %% ../nbs/19la_acceptance.ipynb #d4a84782
 def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) -> None:
     "Within the transaction: make the tables from the chain, and have the draft say what was found."
     effects, approvals = _replay(store)
-    forged = {id: [row[0], "denied", seq + 1] for id, row in approvals.items() if row[1] in ("pending", "approved") and _genuine(store, row[0]) is None}
+    forged = {id: [row[0], "denied", seq + 1] for id, row in approvals.items() if row[1] in ("pending", "approved")
+              and _genuine(store, row[0]) is None}
     owners = dict(store.db.execute("SELECT id, owner FROM effects"))
     for statement in ("DELETE FROM effects", "DELETE FROM approvals"): store._run(statement)
-    store._run_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)", [(row[0], id, row[1], owners.get(id, ""), row[2]) for id, row in effects.items()])
-    store._run_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)", [(row[0], id, *row[1:]) for id, row in {**approvals, **forged}.items()])
+    store._run_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)",
+                    [(row[0], id, row[1], owners.get(id, ""), row[2]) for id, row in effects.items()])
+    store._run_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)",
+                    [(row[0], id, *row[1:]) for id, row in {**approvals, **forged}.items()])
     images, memories = _drop_images(store), _drop_memories(store)
     told = acceptance(seen.found)
     if "ranges" in told: told["ranges"] = as_ranges(seen.found.lost)
-    draft.record("accept", {"kind": seen.verdict.kind, "problem": seen.verdict.problem, **told, **who, "approvals": [[id, *row] for id, row in forged.items()], "images": images, "memory": memories})
+    draft.record("accept", {"kind": seen.verdict.kind, "problem": seen.verdict.problem, **told, **who,
+                            "approvals": [[id, *row] for id, row in forged.items()], "images": images, "memory": memories})
 
 def _drop_images(store: Journal) -> list[int]:
     "Remove the earlier versions that are not what was put there; the records that now have none."
     rows = store.db.execute("SELECT i.seq, i.before, c.body FROM images i LEFT JOIN chain c ON c.seq = i.seq AND c.kind = 'intent'")
-    store._run_many("DELETE FROM images WHERE seq = ?", [(seq,) for seq in [seq for seq, before, body in rows if body is None or not _is_image(before, body)]])
-    rows = store.db.execute("SELECT c.seq, c.body FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND c.body IS NOT NULL AND i.seq IS NULL")
+    store._run_many("DELETE FROM images WHERE seq = ?",
+                    [(seq,) for seq in [seq for seq, before, body in rows if body is None or not _is_image(before, body)]])
+    rows = store.db.execute("SELECT c.seq, c.body FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND c.body IS "
+                            "NOT NULL AND i.seq IS NULL")
     return [seq for seq, body in rows if not _is_image(None, body)]
 
 def _drop_memories(store: Journal) -> int:
-    bad = [(id,) for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory") if seal != _memory_seal(store, id, hash, body)]
+    bad = [(id,) for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
+           if seal != _memory_seal(store, id, hash, body)]
     store._run_many("DELETE FROM memory WHERE id = ?", bad)
     return len(bad)

@@ -67,14 +67,16 @@ class ActuatorRegistry:
 
     def cleared(self, name: str, cleared: Cleared) -> Actuator:
         "The actuator itself, for an action in dispatch; `GateError` otherwise."
-        if getattr(cleared, "in_dispatch", None) is not self.mark: raise GateError("An actuator runs only with a clearance from the gate chain.", gate_name="verify")
+        if getattr(cleared, "in_dispatch", None) is not self.mark:
+            raise GateError("An actuator runs only with a clearance from the gate chain.", gate_name="verify")
         return self._actuators.get(name) or self._actuators[Keyword(str(name))]
 
 # %% ../nbs/17_act.ipynb #bf52c6a5
 def refuse_uncleared(name: str) -> Callable:
     "What stands in place of the function of actuator `name` for whoever calls it directly: it raises `GateError`."
     def refused(*args, **kwargs):
-        raise GateError(f"Actuator {name} was called directly. Actions run only with a clearance from the gate chain; propose the action instead.", gate_name="verify")
+        raise GateError(f"Actuator {name} was called directly. Actions run only with a clearance from the gate chain; propose the "
+                        "action instead.", gate_name="verify")
     return refused
 
 # %% ../nbs/17_act.ipynb #ed318813
@@ -123,10 +125,12 @@ async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) ->
     payload = cleared.action.payload
     agent.deliver(signal, payload["text"])
     if pick(payload, "declined"): agent.mark(signal, "declined")
-    if not actuator.core and actuator.name == signal.source: await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
+    if not actuator.core and actuator.name == signal.source:
+        await call(partial(actuator.fn, cleared.action, signal), agent.settings.tool_timeout_s)
 
 # %% ../nbs/17_act.ipynb #5d93394d
-async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], effect: str | None = None, **detail: Any) -> Any:
+async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], effect: str | None = None,
+                          **detail: Any) -> Any:
     "Record the intent, unless that of `effect` is recorded already; run; record the outcome: committed, failed or unknown."
     effect = effect or await agent.begin_effect(signal, cleared, **detail)
     try: result = await run()
@@ -140,13 +144,16 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
         await asyncio.shield(agent.end_effect(signal, effect, "unknown", error="interrupted"))
         raise
     try: await agent.end_effect(signal, effect, "committed", **(result.outcome if isinstance(result, ToolResult) else {}))
-    except JournalError as error: raise ToolError(f"It was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it again. {error}") from error
+    except JournalError as error:
+        raise ToolError("It was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it "
+                        f"again. {error}") from error
     return result
 
 # %% ../nbs/17_act.ipynb #1dee57b2
 async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal:
     "Run a cleared tool call: a `tool-output` signal, or a `tool-error` one. Refuses anything that is not in dispatch."
-    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
+        raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
     payload = cleared.action.payload
     name = payload["tool"]
     if name not in agent.tools: return tool_error(signal, name, f"There is no tool {name}.")
@@ -159,9 +166,14 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
     except EditConflict as error:
         if error.touched or tool.effects.destructive or cleared.answer == "used": return tool_error(signal, name, error.message)
         raise Overtaken(error.message) from error
-    except PassepartoutError as error: return tool_error(signal, name, error.message, label_of(tool, error), in_our_words(error.message) if tool.foreign else None)
-    except TimeoutError: return tool_error(signal, name, f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did something is unknown.")
-    except Exception as error: return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
+    except PassepartoutError as error:
+        return tool_error(signal, name, error.message, label_of(tool, error), in_our_words(error.message) if tool.foreign else None)
+    except TimeoutError:
+        return tool_error(signal, name,
+                          f"{name} did not finish within {time_allowed(agent, tool):g} s and was given up. Whether it did "
+                          "something is unknown.")
+    except Exception as error:
+        return tool_error(signal, name, f"{type(error).__name__}: {brief(error)}", label_of(tool, None), in_our_words(error))
 
 # %% ../nbs/17_act.ipynb #29bd8ac1
 class Overtaken(PassepartoutError):
@@ -192,7 +204,8 @@ async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
 
 def only_reads(tool: Tool, cleared: Cleared) -> bool:
     "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
-    return tool.effects.read_only or bool(tool.commands) and not tool.foreign and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in tool.commands)
+    return (tool.effects.read_only or bool(tool.commands) and not tool.foreign
+            and all(getattr(cleared.resolved.get(name), "reads", False) is True for name in tool.commands))
 
 # %% ../nbs/17_act.ipynb #b8bc853b
 async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
@@ -223,19 +236,22 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
         except BaseException as error:
             for left in effects[done + 1:]: await asyncio.shield(agent.end_effect(signal, left, "failed", error="not begun"))
             if not done or not isinstance(error, EditFailed): raise
-            raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking it back (undo) restores what was.") from error
+            raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking "
+                            "it back (undo) restores what was.") from error
     return ToolResult(" ".join(e.summary for e in edits) or "Nothing had to be changed.", label=TOOLS)
 
 # %% ../nbs/17_act.ipynb #da7070c9
 class NotAsShown(PassepartoutError):
     "An approved action would do something else than what was shown. `changes` are what it would do now; nothing was written."
-    def __init__(self, changes: tuple[Change, ...], moment: Any, text: str = "What it would change is not what you were shown, so nothing was written."):
+    def __init__(self, changes: tuple[Change, ...], moment: Any,
+                 text: str = "What it would change is not what you were shown, so nothing was written."):
         super().__init__(text)
         self.changes, self.moment = changes, moment
 
     def asked(self, verdict: Any) -> ApprovalRequired:
         "What the person is asked, when `verdict` was the last word of the gates."
-        return replace(verdict, reason=f"{self.message} {verdict.reason}") if isinstance(verdict, ApprovalRequired) else ApprovalRequired(verdict.action, self.message, "act")
+        return (replace(verdict, reason=f"{self.message} {verdict.reason}") if isinstance(verdict, ApprovalRequired)
+                else ApprovalRequired(verdict.action, self.message, "act"))
 
 def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when `cleared` was approved for another result than `changes`."
@@ -256,7 +272,10 @@ async def check_still_private(agent, cleared: Cleared, signal: Signal, changes: 
     found = await in_thread(uncovered, *given) if long else uncovered(*given)
     if not found or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
     result, moment = agent.shown_result(cleared, answer)
-    if answer is None or not result: raise NotAsShown(changes, moment, f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {' and '.join(c.path for c in changes)}: from then on any model may read them.")
+    if answer is None or not result:
+        raise NotAsShown(changes, moment,
+                         f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in "
+                         f"{' and '.join(c.path for c in changes)}: from then on any model may read them.")
     if result_of(changes) != result: raise NotAsShown(changes, moment)
 
 # %% ../nbs/17_act.ipynb #f6beb375
@@ -293,12 +312,14 @@ def label_of(tool: Tool | None, result: Any) -> Label:
 
 def tool_error(signal: Signal, tool: str, message: str, label: Label = TOOLS, told: str | None = None) -> Signal:
     "The `tool-error` feedback for a failure. `label`: whose words the message may hold; `told` is what a model gets to read of it when `message` is not in our words."
-    return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message, **({"told": told} if told else {})}, label=signal.label.join(label))
+    return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message, **({"told": told} if told else {})},
+                    label=signal.label.join(label))
 
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
     "A signal that follows from `signal`: same channel, one level deeper. The values of `payload` are frozen already."
     fields = signal.__dict__
-    return Signal.build(type=type, payload=FrozenDict(payload), meta=fields["meta"], depth=fields["depth"] + 1, foveal_focus=fields["foveal_focus"], label=label or fields["label"])
+    return Signal.build(type=type, payload=FrozenDict(payload), meta=fields["meta"], depth=fields["depth"] + 1,
+                        foveal_focus=fields["foveal_focus"], label=label or fields["label"])
 
 # %% ../nbs/17_act.ipynb #0056d9e7
 def plain(result: Any) -> Any:
@@ -310,7 +331,8 @@ def plain(result: Any) -> Any:
 # %% ../nbs/17_act.ipynb #ae34ade4
 async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Signal | None:
     "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`."
-    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
+        raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
     command = cleared.action.payload.get("action")
     if command == MESSAGE: return log_about(agent, signal, f"ACT [system]: {cleared.action.payload['text']}")
     if command == "eval": return tool_error(signal, "system", "Text is never evaluated here.")
@@ -318,13 +340,15 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
 
 async def execute_cli_action(agent, cleared: Cleared, signal: Signal) -> None:
     "Say something in the terminal of another session than the one that asked: an effect, so it stands in the ledger."
-    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("The terminal is written to only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
+        raise GateError("The terminal is written to only with a clearance from the gate chain.", gate_name="verify")
     async def say(): agent.deliver(signal, str(cleared.action.payload.get("text") or ""))
     await between_records(agent, cleared, signal, say)
 
 def register_core_actuators(agent) -> None:
     "The three that every agent has."
-    for name, fn in ((TOOL, execute_tool_action), (SYSTEM, execute_system_action), (CLI, execute_cli_action)): agent.actuators.register(name, fn, core=True)
+    for name, fn in ((TOOL, execute_tool_action), (SYSTEM, execute_system_action), (CLI, execute_cli_action)):
+        agent.actuators.register(name, fn, core=True)
 
 # %% ../nbs/17_act.ipynb #7c6b5cfc
 async def act_gate(agent, signal: Any) -> Signal | None:
@@ -332,7 +356,8 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     if type(signal) is not Signal: signal = Signal.of(signal)
     fields = signal.__dict__
     if pick(fields["payload"], "sensor") is HEARTBEAT: return None
-    if fields["status"] is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired): return await agent.file_flight_plan(signal, signal.verdict)
+    if fields["status"] is REQUIRES_APPROVAL and isinstance(signal.verdict, ApprovalRequired):
+        return await agent.file_flight_plan(signal, signal.verdict)
     if fields["approved_action"] is None: return await explain_nothing(agent, signal)
     for _ in range(2):
         try: return await act_once(agent, signal)
@@ -350,7 +375,8 @@ async def act_once(agent, signal: Signal) -> Signal | None:
         if isinstance(verdict, ApprovalRequired): return await agent.file_flight_plan(signal, verdict)
         log_about(agent, signal, f"ACT: blocked at the last check by {verdict.gate}: {verdict.text}")
         return feedback(signal, {"text": f"It was stopped at the last check: {verdict.text}"}, type=LOG)
-    if verdict.action is not approved and verdict.action.hash != approved_hash(agent, signal): return await changed_underway(agent, permit, verdict.action, signal)
+    if verdict.action is not approved and verdict.action.hash != approved_hash(agent, signal):
+        return await changed_underway(agent, permit, verdict.action, signal)
     try: return redacted(agent, as_feedback(agent, await dispatch_action(agent, permit, signal), verdict.action, signal))
     except NotAsShown as error: return await ask_again(agent, signal, verdict, error)
 
@@ -369,19 +395,22 @@ def approved_hash(agent, signal: Signal) -> str:
 async def changed_underway(agent, permit: Clearance, action: Action, signal: Signal) -> Signal | None:
     "Put an action that the gates changed since it was approved to the person; what was opened for it is closed."
     agent.clearances.redeem(permit, agent, signal).close()
-    return await agent.file_flight_plan(signal, ApprovalRequired(action, "Asked again, the gates changed the action, so it needs your approval.", "verify"))
+    return await agent.file_flight_plan(signal, ApprovalRequired(action,
+            "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
 # %% ../nbs/17_act.ipynb #dbc0ee92
 def follows(result: Signal, signal: Signal) -> bool:
     "Is `result` feedback of the tool actuator already: deeper, on the same channel, without a conclusion?"
     mine, before = result.__dict__, signal.__dict__
-    return mine["meta"] is before["meta"] and mine["depth"] > before["depth"] and mine["status"] is None and mine["approved_action"] is None and mine["verdict"] is None
+    return (mine["meta"] is before["meta"] and mine["depth"] > before["depth"] and mine["status"] is None
+            and mine["approved_action"] is None and mine["verdict"] is None)
 
 def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
     "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
     if result is None: return None
     if isinstance(result, Signal) and follows(result, signal): return result
-    if isinstance(result, Signal): return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
+    if isinstance(result, Signal):
+        return result.evolve(depth=max(result.depth, signal.depth + 1), meta=signal.meta, approved_action=None, verdict=None, status=None)
     target = target_of(agent, action, signal)
     if isinstance(result, dict) and str(result.get("type") or result.get("TYPE") or "").lower().lstrip(":") in ("event", "log"):
         return as_feedback(agent, Signal.of(result).evolve(label=signal.label.join(TOOLS)), action, signal)
@@ -395,7 +424,8 @@ async def explain_nothing(agent, signal: Signal) -> None:
     "Tell the person why nothing was done: a rejection, a log message, an error of the loop."
     payload, verdict = signal.payload, signal.verdict
     if isinstance(verdict, Rejected) or signal.sensor == LOOP_ERROR: agent.mark(signal, "rejected" if verdict is not None else "failed")
-    if isinstance(verdict, Rejected): await tell(agent, signal, _UNREADABLE if verdict.gate == "reader" else f"I could not do that: {verdict.text}")
+    if isinstance(verdict, Rejected):
+        await tell(agent, signal, _UNREADABLE if verdict.gate == "reader" else f"I could not do that: {verdict.text}")
     elif signal.type == LOG and payload.get("text"): await tell(agent, signal, payload["text"])
     elif signal.sensor == LOOP_ERROR: await tell(agent, signal, str(payload.get("message")))
 
@@ -406,4 +436,7 @@ async def tell(agent, signal: Signal, text: str) -> None:
     if signal.source is None: return
     permit, judgement = clear(agent, Action(payload={"action": MESSAGE, "text": text}), signal)
     if permit is not None: await dispatch_action(agent, permit, signal)
-    else: agent.deliver(signal, f"A gate ({judgement.verdict.gate if isinstance(judgement.verdict, Rejected) else 'verify'}) refused even to let me say why. Look into `passepartout trace`.")
+    else:
+        agent.deliver(signal,
+                      f"A gate ({judgement.verdict.gate if isinstance(judgement.verdict, Rejected) else 'verify'}) refused even to let me "
+                      "say why. Look into `passepartout trace`.")

@@ -30,9 +30,11 @@ def is_public(address: str | IPv4Address | IPv6Address) -> bool:
         if ip.scope_id is not None: return False
         if ip.ipv4_mapped is not None: return is_public(ip.ipv4_mapped)
         if ip in _NAT64: return is_public(IPv4Address(int(ip) & 0xFFFFFFFF))
-        if ip not in _UNICAST or any(ip in net for net in _TUNNELS) or (int(ip) >> 32) & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE): return False
+        if ip not in _UNICAST or any(ip in net for net in _TUNNELS) or (int(ip) >> 32) & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE):
+            return False
     elif any(ip in net for net in _SPECIAL): return False
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback or ip.is_link_local or ip.is_private)
+    return (ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback or ip.is_link_local
+                                  or ip.is_private))
 
 # %% ../nbs/11c_addresses.ipynb #10dbd8c7
 class AddressRefused(PassepartoutError):
@@ -71,14 +73,17 @@ def read_host(host: str) -> tuple[str, bool]:
     plain = _ascii(host).removesuffix(".").lower()
     labels = plain.split(".")
     if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]): return _four(plain), True
-    if len(plain) > 253 or not all(_LABEL.fullmatch(label) for label in labels): raise AddressRefused(f"{host[:80]!r} is not the name of a host.")
-    if len(labels) == 1 or labels[-1] in _LOCAL: raise AddressRefused(f"{plain} names a machine of the local network, which is out of reach from here.")
+    if len(plain) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise AddressRefused(f"{host[:80]!r} is not the name of a host.")
+    if len(labels) == 1 or labels[-1] in _LOCAL:
+        raise AddressRefused(f"{plain} names a machine of the local network, which is out of reach from here.")
     return plain, False
 
 # %% ../nbs/11c_addresses.ipynb #e409cd04
 def _four(text: str) -> str:
     try: ip = IPv4Address(text)
-    except ValueError: raise AddressRefused(f"{text[:80]} is an unusual way to write an IP address. Write four numbers from 0 to 255.") from None
+    except ValueError:
+        raise AddressRefused(f"{text[:80]} is an unusual way to write an IP address. Write four numbers from 0 to 255.") from None
     if not is_public(ip): raise AddressRefused(f"{ip} is not on the public network, so it is out of reach from here.")
     return str(ip)
 
@@ -91,7 +96,8 @@ def _six(text: str) -> str:
 # %% ../nbs/11c_addresses.ipynb #0ccb5926
 def _ascii(host: str) -> str:
     if host.isascii(): return host
-    if unicodedata.normalize("NFKC", host).lower() != host.lower(): raise AddressRefused(f"{host[:80]!r} has signs that stand for others. Write it plainly.")
+    if unicodedata.normalize("NFKC", host).lower() != host.lower():
+        raise AddressRefused(f"{host[:80]!r} has signs that stand for others. Write it plainly.")
     import idna
     try: return idna.encode(host.lower()).decode()
     except idna.IDNAError as error: raise AddressRefused(f"{host[:80]!r} is not the name of a host: {error}.") from None
@@ -101,12 +107,14 @@ def read_address(text: str, most: int = 2048) -> WebAddress:
     "The one reading of a web address. `AddressRefused` for any other scheme, for names and passwords in it, and for all unusual writing."
     text = text.strip()
     if len(text) > most: raise AddressRefused(f"An address of {len(text):,} characters is too long; {most:,} are allowed.")
-    if hit := _ODD.search(text): raise AddressRefused(f"The address holds the character {hit[0]!r}, which must be written with a percent sign.")
+    if hit := _ODD.search(text):
+        raise AddressRefused(f"The address holds the character {hit[0]!r}, which must be written with a percent sign.")
     if not re.match(r"(?i)https?://[^/]", text): raise AddressRefused("Only addresses that begin with https:// or http:// can be fetched.")
     try: parts, port = (split := urlsplit(text)), split.port
     except ValueError as error: raise AddressRefused(f"That is not an address: {error}.") from None
     if "@" in parts.netloc: raise AddressRefused("The address holds a name or password before the host. Leave it out.")
-    if "%" in parts.netloc or not parts.hostname or not _BRACKETED.fullmatch(parts.netloc): raise AddressRefused("The host in the address is not written plainly.")
+    if "%" in parts.netloc or not parts.hostname or not _BRACKETED.fullmatch(parts.netloc):
+        raise AddressRefused("The host in the address is not written plainly.")
     host, number = read_host(parts.hostname)
     scheme = parts.scheme.lower()
     if port == 0: raise AddressRefused("There is no port 0.")
@@ -122,7 +130,8 @@ def _straight(path: str) -> str:
     if parts and parts[-1].lower().replace("%2e", ".") in (".", ".."): found.append("")
     return "/" + "/".join(found)
 
-def _quoted(text: str) -> str: return "".join(c if c.isascii() else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in text)
+def _quoted(text: str) -> str:
+    return "".join(c if c.isascii() else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in text)
 
 # %% ../nbs/11c_addresses.ipynb #90fff63f
 def is_allowed(address: WebAddress, hosts) -> bool:

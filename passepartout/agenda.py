@@ -166,7 +166,8 @@ def check_range(start: date, end: date) -> None:
     if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
 
 # %% ../nbs/08b_agenda.ipynb #9de7c20b
-def listed(stamp: Stamp, start: date, end: date, today: date, warn: int = 14, *, once: bool = False, habit: bool = False) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
+def listed(stamp: Stamp, start: date, end: date, today: date, warn: int = 14, *, once: bool = False,
+           habit: bool = False) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
     "(day, days until its date, part) for each time that one date is listed. `once`: its delay holds for the first turn only."
     if stamp.kind == "plain": return ((day, 0, part) for day, part in event_days(stamp, start, end))
     days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=not once))
@@ -188,7 +189,8 @@ class Facts(NamedTuple):
 
 def node_facts(outline: Outline, node: Node) -> Facts:
     "The facts of a node."
-    return Facts(display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file, node.line)
+    return Facts(display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file,
+                 node.line)
 
 def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None, habit: bool) -> Item:
     "One agenda line from a date and the facts of the node that it belongs to."

@@ -63,7 +63,8 @@ def difference(one: Action, other: Action, names: tuple[str, str]) -> str:
         x, y = (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in (a[name], b[name]))
         at = next((n for n, (c, d) in enumerate(zip(x, y)) if c != d), min(len(x), len(y)))
         odd = not (x[at:at + 1] + y[at:at + 1]).isascii() or unicodedata.normalize("NFKC", x) == unicodedata.normalize("NFKC", y)
-        told.append(f"{spelled(name)}: {_shown(x, at)} ({names[0]}) or {_shown(y, at)} ({names[1]})" + (f", which differ at character {at + 1}: {_character(x, at)} or {_character(y, at)}" if odd else ""))
+        told.append(f"{spelled(name)}: {_shown(x, at)} ({names[0]}) or {_shown(y, at)} ({names[1]})"
+                    + (f", which differ at character {at + 1}: {_character(x, at)} or {_character(y, at)}" if odd else ""))
     return "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
 
 # %% ../nbs/15b_agreement.ipynb #be5a0ffa

@@ -56,7 +56,9 @@ class PendingApproval:
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run."
     why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
-    return visible((f"{why}\n" if why else "") + str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}})))
+    return visible((f"{why}\n" if why else "")
+                   + str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"},
+                                                   "meta": {}})))
 
 # %% ../nbs/17b_approvals.ipynb #8304ddf7
 MOST_SHOWN = 20_000
@@ -79,7 +81,8 @@ def phrase_of(verdict: ApprovalRequired) -> str:
     "What has to be typed to approve `verdict`; nothing when the code is enough."
     if verdict.confirm is False: return ""
     said = " ".join(str(verdict.phrase).split())
-    return said if said and said.isascii() and said.isprintable() and len(said) <= 80 else f"do it for good with {_plain(verdict.action.payload.get('tool') or verdict.action.target or 'this')}"
+    return (said if said and said.isascii() and said.isprintable() and len(said) <= 80
+            else f"do it for good with {_plain(verdict.action.payload.get('tool') or verdict.action.target or 'this')}")
 
 def _plain(name: Any) -> str: return "".join(c for c in str(name) if c.isascii() and (c.isalnum() or c in "-_"))[:40] or "this"
 
@@ -100,7 +103,8 @@ def without_secrets(scanner, action: Action) -> Action:
     "`action` as it may be written down; itself when it carries no secret, or when nobody looks for any."
     if scanner is None: return action
     payload = scanner.cleaned(action.payload)
-    return action if payload is action.payload and scanner.redact(str(action)) == str(action) else action.model_copy(update={"payload": payload})
+    return (action if payload is action.payload and scanner.redact(str(action)) == str(action)
+            else action.model_copy(update={"payload": payload}))
 
 # %% ../nbs/17b_approvals.ipynb #0ca4b686
 class Waiting:
@@ -121,16 +125,21 @@ class Waiting:
 # %% ../nbs/17b_approvals.ipynb #1641fc66
 class Filing(Waiting):
     "How a question is put."
-    def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (), ttl_s: float | None = None, told: str = "") -> PendingApproval:
+    def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (),
+             ttl_s: float | None = None, told: str = "") -> PendingApproval:
         "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. It counts once the batch is committed, for `ttl_s` seconds."
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
         redact = scanner.redact if scanner is not None else str
-        preview, phrase, private = visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict), holds_private(foreseen, private_tags)
+        preview, phrase, private = (visible(redact(told)) if told else preview_text(verdict, foreseen, redact), phrase_of(verdict),
+                                    holds_private(foreseen, private_tags))
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
-        batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires, reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview, private=private, **seen)
+        batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
+                  reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview,
+                  private=private, **seen)
         self.codes[ident] = code
-        return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires, for_channel(preview, private, channel), phrase)
+        return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires,
+                          for_channel(preview, private, channel), phrase)
 
 # %% ../nbs/17b_approvals.ipynb #7b2999a6
 class Guarded(Filing):
@@ -157,17 +166,23 @@ class ApprovalDesk(Guarded):
         "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code."
         rows = [r for r in self.journal.approvals(state="pending") if ident is None or r["id"] == ident]
         mine = [r for r in rows if r["session"] == session]
-        if not mine: raise PassepartoutError("There is nothing to approve here." if not rows or ident is None else "That approval belongs to another session; answer it there.")
+        if not mine:
+            raise PassepartoutError("There is nothing to approve here." if not rows or ident is None
+                                    else "That approval belongs to another session; answer it there.")
         if refusing and ident is not None and not code: return mine[0]
         for row in mine:
-            if self.failures.get(row["id"], 0) < TRIES and hmac.compare_digest(row["code_hash"], code_hash(row["id"], code if isinstance(code, str) else "", self.journal.mac)): return row
+            if self.failures.get(row["id"], 0) < TRIES and hmac.compare_digest(row["code_hash"],
+                    code_hash(row["id"], code if isinstance(code, str) else "", self.journal.mac)):
+                return row
         self.wrong(mine)
         raise PassepartoutError("That code does not fit. It stands beside the question on the screen where it was asked.")
 
     def confirm(self, row: dict, typed: str) -> str:
         "The words to be recorded with a yes to `row`; `Unconfirmed` when it needs some and these are others. A yes with words that mean nothing here is none."
         if not confirms(typed, row["phrase"]): raise Unconfirmed(row["phrase"])
-        if not row["phrase"] and str(typed).strip(): raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one time; for longer, write for 1 hour, or until 18:00, behind it.")
+        if not row["phrase"] and str(typed).strip():
+            raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one "
+                                    "time; for longer, write for 1 hour, or until 18:00, behind it.")
         return " ".join(str(typed).split())[:200] if row["phrase"] else ""
 
 # %% ../nbs/17b_approvals.ipynb #c21513c3
@@ -176,7 +191,8 @@ def approved_action(journal, signal: Signal, kept: Mapping[str, Action] = NOTHIN
     if pick(signal.payload, "sensor") is not APPROVAL_REQUIRED: return None
     row = approved_row(journal, signal)
     action = (kept.get(row["id"]) or Action.of(row["action"])) if row else None
-    return action if action is not None and action.hash == row["hash"] else Action(payload={"action": "message", "text": "That approval is not valid any more. Ask again for what you wanted."})
+    return (action if action is not None and action.hash == row["hash"]
+            else Action(payload={"action": "message", "text": "That approval is not valid any more. Ask again for what you wanted."}))
 
 def approved_row(journal, signal: Signal) -> dict | None:
     "The approved, unused, unexpired record that `signal` names, in its own session; else `None`."

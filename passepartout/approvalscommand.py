@@ -25,8 +25,13 @@ from .render import ask_lines, print_lines, screen, text_columns
 # %% ../nbs/20ce_approvalscommand.ipynb #76c204d7
 def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "What waits for your answer, and what you allowed for longer than once."
-    with reached(memex, None, json_, no_daemon) as agent: waiting, granted, said = agent.pending(source="cli"), agent.grants(), agent.endorsed()
-    if json_: return as_json([{"id": p.id, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in waiting] + [{"id": g.id, "grant": in_words(g), "expires": g.expires} for g in granted] + [{"id": each["id"], "said": each["words"]} for each in said])
+    with reached(memex, None, json_, no_daemon) as agent:
+        waiting, granted, said = agent.pending(source="cli"), agent.grants(), agent.endorsed()
+    if json_:
+        return as_json([{"id": p.id, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase,
+                         "expires": p.expires} for p in waiting] + [{"id": g.id, "grant": in_words(g), "expires": g.expires}
+                                                                    for g in granted] + [{"id": each["id"], "said": each["words"]}
+                for each in said])
     for each in granted: tell(f"{each.id}  {in_words(each)}")
     for each in said: tell(f"{each['id']}  {each['words']}")
     if not waiting: tell("Nothing waits for your answer.")
@@ -39,18 +44,24 @@ def approvals_list(memex: Memex = None, json_: AsJson = False, no_daemon: NoDaem
 # %% ../nbs/20ce_approvalscommand.ipynb #59d9bf86
 def gone(state: str) -> str:
     "Why a request takes no answer any more."
-    return "has run out: nobody answered it in time." if state == "expired" else f"was answered before ({state}), and each is answered once."
+    return ("has run out: nobody answered it in time." if state == "expired"
+            else f"was answered before ({state}), and each is answered once.")
 
 # %% ../nbs/20ce_approvalscommand.ipynb #3e1b1cee
-def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str, said: str = "", yes: bool = False, alone: bool = False, confirm: str | None = None) -> None:
+def answer_ask(approval: str, code: str | None, memex: Path | None, json_: bool, how: str, said: str = "", yes: bool = False,
+               alone: bool = False, confirm: str | None = None) -> None:
     "Answer in the session where it was asked."
     with reached(memex, None, json_, alone) as agent:
         row = agent.journal.approval(approval := as_typed(approval).strip().lower())
-        if row is None: fail(f"There is no request {approval[:40]}. passepartout approvals list shows what waits." if approval else "Which request? passepartout approvals list shows what waits.", 1, json_)
+        if row is None:
+            fail(f"There is no request {approval[:40]}. passepartout approvals list shows what waits." if approval
+                 else "Which request? passepartout approvals list shows what waits.", 1, json_)
         if row["state"] != "pending": fail(f"Request {approval} {gone(row['state'])} Ask again for what you want.", 1, json_)
         try:
             if how == "deny": reply = agent.deny(approval, code, row["session"])
-            else: reply = agent.run(agent.approve(approval, code, row["session"], grant=shown_grant(agent, row, code, said, yes, json_), confirm=typed_loss(agent, approval, confirm, json_)))
+            else:
+                reply = agent.run(agent.approve(approval, code, row["session"], grant=shown_grant(agent, row, code, said, yes, json_),
+                                                confirm=typed_loss(agent, approval, confirm, json_)))
         except PassepartoutError as error: fail(error.message, 1, json_)
         done = code_of(reply, agent, single=True)
         finish(reply, json_, memex)
@@ -62,7 +73,8 @@ def shown_grant(agent: Any, row: dict, code: str, said: str, yes: bool, json_: b
     if not said: return None
     grant = agent.offer(row["id"], code, said, row["session"])
     if not json_: tell(in_words(grant))
-    if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Allow that?")): fail("Nothing was allowed. If the words are right, say it again with --yes.", 4, json_)
+    if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Allow that?")):
+        fail("Nothing was allowed. If the words are right, say it again with --yes.", 4, json_)
     return grant
 
 # %% ../nbs/20ce_approvalscommand.ipynb #d5b26ea5
@@ -90,7 +102,8 @@ def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")], cod
     "Refuse what was asked about."
     answer_ask(approval, code, memex, json_, "deny", alone=no_daemon)
 
-def approvals_revoke(grant: Annotated[str, typer.Argument(help="Its id, as approvals list shows it.")], memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def approvals_revoke(grant: Annotated[str, typer.Argument(help="Its id, as approvals list shows it.")], memex: Memex = None,
+                     json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Take back what you allowed for longer than once."
     with reached(memex, None, json_, no_daemon) as agent:
         try: finish(agent.revoke(as_typed(grant)), json_, memex)
@@ -102,7 +115,9 @@ def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -
     reply = say("")
     if reply.status == "offered":
         if not json_: tell(reply)
-        if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Have that written?")): fail("Nothing was written. " + ("This is said at a terminal." if yes is None else "If the words are right, say it again with --yes."), 4, json_, words=str(reply))
+        if not yes and (json_ or not sys.stdin.isatty() or not typer.confirm("Have that written?")):
+            fail("Nothing was written. " + ("This is said at a terminal." if yes is None
+                                            else "If the words are right, say it again with --yes."), 4, json_, words=str(reply))
         reply = say(agreement(reply))
     finish(reply, json_, memex)
 
@@ -114,7 +129,9 @@ def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of th
     "Say that the value a question is about is right, so that the next one with it need not ask for that. The question still waits."
     with reached(memex, None, json_, no_daemon) as agent:
         row = agent.journal.approval(approval) or {"id": approval, "session": "main"}
-        try: written_words(lambda confirm: agent.endorse(row["id"], code, argument, f"always {confirm}" if always else until or "", row["session"]), yes, memex, json_)
+        try:
+            written_words(lambda confirm: agent.endorse(row["id"], code, argument, f"always {confirm}" if always else until or "",
+                                                        row["session"]), yes, memex, json_)
         except PassepartoutError as error: fail(error.message, 1, json_)
 
 # %% ../nbs/20ce_approvalscommand.ipynb #6e3f50f1
@@ -128,7 +145,10 @@ def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")
 # %% ../nbs/20ce_approvalscommand.ipynb #461318b2
 def approvals_app() -> typer.Typer:
     "What waits for an answer, and answering it; without a command, the list."
-    app, commands = typer.Typer(help="What waits for your answer.", rich_markup_mode=None, invoke_without_command=True), {"list": approvals_list, "approve": approvals_approve, "deny": approvals_deny, "revoke": approvals_revoke, "endorse": approvals_endorse, "attest": approvals_attest}
+    app, commands = typer.Typer(help="What waits for your answer.", rich_markup_mode=None,
+                                invoke_without_command=True), {"list": approvals_list, "approve": approvals_approve, "deny": approvals_deny,
+                                                               "revoke": approvals_revoke, "endorse": approvals_endorse,
+                                                               "attest": approvals_attest}
     for name, fn in commands.items(): app.command(name)(fn)
     @app.callback()
     def start(context: typer.Context, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:

@@ -98,7 +98,9 @@ class Blocks:
         if not block.strip(b"\0"): return None
         try: found = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeError, ValueError) as error: raise ArchiveError(f"The archive is damaged: {error}.") from None
-        if found.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or found.size < 0: raise ArchiveError(f"The archive holds {found.name[:80]!r}, which is no plain file: a link, a folder or a device. Nothing of it is used.")
+        if found.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or found.size < 0:
+            raise ArchiveError(f"The archive holds {found.name[:80]!r}, which is no plain file: a link, a folder or a device. Nothing "
+                               "of it is used.")
         return found.name, found.size
 
     def content(self, size: int) -> Iterator[bytes]:
@@ -116,14 +118,19 @@ class Reader(Blocks):
         super().__init__(file)
         try: name, size = self.header() or ("", 0)
         except ArchiveError: name, size = "", 0
-        if name != LIST or size > 4_000_000: raise ArchiveError("This is no backup of Passepartout: it does not begin with a list of what is in it.")
+        if name != LIST or size > 4_000_000:
+            raise ArchiveError("This is no backup of Passepartout: it does not begin with a list of what is in it.")
         try: self.told = json.loads(b"".join(self.content(size)))
         except ValueError: raise ArchiveError("The list at the beginning of the archive cannot be read.") from None
         self.members = self.told.get("members") if isinstance(self.told, dict) else None
-        if not isinstance(self.members, dict) or len(self.members) > most: raise ArchiveError("The list at the beginning of the archive is none.")
+        if not isinstance(self.members, dict) or len(self.members) > most:
+            raise ArchiveError("The list at the beginning of the archive is none.")
         for name, about in self.members.items():
-            if not names.fullmatch(name): raise ArchiveError(f"The archive names {name[:80]!r}, which no backup holds. Nothing was unpacked.")
-            if not isinstance(about, dict) or type(about.get("size")) is not int or about["size"] < 0 or not isinstance(about.get("sha256"), str): raise ArchiveError("The list at the beginning of the archive is none.")
+            if not names.fullmatch(name):
+                raise ArchiveError(f"The archive names {name[:80]!r}, which no backup holds. Nothing was unpacked.")
+            if not isinstance(about, dict) or type(about.get("size")) is not int or about["size"] < 0 or not isinstance(about.get("sha256"),
+                    str):
+                raise ArchiveError("The list at the beginning of the archive is none.")
 
     @property
     def size(self) -> int:
@@ -133,17 +140,21 @@ class Reader(Blocks):
 # %% ../nbs/17j_archive.ipynb #ed73ce86
 def unpack(reader: Reader, folder: Path) -> list[str]:
     "Write all members into the new, empty `folder`, each readable by its owner only; their names. `ArchiveError` leaves a folder that is to be removed."
-    if (free := shutil.disk_usage(folder).free) < reader.size + 100_000_000: raise ArchiveError(f"The archive holds {reader.size / 1e6:,.0f} MB, and there are {free / 1e6:,.0f} MB free at {folder.parent}.")
+    if (free := shutil.disk_usage(folder).free) < reader.size + 100_000_000:
+        raise ArchiveError(f"The archive holds {reader.size / 1e6:,.0f} MB, and there are {free / 1e6:,.0f} MB free at {folder.parent}.")
     done: list[str] = []
     while (found := reader.header()) is not None:
         name, size = found
-        if name not in reader.members or name in done or size != reader.members[name]["size"]: raise ArchiveError(f"The archive holds {name[:80]!r}, which is not as its list says.")
+        if name not in reader.members or name in done or size != reader.members[name]["size"]:
+            raise ArchiveError(f"The archive holds {name[:80]!r}, which is not as its list says.")
         (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
         try: seen = written(reader.content(size), folder / name)
         except OSError as error: raise ArchiveError(f"{name} cannot be unpacked: {error.strerror}.") from error
-        if seen != reader.members[name]["sha256"]: raise ArchiveError(f"{name} in the archive is not what it was when the archive was made.")
+        if seen != reader.members[name]["sha256"]:
+            raise ArchiveError(f"{name} in the archive is not what it was when the archive was made.")
         done.append(name)
-    if missing := [name for name in reader.members if name not in done]: raise ArchiveError(f"The archive lacks {', '.join(missing)[:200]}.")
+    if missing := [name for name in reader.members if name not in done]:
+        raise ArchiveError(f"The archive lacks {', '.join(missing)[:200]}.")
     return done
 
 def written(content: Iterator[bytes], path: Path) -> str:

@@ -33,7 +33,8 @@ class WhatWasShown(WhoseWords):
 
     def brought_by(self, signal: Signal, cleared) -> str | None:
         "The approval that brought `cleared` back, although no gate asks about it: a grant, or another rule, answers by now."
-        row = approved_row(self.journal, signal) if pick(signal.payload, "sensor") is APPROVAL_REQUIRED and signal.depth == 0 and signal.label == PERSON else None
+        row = (approved_row(self.journal, signal) if pick(signal.payload, "sensor") is APPROVAL_REQUIRED and signal.depth == 0
+               and signal.label == PERSON else None)
         return row["id"] if row is not None and row["hash"] == cleared.hash else None
 
     def shown_result(self, cleared, answer: str | None = None) -> tuple[str, datetime]:
@@ -59,7 +60,8 @@ class Intending(WhatWasShown):
         effects, more = [os.urandom(6).hex() for _ in wanted], {}
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
         if pick(cleared.action.payload, "tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
-        for effect, (before, detail) in zip(effects, wanted): turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
+        for effect, (before, detail) in zip(effects, wanted):
+            turn.batch.intend(effect, cleared.hash, cleared.action.canonical, before=before, detail={**detail, **more})
         try: await self.turns.write(turn, durable=True)
         except BaseException as error:
             self.not_recorded(turn, error)
@@ -116,7 +118,9 @@ class Filing(Effects):
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
-        pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags, 3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action))       # what a job asks, nobody sees at once
+        # what a job asks, nobody sees at once
+        pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
+                                 3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action))
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
@@ -133,7 +137,8 @@ class Filing(Effects):
         try:
             folder = self.journal.path.parent / "flight-plans"
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / f"{pending.id}.org").write_text(self.log.redact(flight_plan(pending, f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}")))
+            (folder / f"{pending.id}.org").write_text(self.log.redact(flight_plan(pending,
+                    f"{datetime.fromtimestamp(pending.expires):%Y-%m-%d %H:%M}")))
         except OSError as error: return f"APPROVALS: the Flight Plan could not be written: {error}"
 
 # %% ../nbs/17da_asks.ipynb #c00deabc
@@ -153,7 +158,9 @@ class Asks(Filing):
         if signal.depth != 0 or signal.label != PERSON: return None
         turn = self.turns.of(signal)
         if turn is not None and turn.commanded is not None: return "typed" if turn.commanded.hash == action.hash else None
-        if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED: return row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown) and confirms(row["confirmed"], row["phrase"]) else None
+        if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED:
+            return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown)
+                    and confirms(row["confirmed"], row["phrase"]) else None)
         return "typed" if signal.sensor == USER_INPUT and self.typed_exactly(action, signal) else None
 
     def typed_exactly(self, action: Action, signal: Signal) -> bool:

@@ -45,9 +45,12 @@ _OURS = Regex(r"(?i)^my[-_]?(?:secret[-_]?)?pass(?:word|wd)?[0-9]{0,4}$|^(?:root
 def harmless_name(before: str, word: str, after: str) -> bool:
     "Does the whole name, of which `word` is a part, announce something other than a secret?"
     joined = before[-1:].isalpha() and not (word[:1].isupper() and (before[-1:].islower() or word[1:2].islower()))
-    if joined and len(word) < 6 and not re.search(r"(?i)(api|access|private|secret|auth|db|my|sql|root|user|admin|mail|smtp|ftp|wifi|^o|[^a-z]o)$", before): return True      # monkey, compass
+    # monkey, compass
+    if joined and len(word) < 6 and not re.search(r"(?i)(api|access|private|secret|auth|db|my|sql|root|user|admin|mail|smtp|ftp|wifi|^o|[^a-z]o)$", before):
+        return True
     if before[-1:] in ("o", "O") and after[:1].isdigit(): return True                                           # oauth2
-    if after[:1].islower() and word[-1:].islower() and len(word) < 6: return True                               # keyboard, tokenizer, author
+    if after[:1].islower() and word[-1:].islower() and len(word) < 6:        # keyboard, tokenizer, author
+        return True
     if word.lower() == "secret" and after.lower() in ("_id", "-id"): return False         # half of a login, as Vault gives it out
     later, earlier = _PIECES.findall(after), _PIECES.findall(before)
     if later and later[-1].lower() in _AFTER: return True
@@ -71,7 +74,9 @@ def in_earnest(value: str, kind: str, quoted: bool) -> bool:
     "Is `value` meant as a secret by whoever wrote it right behind a name of this `kind`, though there is a word for secrets in it?"
     if kind == "weak" or len(value) < 8 or not any(map(str.isalpha, value)) or _says_so(value[:64], _SURELY_NOTHING): return False
     digits = sum(map(str.isdigit, value))
-    if not quoted: return digits > 0 and (kind == "password" and value.isalnum() or len(value) >= 16 and digits >= 3 and _WORDY.fullmatch(value) is not None)
+    if not quoted:
+        return (digits > 0 and (kind == "password" and value.isalnum() or len(value) >= 16 and digits >= 3
+                                and _WORDY.fullmatch(value) is not None))
     if digits > 0 or kind == "password" and not _STAND_IN.search(value): return True
     return not _WORDS_ONLY.fullmatch(value) and (len(value) >= 16 or not _STAND_IN.search(value))
 
@@ -112,17 +117,29 @@ def looks_secret(value: str, kind: str, quoted: bool = True, near: bool = True) 
     bits = entropy(value)
     long = digit and letter and len(value) >= 16 and bits >= 3.3
     if kind == "password" and quoted and near and _OURS.search(start): return True
-    if _says_so(start) and not marked and not (kind == "password" and near and _LAZY.fullmatch(value)) and not (near and in_earnest(value, kind, quoted)) and not (long and (not re.search(r"(?i)example|xxx|placeholder|your|change", start) or still_a_key(value))): return False
+    if _says_so(start) and not marked and not (kind == "password" and near and _LAZY.fullmatch(value)) and not (near
+            and in_earnest(value, kind, quoted)) and not (long and (not re.search(r"(?i)example|xxx|placeholder|your|change", start)
+            or still_a_key(value))):
+        return False
     if kind != "weak" and hasty(value) or quoted and near and hasty(value) or near and no_name(value): return True
-    if not quoted and _CODE.search(REFERENCE.sub("", start.lstrip("!") if kind == "password" and near else start)) and not (kind == "password" and near and re.fullmatch(r"[A-Za-z][A-Za-z-]*[0-9]{1,4}", value)): return False
+    if not quoted and _CODE.search(REFERENCE.sub("", start.lstrip("!") if kind == "password" and near
+                                                 else start)) and not (kind == "password" and near
+            and re.fullmatch(r"[A-Za-z][A-Za-z-]*[0-9]{1,4}", value)):
+        return False
     if not near and kind == "password" and _CHANCE.fullmatch(value): return True
     if not near: return long and bits >= 3.5 and not _HEX.fullmatch(value) and not _UUID.fullmatch(value)
     if kind == "weak" and is_login(value): return True
     if quoted and near and kind == "password" and value.isdigit(): return True
-    if kind != "password" and value.isalnum() and value.isascii() and (value.isdigit() and len(value) >= 32 or value.isalpha() and len(value) >= 32 and len(set(value)) > 16): return True
-    if kind == "weak": return digit and letter and len(value) >= 10 and bits >= 3.2 and (not _HEX.fullmatch(value) and not _UUID.fullmatch(value) or len(value) >= 32)
-    if told and (_PLAIN.fullmatch(value) or _CAMEL.fullmatch(value) and not value[1:].islower() and not value.isupper()): return value not in USUAL and not _says_so(value, _SURELY_NOTHING)
-    if kind == "strong": return (digit and letter and bits >= 2.3) or (sign and letter and len(value) >= 12) or (len(value) >= 15 and value.isdigit())
+    if kind != "password" and value.isalnum() and value.isascii() and (value.isdigit() and len(value) >= 32 or value.isalpha()
+            and len(value) >= 32 and len(set(value)) > 16):
+        return True
+    if kind == "weak":
+        return (digit and letter and len(value) >= 10 and bits >= 3.2
+                and (not _HEX.fullmatch(value) and not _UUID.fullmatch(value) or len(value) >= 32))
+    if told and (_PLAIN.fullmatch(value) or _CAMEL.fullmatch(value) and not value[1:].islower() and not value.isupper()):
+        return value not in USUAL and not _says_so(value, _SURELY_NOTHING)
+    if kind == "strong":
+        return (digit and letter and bits >= 2.3) or (sign and letter and len(value) >= 12) or (len(value) >= 15 and value.isdigit())
     if told and _JOINED_WORDS.fullmatch(value): return True
     return letter and (digit or sign) and (len(value) >= 6 or value.isalnum() or quoted)
 
@@ -148,7 +165,9 @@ def strangeness(word: str) -> float:
 def unspoken(word: str, least: int = 16) -> bool:
     "Has `word` so many letters (`least`), in such an order, that no language made it?"
     low = word.lower()
-    if sum(map(str.isalpha, word)) < least or len(set(low)) < 12 or "abcd" in low or "qwert" in low or sum(map(le, low, low[1:])) > 0.8 * len(low): return False
+    if sum(map(str.isalpha, word)) < least or len(set(low)) < 12 or "abcd" in low or "qwert" in low or sum(map(le, low,
+            low[1:])) > 0.8 * len(low):
+        return False
     return strangeness(word) >= (4.0 if len(word) >= 24 else 4.4)
 
 # %% ../nbs/04b_assignments.ipynb #56f5d2ae
@@ -168,7 +187,8 @@ def is_login(value: str) -> bool:
     return len(name) > 1 and len(word) > 3 and (name + word).isprintable() and " " not in name + word
 
 def _is_phrase(value: str) -> bool:
-    return value.islower() and value.replace(" ", "").isalpha() and len(value) >= 12 and 3 <= len(value.split()) <= 8 and not re.search(r"\b(the|your|a|is|for|to|of|must|please|no|not)\b", value) and not _says_so(value)
+    return (value.islower() and value.replace(" ", "").isalpha() and len(value) >= 12 and 3 <= len(value.split()) <= 8
+            and not re.search(r"\b(the|your|a|is|for|to|of|must|please|no|not)\b", value) and not _says_so(value))
 
 # %% ../nbs/04b_assignments.ipynb #d6faaf06
 @cache
@@ -204,7 +224,8 @@ def _value_at(text: str, tail: Any, head: Any) -> tuple[str, int, bool] | None:
 _REFERRED = Regex(rb"\[secret-shaped: ([a-z0-9-]{2,40})\](?![ \t]{0,3}[:=])")
 
 @cache
-def _given_names() -> frozenset: return frozenset([*(name for name, _, _ in FORMS), "password", "secret", "password-in-address", "password-in-command"])
+def _given_names() -> frozenset:
+    return frozenset([*(name for name, _, _ in FORMS), "password", "secret", "password-in-address", "password-in-command"])
 
 def in_reference(raw: bytes, start: int) -> bool:
     "Does `start` lie in what stands in place of something that was found before?"
@@ -227,8 +248,11 @@ def _judge(raw: bytes, start: int) -> Finding | None:
     if word.lower() == "pin" and sum(map(str.isdigit, found)) * 2 < len(found) or word.lower() == "pin" and len(found) > 16: return None
     if word.lower() == "credentials" and _PLAIN.fullmatch(found): return None           # of a browser: credentials: 'include'
     kind = kind_of(before[-20:] + word)
-    if not quoted and tail and tail[3] == "=" and begins == head.end() and (before + word + after).isupper(): quoted = True           # of the shell, which would write a variable with a sign
-    if kind == "weak" and tail and len(before) > 3 and before[-1] in "_-" and len(found) >= 12 and _HEX.fullmatch(found) and not found.isalpha() and not found.isdigit(): kind = "strong"        # acme_key = 3f9c2b7a1d8e
+    # of the shell, which would write a variable with a sign
+    if not quoted and tail and tail[3] == "=" and begins == head.end() and (before + word + after).isupper():
+        quoted = True
+    if kind == "weak" and tail and len(before) > 3 and before[-1] in "_-" and len(found) >= 12 and _HEX.fullmatch(found) and not found.isalpha() and not found.isdigit():        # acme_key = 3f9c2b7a1d8e
+        kind = "strong"
     if not looks_secret(found, kind, quoted, tail is not None): return None
     return Finding(start + begins, start + begins + len(found), "password" if kind_of(word) == "password" else "secret")
 

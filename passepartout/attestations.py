@@ -26,7 +26,8 @@ from .turns import Reply
 # %% ../nbs/17da_attestations.ipynb #b82d81cb
 def schema_of(tool: Tool) -> str:
     "A digest of how a foreign tool describes itself."
-    return hashlib.sha256(repr((tool.name, tool.description, tool.parameters, tool.claims)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(repr((tool.name, tool.description, tool.parameters, tool.claims)).encode("utf-8",
+            "surrogatepass")).hexdigest()[:16]
 
 # %% ../nbs/17da_attestations.ipynb #baa2ba84
 def said_shape(fields: Sequence[str]) -> Any:
@@ -34,9 +35,12 @@ def said_shape(fields: Sequence[str]) -> Any:
     tree: dict[str, Any] = {}
     for word in fields:
         path, equals, kind = word.partition("=")
-        if kind not in (("",) if not equals else (SURE, SENDER)): raise EndorsementRefused(f"“{visible(word)[:60]}” is not understood. Say a field such as each.id, or each.from=sender.")
+        if kind not in (("",) if not equals else (SURE, SENDER)):
+            raise EndorsementRefused(f"“{visible(word)[:60]}” is not understood. Say a field such as each.id, or each.from=sender.")
         put(tree, path.split("."), kind or SURE, word)
-    if not tree: raise EndorsementRefused("Which fields does it answer for? Say them as each.id, or each.from=sender; everything else stays free text.")
+    if not tree:
+        raise EndorsementRefused("Which fields does it answer for? Say them as each.id, or each.from=sender; everything else "
+                                 "stays free text.")
     return shape_of(as_shape(tree))
 
 def put(tree: dict, path: list[str], kind: str, word: str) -> None:
@@ -52,7 +56,8 @@ def put(tree: dict, path: list[str], kind: str, word: str) -> None:
 def as_shape(tree: Any) -> Any:
     "The fields that were named, as a shape: a list with one element for `each`, a mapping for fields. `EndorsementRefused` when they contradict one another."
     if not isinstance(tree, dict): return tree
-    if len(tree) > 1 and tree.keys() & {"each", "whole"}: raise EndorsementRefused("The same thing cannot be a list (each) and have fields of its own, nor be answered for whole and in part.")
+    if len(tree) > 1 and tree.keys() & {"each", "whole"}:
+        raise EndorsementRefused("The same thing cannot be a list (each) and have fields of its own, nor be answered for whole and in part.")
     if "whole" in tree: return as_shape(tree["whole"])
     return [as_shape(tree["each"])] if "each" in tree else {name: as_shape(inner) for name, inner in tree.items()}
 
@@ -81,14 +86,17 @@ class Attestation:
 
     def words(self) -> str:
         "What it says, for the person."
-        return visible(f"Until you take it back, or {self.tool} is declared otherwise, its service answers for this part of what it returns: {'; '.join(field_words(self.shape))}. A plan may write to, pay or fetch what stands there without asking. All the rest of its results stays text that anyone may have written.")
+        return visible(f"Until you take it back, or {self.tool} is declared otherwise, its service answers for this part of what it "
+                       f"returns: {'; '.join(field_words(self.shape))}. A plan may write to, pay or fetch what stands there without "
+                       "asking. All the rest of its results stays text that anyone may have written.")
 
 # %% ../nbs/17da_attestations.ipynb #b1f2240e
 class Attestations(Standing):
     "The attestations of one journal."
     kind = "attest"
 
-    def made(self, at: float, body: Mapping[str, Any]) -> Attestation: return Attestation(body["tool"], body["fields"], body["schema"], body["id"], at)
+    def made(self, at: float, body: Mapping[str, Any]) -> Attestation:
+        return Attestation(body["tool"], body["fields"], body["schema"], body["id"], at)
 
     def standing(self) -> list[Attestation]:
         "Those that count now, oldest first."
@@ -103,7 +111,8 @@ class Attestations(Standing):
         self.write("", body)
         return self._standing[body["id"]]
 
-    def end(self, attestation: Attestation, by: str, why: str) -> None: self.write("", {"id": attestation.id, "tool": attestation.tool, "state": "revoked", "by": by, "why": why})
+    def end(self, attestation: Attestation, by: str, why: str) -> None:
+        self.write("", {"id": attestation.id, "tool": attestation.tool, "state": "revoked", "by": by, "why": why})
 
 # %% ../nbs/17da_attestations.ipynb #10ad6712
 class Attesting(Asks):
@@ -118,7 +127,9 @@ class Attesting(Asks):
         if (said := self.attestations.of(tool.name)) is None: return None
         if said.schema == schema_of(tool): return said.shape
         self.attestations.end(said, "the agent", "the tool is declared otherwise")
-        self.to_say.append(f"{tool.name} describes itself otherwise than when you said what it answers for, so that does not count any more: everything it returns is text that anyone may have written. Look at it, and say it again if it is still right: /attest {tool.name} {said.fields}")
+        self.to_say.append(f"{tool.name} describes itself otherwise than when you said what it answers for, so that does not count any "
+                           "more: everything it returns is text that anyone may have written. Look at it, and say it again if it is still "
+                           f"right: /attest {tool.name} {said.fields}")
         return None
 
     def in_turn(self, signal: Signal) -> Signal:
@@ -137,7 +148,9 @@ class Attests(Attesting):
     def attest(self, tool: str, fields: str, confirm: str = "") -> Reply:
         "Say which `fields` the service of a foreign tool answers for. Without the person's yes to just these words, the words (status `offered`), and nothing is written. `EndorsementRefused` when there is no such tool."
         found = self.tools.get(tool) if tool.strip() else None
-        if found is None or not found.foreign: raise EndorsementRefused(f"{found.name} is one of the agent's own tools; what it answers for stands in its declaration." if found else self.unknown(tool))
+        if found is None or not found.foreign:
+            raise EndorsementRefused(f"{found.name} is one of the agent's own tools; what it answers for stands in its declaration."
+                                     if found else self.unknown(tool))
         said = Attestation(found.name, " ".join(fields.split()), schema_of(found))
         if not agreed_to(words := said.words() + self.claimed(found), confirm): return Reply(words, "offered")
         given = self.attestations.give(said, "person")
@@ -146,13 +159,15 @@ class Attests(Attesting):
 
     def unknown(self, tool: str) -> str:
         "What to say where no tool was named, or one that is not there."
-        said = f"There is no tool {visible(tool)[:60]}." if tool.strip() else "Say which tool, and which fields of its results: TOOL each.id each.from=sender."
+        said = (f"There is no tool {visible(tool)[:60]}." if tool.strip()
+                else "Say which tool, and which fields of its results: TOOL each.id each.from=sender.")
         return f"{said} Foreign ones are: {', '.join(sorted(t.name for t in self.tools if t.foreign)) or 'none'}."
 
     def claimed(self, tool: Tool) -> str:
         "What the tool says of itself, so that the person reads what they answer for."
         said = visible(" ".join(tool.description.split()))[:300]
-        return f"\nIt says of itself, and nobody has checked: “{said}”" + (f" Its result, it says, has: {visible('; '.join(field_words(tool.claims)))[:300]}." if tool.claims is not None else "")
+        return (f"\nIt says of itself, and nobody has checked: “{said}”"
+                + (f" Its result, it says, has: {visible('; '.join(field_words(tool.claims)))[:300]}." if tool.claims is not None else ""))
 
     def attested(self) -> list[dict]:
         "What the person said about foreign tools: id and words."

@@ -32,9 +32,11 @@ def past_moment(text: str, now: datetime) -> float:
     "The moment that `text` names, in Unix seconds. `PassepartoutError` when it names none."
     units = {"h": "hours", "d": "days", "w": "weeks"}
     try:
-        if found := re.fullmatch(r"\s*(\d{1,5})\s*([hdw])\s*", text): return (now - timedelta(**{units[found[2]]: int(found[1])})).timestamp()
+        if found := re.fullmatch(r"\s*(\d{1,5})\s*([hdw])\s*", text):
+            return (now - timedelta(**{units[found[2]]: int(found[1])})).timestamp()
         return datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError): raise PassepartoutError(f"“{text[:40]}” is no moment of the past. Write a date such as 2026-01-01, or how long ago: 12h, 30d, 6w.") from None
+    except (ValueError, OverflowError):
+        raise PassepartoutError(f"“{text[:40]}” is no moment of the past. Write a date such as 2026-01-01, or how long ago: 12h, 30d, 6w.") from None
 
 # %% ../nbs/20dc_auditcommands.ipynb #44bcef16
 def moment_or_fail(text: str | None, json_: bool) -> float | None:
@@ -50,7 +52,8 @@ def find_turn(journal: Any, prefix: str | None, json_: bool) -> str | None:
     found = journal.turn_ids(prefix, limit=6) if prefix else []
     if prefix in found or len(found) == 1: return prefix if prefix in found else found[0]
     if not found: fail(f"There is no turn {prefix[:40]}. passepartout trace -n 9 shows the last nine.", 1, json_)
-    fail(f"Several turns begin with {prefix[:40]}: {', '.join(found[:5])}{' and more' if len(found) > 5 else ''}. Write more of the id.", 6, json_, turns=found)
+    fail(f"Several turns begin with {prefix[:40]}: {', '.join(found[:5])}{' and more' if len(found) > 5 else ''}. Write more of the id.", 6,
+         json_, turns=found)
 
 # %% ../nbs/20dc_auditcommands.ipynb #847dbe83
 Since = Annotated[Optional[str], typer.Option("--since", metavar="WHEN", help="From then on: 2026-01-01, or 12h, 2d, 6w ago.")]
@@ -72,7 +75,9 @@ def trace(turn: Annotated[Optional[str], typer.Argument(help="A turn's id, or it
     pin = pinned(head, json_)
     moment = moment_or_fail(since, json_)
     with booted(memex, None, json_) as agent:
-        if verify: raise typer.Exit(show_verdict(through(agent.journal, agent.journal.verify(whole=True), pin), json_, agent.journal.records(kinds=["accept"])))
+        if verify:
+            raise typer.Exit(show_verdict(through(agent.journal, agent.journal.verify(whole=True), pin), json_,
+                                          agent.journal.records(kinds=["accept"])))
         one = find_turn(agent.journal, turn, json_)
         if org: return print_org(agent, one, session, moment, limit, private)
         turns = agent.trace(one, session, limit or (None if since else 1), moment)
@@ -88,21 +93,27 @@ def show_verdict(verdict: Any, json_: bool, accepted: Sequence[dict] = ()) -> in
     "Print the result of checking the chain, with what of it was `accepted` earlier; the exit code."
     head = f"{verdict.seq}:{verdict.head.hex()[:32]}"
     if json_:
-        as_json({"ok": verdict.ok, "kind": verdict.kind, "checked": verdict.checked, "problem": verdict.problem, "head": head if verdict.ok else None, "accepted": accepted})
+        as_json({"ok": verdict.ok, "kind": verdict.kind, "checked": verdict.checked, "problem": verdict.problem,
+                 "head": head if verdict.ok else None, "accepted": accepted})
         return 0 if verdict.ok else 3
-    tell(f"The chain holds: {verdict.checked:,} records. Its head is {head}" if verdict.ok else f"The chain does not hold ({verdict.kind}): {verdict.problem}")
+    tell(f"The chain holds: {verdict.checked:,} records. Its head is {head}" if verdict.ok
+         else f"The chain does not hold ({verdict.kind}): {verdict.problem}")
     for each in accepted:
         told = each["body"] or {}
-        tell(f"Accepted on {datetime.fromtimestamp(each['at']):%Y-%m-%d %H:%M} by {clean(str(told.get('user')))}: {clean(str(told.get('problem')))}")
+        tell(f"Accepted on {datetime.fromtimestamp(each['at']):%Y-%m-%d %H:%M} by {clean(str(told.get('user')))}: "
+             f"{clean(str(told.get('problem')))}")
     if verdict.ok: return 0
-    tell("What it holds may tell you what happened: passepartout trace -n 9. With a backup, passepartout restore FILE; to go on with what is there, passepartout journal accept")
+    tell("What it holds may tell you what happened: passepartout trace -n 9. With a backup, passepartout restore FILE; to go on with what "
+         "is there, passepartout journal accept")
     return 3
 
 # %% ../nbs/20dc_auditcommands.ipynb #da927e40
 def pinned(text: str | None, json_: bool) -> tuple[int, str] | None:
     "Number and seal of a head that was written down; ends the command when it is none."
     if text is None: return None
-    if (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{16,64})", text.strip().lower())) is None: fail("That is no head. It is what trace --verify says at the end: a number, a colon, and at least 16 letters of the seal.", 2, json_)
+    if (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{16,64})", text.strip().lower())) is None:
+        fail("That is no head. It is what trace --verify says at the end: a number, a colon, and at least 16 letters of the seal.", 2,
+             json_)
     return int(found[1]), found[2]
 
 def through(journal: Any, verdict: Any, pin: tuple[int, str] | None) -> Any:
@@ -111,17 +122,21 @@ def through(journal: Any, verdict: Any, pin: tuple[int, str] | None) -> Any:
     seal = journal.seal_of(pin[0])
     if isinstance(seal, bytes) and seal.hex().startswith(pin[1]): return verdict
     why = f"it ends at record {verdict.seq}" if seal is None else f"record {pin[0]} bears another seal"
-    return verdict._replace(ok=False, kind="cut-off", problem=f"The chain does not pass through the head that you wrote down: {why}. An older copy was put back, or another record is in its place.")
+    return verdict._replace(ok=False, kind="cut-off",
+                            problem=f"The chain does not pass through the head that you wrote down: {why}. An older copy was put back, or "
+                                    "another record is in its place.")
 
 # %% ../nbs/20dc_auditcommands.ipynb #e18ac25f
 def print_prompts(agent: Any, turns: list[dict], json_: bool) -> None:
     "Print what models were asked in these turns, oldest first."
     asked = [(n + 1, each) for turn in reversed(turns) for n, each in enumerate(agent.asked_of_models(turn["turn"]))]
     if json_: return as_json([{**each._asdict(), "number": n} for n, each in asked])
-    if not asked: tell("No model was asked there, or what it was asked is kept no longer. The reflex engine reads nothing but the request itself.")
+    if not asked:
+        tell("No model was asked there, or what it was asked is kept no longer. The reflex engine reads nothing but the request itself.")
     for n, each in asked:
         tell(f"turn {each.turn}, question {n}, to {each.provider}{', with private text' if each.private else ''}", "cyan")
-        tell(f"Shortened, because there was not room enough: {', '.join(each.trimmed)}." if each.trimmed else "Nothing was shortened.", "cyan")
+        tell(f"Shortened, because there was not room enough: {', '.join(each.trimmed)}." if each.trimmed else "Nothing was shortened.",
+             "cyan")
         tell(f"---- system prompt, {len(each.system):,} characters", "cyan")
         tell(each.system)
         tell(f"---- prompt, {len(each.prompt):,} characters", "cyan")
@@ -132,7 +147,8 @@ def print_org(agent: Any, one: str | None, session: str | None, since: float | N
     "Print the thought journal as Org: one turn, the latest ones, or all."
     from passepartout.thoughts import org_journal
     from passepartout.turns import recorded_turns
-    turns = recorded_turns(agent.journal, session, since) if one is None and limit is None else reversed(agent.trace(one, session, limit, since))
+    turns = (recorded_turns(agent.journal, session, since) if one is None and limit is None
+             else reversed(agent.trace(one, session, limit, since)))
     tag = next(iter(agent.settings.privacy_filter_tags), "")
     for line in org_journal(agent.journal, turns, private=private, tag=tag, title=f"Thoughts of {agent.settings.assistant}"): print(line)
 
@@ -157,7 +173,8 @@ def replay_lines(report: dict, since: str) -> list[str]:
     for change in report["changes"]:
         example = change["example"]
         text = " ".join(example["proposal"].split())
-        lines += [f"{change['count']:>6} × {change['tool']}: {change['was']} → {change['now']}", f"         {example['turn']}: {text if len(text) <= 160 else text[:160] + '…'}"]
+        lines += [f"{change['count']:>6} × {change['tool']}: {change['was']} → {change['now']}",
+                  f"         {example['turn']}: {text if len(text) <= 160 else text[:160] + '…'}"]
         if example["why"]: lines.append(f"         {example['gate']}: {example['why']}")
     if not report["changes"]: lines.append("Nothing would be different.")
     asks = lambda when: f"{report[f'asks_{when}']:,} ({report[f'asks_per_turn_{when}']:.2f} a turn, at most {report[f'most_asks_in_a_turn_{when}']})"
@@ -173,12 +190,15 @@ def journal_forget(before: Annotated[Optional[str], typer.Option("--before", met
     """Erase texts from the record, for good.
 
     What was said, proposed and answered goes, and what notes held before edits; that something happened stays, and the chain still holds. Your notes are not touched."""
-    if before is None and turn is None and session is None: fail("Say what to forget: --before 2026-01-01, --turn ID or --session NAME.", 2, json_)
+    if before is None and turn is None and session is None:
+        fail("Say what to forget: --before 2026-01-01, --turn ID or --session NAME.", 2, json_)
     moment = moment_or_fail(before, json_)
     with booted(memex, None, json_) as agent:
         journal = agent.journal
         chosen = {"before": moment, "turn": find_turn(journal, turn, json_), "session": session}
-        if (verdict := journal.verify(whole=True)).kind in ("forged", "damaged"): fail(f"Nothing was erased, because the chain does not hold: {verdict.problem} passepartout trace --verify says the same.", 3, json_)
+        if (verdict := journal.verify(whole=True)).kind in ("forged", "damaged"):
+            fail(f"Nothing was erased, because the chain does not hold: {verdict.problem} passepartout trace --verify says the same.", 3,
+                 json_)
         numbers = journal.erasable(**chosen)
         if numbers and not yes: confirm(journal, numbers, json_)
         told = forgotten(journal, numbers, len(journal.with_text(**chosen)) - len(numbers))
@@ -190,7 +210,8 @@ def confirm(journal: Any, numbers: list[int], json_: bool) -> None:
     if not sys.stdin.isatty(): fail("Erasing cannot be taken back, and nobody is there to be asked. Add --yes if you mean it.", 2, json_)
     chosen = set(numbers)
     turns = {r["turn"] for r in journal.records(after=numbers[0] - 1) if r["seq"] in chosen}
-    tell(f"This erases the texts of {len(numbers):,} records of {len(turns):,} turns for good, with what notes held before edits: those edits cannot be undone any more. The notes stay as they are.", stream=sys.stderr)
+    tell(f"This erases the texts of {len(numbers):,} records of {len(turns):,} turns for good, with what notes held before edits: those "
+         "edits cannot be undone any more. The notes stay as they are.", stream=sys.stderr)
     if not typer.confirm("Erase them?", err=True): fail("Nothing was erased.", 1, json_)
 
 def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
@@ -199,10 +220,13 @@ def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     done = forget(journal, numbers)
     count = lambda n, what: f"{n:,} {what}{'' if n == 1 else 's'}"
     also = [count(n, what) for n, what in ((done.images, "earlier version"), (done.plans, "Flight Plan"), (done.lines, "typed line")) if n]
-    text = f"Erased: {count(done.records, 'text')}" + (f", {', '.join(also)}" if also else "") + "." if done.records else "There is nothing to erase."
+    text = (f"Erased: {count(done.records, 'text')}" + (f", {', '.join(also)}" if also else "") + "." if done.records
+            else "There is nothing to erase.")
     if held: text += f" {count(held, 'text')} stayed: something unfinished rests on {'it' if held == 1 else 'them'}."
-    if not done.gone: text += " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
-    return {"text": text, "records": done.records, "images": done.images, "plans": done.plans, "lines": done.lines, "held": held, "gone": done.gone}
+    if not done.gone:
+        text += " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
+    return {"text": text, "records": done.records, "images": done.images, "plans": done.plans, "lines": done.lines, "held": held,
+            "gone": done.gone}
 
 # %% ../nbs/20dc_auditcommands.ipynb #7f2593db
 def journal_accept(memex: Memex = None, json_: AsJson = False) -> None:
@@ -213,7 +237,8 @@ def journal_accept(memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.settings import load_settings
     state = load_settings({"memex_dir": memex} if memex is not None else {}).journal_dir
     if not (state / "journal.sqlite").exists(): fail("There is no record yet, so there is nothing to accept.", 1, json_)
-    if json_ or not (sys.stdin.isatty() and sys.stderr.isatty()): fail("What does not hold is accepted by a person at a terminal, and nobody is there to be asked. Nothing was changed.", 2, json_)
+    if json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        fail("What does not hold is accepted by a person at a terminal, and nobody is there to be asked. Nothing was changed.", 2, json_)
     with alone(state) as journal:
         if (seen := damage(journal)) is None: return tell("The chain holds, so there is nothing to accept.")
         for line in damage_lines(journal, seen): tell(line, stream=sys.stderr)
@@ -222,7 +247,8 @@ def journal_accept(memex: Memex = None, json_: AsJson = False) -> None:
         except (EOFError, KeyboardInterrupt): typed = ""
         if not confirms(typed, seen.phrase): fail("Nothing was accepted.", 1, json_)
         ended = accept(journal, seen, user=getpass.getuser(), terminal=os.ttyname(sys.stdin.fileno()))
-        tell(f"It is on the record, and the chain holds again: {journal.seq:,} records." + (f" {ended} permission{'s' if ended != 1 else ''} ended." if ended else ""))
+        tell(f"It is on the record, and the chain holds again: {journal.seq:,} records."
+             + (f" {ended} permission{'s' if ended != 1 else ''} ended." if ended else ""))
 
 # %% ../nbs/20dc_auditcommands.ipynb #3225829b
 @contextmanager
@@ -247,9 +273,12 @@ def damage_lines(journal: Any, seen: Any, most: int = 8) -> Iterator[str]:
     if seen.found and seen.found.first:
         rows = journal.records(after=seen.found.first - 1, limit=most + 1)
         yield f"What does not fit lies from record {seen.found.first} to {seen.found.last}, of {journal.seq:,}:"
-        for row in [row for row in rows if row["seq"] <= seen.found.last][:most]: yield clean(f"  {row['seq']:>7}  {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['kind']}  {' '.join(str((row['body'] or {}).get('text') or '').split())[:60]}")
+        for row in [row for row in rows if row["seq"] <= seen.found.last][:most]:
+            yield clean(f"  {row['seq']:>7}  {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['kind']}  "
+                        f"{' '.join(str((row['body'] or {}).get('text') or '').split())[:60]}")
         if seen.found.last - seen.found.first >= most: yield "  …"
-    if seen.found and seen.found.lost: yield f"The texts of {len(seen.found.lost):,} records are gone without a request, the first of them of record {seen.found.lost[0]}."
+    if seen.found and seen.found.lost:
+        yield f"The texts of {len(seen.found.lost):,} records are gone without a request, the first of them of record {seen.found.lost[0]}."
     yield "Whether what stands there is true cannot be known. It stays as it is, and any further change shows."
     if seen.ends: yield "This was allowed for longer, and ends; what waits for your answer is denied:"
     for each in seen.ends: yield clean(f"  {each}")

@@ -48,14 +48,17 @@ class BackendRegistry:
     "The providers of one agent, by lower-case name, in order of registration."
     def __init__(self): self._backends: dict[str, Backend] = {}
 
-    def register(self, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False, breaker: Any = None) -> None:
+    def register(self, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
+                 breaker: Any = None) -> None:
         "Add a provider, replacing the one of the same name. Only `local=True`, and nothing that is like it, makes it a local one."
         if not callable(fn): raise PassepartoutError(f"Backend {name} must be a function, not {type(fn).__name__}.")
         target = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)
         try: found = inspect.signature(fn).parameters.values()
         except (TypeError, ValueError): found = ()
         names = {p.name for p in found} | ({"model", "context"} if any(p.kind is p.VAR_KEYWORD for p in found) else set())
-        self._backends[provider_name(name)] = Backend(provider_name(name), fn, inline, inspect.iscoroutinefunction(target), frozenset(names & {"model", "context", "hear", "meter", "compose"}), local is True, blind is True, breaker)
+        self._backends[provider_name(name)] = Backend(provider_name(name), fn, inline, inspect.iscoroutinefunction(target),
+                                                      frozenset(names & {"model", "context", "hear", "meter", "compose"}), local is True,
+                                                      blind is True, breaker)
 
     def unregister(self, name: str) -> None: self._backends.pop(provider_name(name), None)
     def clear(self) -> None: self._backends.clear()
@@ -75,7 +78,8 @@ def _names(names: tuple) -> tuple[str, ...]:
     "Each of `names` in that spelling, without those that are empty."
     return tuple([name for name in map(provider_name, names) if name])
 
-def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False, breaker: Any = None) -> None:
+def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
+                     breaker: Any = None) -> None:
     "Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`. `local`: it runs on this machine."
     agent.backends.register(name, fn, inline=inline, local=local, blind=blind, breaker=breaker)
 
@@ -90,7 +94,9 @@ class BackendFailure(PassepartoutError):
         self.why, self.wait, self.counts, self.private = why, wait, counts, False
 
 # %% ../nbs/14_backends.ipynb #26066af7
-async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, model: str | None = None, context: Any = None, hear: Callable | None = None, meter: Meter | None = None, compose: Any = None, timeout_s: float = 60.0, most: int = 262_144) -> str:
+async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, model: str | None = None, context: Any = None,
+                       hear: Callable | None = None, meter: Meter | None = None, compose: Any = None, timeout_s: float = 60.0,
+                       most: int = 262_144) -> str:
     "The text that `backend` returns within `timeout_s` seconds, at most `most` characters of it, or `BackendFailure`."
     takes = backend.takes
     extra = {"model": model} if model is not None and "model" in takes else {}
@@ -114,9 +120,11 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
     return answer_text(result, most)
 
 # %% ../nbs/14_backends.ipynb #f81c180f
-async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter: Meter | None = None, model: str | None = None, **more: Any) -> str:
+async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter: Meter | None = None, model: str | None = None,
+                    **more: Any) -> str:
     "`call_backend`, with the most that it can take set aside first, for one that does not do so itself."
-    if meter is None or "meter" in backend.takes: return await call_backend(backend, prompt, system_prompt, meter=meter, model=model, **more)
+    if meter is None or "meter" in backend.takes:
+        return await call_backend(backend, prompt, system_prompt, meter=meter, model=model, **more)
     try:
         with meter.asked(model or "", utf8_bound(prompt) + utf8_bound(system_prompt), meter.tokens) as bill:
             bill.said(answer := await call_backend(backend, prompt, system_prompt, model=model, **more))
@@ -128,7 +136,8 @@ def answer_text(result: Any, most: int) -> str:
     "The text in a backend's result, or `BackendFailure`."
     if not isinstance(result, str) and is_mapping(result):
         fields = {key_name(k): v for k, v in result.items() if isinstance(k, str)}
-        if str(fields.get("status", "")).lower().lstrip(":") != "success": raise BackendFailure(str(fields.get("message") or fields.get("status") or "an answer without a status"))
+        if str(fields.get("status", "")).lower().lstrip(":") != "success":
+            raise BackendFailure(str(fields.get("message") or fields.get("status") or "an answer without a status"))
         result = fields.get("content")
     if not isinstance(result, str): raise BackendFailure(f"an answer of type {type(result).__name__} instead of text")
     if not result or result.isspace(): raise BackendFailure("an empty answer")
@@ -141,12 +150,15 @@ Prompt = str | Callable[..., tuple]
 def prompt_for(agent, backend: Backend, system_prompt: Prompt, context: Any, *sizes: Any, turn: Any = None) -> Composed:
     "What `backend` may be shown, and whether private text is in it or in the request. `BackendFailure` when it may not be asked at all. `sizes`: how its model counts, and how many bytes go along, if that is known; `turn`: the turn of `context`, if the caller has it."
     private = confidential(agent, context, turn)
-    if private and not backend.local: raise BackendFailure("it was not asked, because private text is in this turn and it is not a provider on this machine", counts=False)
+    if private and not backend.local:
+        raise BackendFailure("it was not asked, because private text is in this turn and it is not a provider on this machine",
+                             counts=False)
     if isinstance(system_prompt, str): return Composed(system_prompt, private)
     if backend.blind: return Composed("", private)
     composed = system_prompt(backend.local, *sizes)
     if type(composed) is not Composed: composed = Composed(*composed)
-    if composed.private and not backend.local: raise BackendFailure("it was not asked, because what it would be shown holds private text", counts=False)
+    if composed.private and not backend.local:
+        raise BackendFailure("it was not asked, because what it would be shown holds private text", counts=False)
     return composed._replace(private=True) if private and not composed.private else composed
 
 # %% ../nbs/14_backends.ipynb #f29b82ab
@@ -165,7 +177,8 @@ class Composing:
     def __call__(self, *sizes: Any) -> Composed:
         "The system prompt, for a model that counts so, with so many bytes beside it (the prompt is added). `BackendFailure` when there must be none."
         if sizes: sizes = (sizes[0], sizes[1] + utf8_bound(self.prompt))
-        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes, turn=self.turn))
+        composed = without_secrets(self.agent, self.backend, prompt_for(self.agent, self.backend, self.system_prompt, self.context, *sizes,
+                turn=self.turn))
         if composed.private: self.private = True
         if self.draft is not None: self.draft.private = self.private
         return composed
@@ -174,7 +187,8 @@ class Composing:
         "Let the agent keep what is about to be sent, and the turn know what of it had to be shortened."
         if self.backend.blind: return
         if self.turn is not None: self.turn.trimmed = composed.cut
-        if (keep := getattr(self.agent, "asking", None)) is not None: keep(self.context, self.backend.name, self.prompt, composed.text, composed.private, self.turn)
+        if (keep := getattr(self.agent, "asking", None)) is not None:
+            keep(self.context, self.backend.name, self.prompt, composed.text, composed.private, self.turn)
 
 # %% ../nbs/14_backends.ipynb #52bd4cb8
 def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
@@ -183,7 +197,8 @@ def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
     text = vault.scanner.redact(composed.text)
     if text is composed.text or text == composed.text: return composed
     begun = [vault.scanner.redact(composed.text[:mark]) for mark in composed.marks]
-    return composed._replace(text=text, context=vault.scanner.redact(composed.context), marks=tuple(len(b) for b in begun if text.startswith(b)))
+    return composed._replace(text=text, context=vault.scanner.redact(composed.context),
+                             marks=tuple(len(b) for b in begun if text.startswith(b)))
 
 # %% ../nbs/14_backends.ipynb #855183a8
 async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "You are the probabilistic engine: propose one property list.",
@@ -204,7 +219,8 @@ async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "Y
             heard(agent, context, name, answer=answer, turn=turn)
             if dear: passed_over(agent, context, dear)
             return answer
-    if any(private for _, _, private in failures): confide(agent, context)          # their reasons are about to be told, and may quote what they were shown
+    if any(private for _, _, private in failures):        # their reasons are about to be told, and may quote what they were shown
+        confide(agent, context)
     return exhausted([(name, why) for name, why, _ in failures], context)
 
 # %% ../nbs/14_backends.ipynb #ff97c82b
@@ -242,7 +258,8 @@ def time_left(agent, context: Any, begun: float | None, turn: Any = None) -> flo
     return left if turn is None else min(left, getattr(limits, "turn_timeout_s", 600.0) - (now - getattr(turn, "begun", now)))
 
 # %% ../nbs/14_backends.ipynb #4303b8f7
-async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None, turn: Any = None) -> str:
+async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, context: Any, begun: float | None = None, draft: Any = None,
+                       turn: Any = None) -> str:
     "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it. `BackendFailure` says why there is none."
     if turn is None: turn = turn_in(agent, context)
     if idle(agent, context, turn): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
@@ -253,17 +270,21 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     if model is not None and model.lower().lstrip(":") == "skip": raise BackendFailure("skipped by the selector")
     if not (backend.blind and backend.local) and (vault := getattr(agent, "vault", None)) is not None: prompt = vault.scanner.redact(prompt)
     compose, shown, limits = Composing(agent, backend, prompt, system_prompt, context, draft, turn), "", agent.settings
-    if own := "compose" in backend.takes and not isinstance(system_prompt, str): prompt_for(agent, backend, "", context, turn=turn)          # may it be asked at all?
+    if own := "compose" in backend.takes and not isinstance(system_prompt, str):        # may it be asked at all?
+        prompt_for(agent, backend, "", context, turn=turn)
     else:
         compose.sent(composed := compose())
         shown = composed.text
     seconds, in_full, most = getattr(limits, "backend_timeout_s", 60.0), True, getattr(limits, "max_proposal_chars", 262_144)
     if not backend.inline:
         left = time_left(agent, context, begun, turn)
-        if left <= 0: raise BackendFailure("it was not asked, because the time for one answer was used up (cascade_timeout_s, or turn_timeout_s for all of a request)")
+        if left <= 0:
+            raise BackendFailure("it was not asked, because the time for one answer was used up (cascade_timeout_s, or turn_timeout_s for "
+                                 "all of a request)")
         if not (in_full := left >= seconds): seconds = left
     meter = meter_for(agent, backend, context, turn)
-    call = (call_backend if meter is None else paid_call)(backend, prompt, shown, model=model, context=context, hear=draft, meter=meter, compose=compose if own else None, timeout_s=seconds, most=most)
+    call = (call_backend if meter is None else paid_call)(backend, prompt, shown, model=model, context=context, hear=draft, meter=meter,
+                                                          compose=compose if own else None, timeout_s=seconds, most=most)
     try: answer = await (call if backend.breaker is None else _watched(call, backend, seconds, in_full))
     except BackendFailure as failure:
         failure.private = compose.private
@@ -279,7 +300,8 @@ async def _watched(call: Awaitable[str], backend: Backend, seconds: float, in_fu
     breaker.begin(backend.name, seconds)
     try: answer = await call
     except BackendFailure as failure:
-        if counted := failure.counts and (in_full or failure.why != "it did not answer in time"): breaker.failed(backend.name, failure.why, failure.wait)
+        if counted := failure.counts and (in_full or failure.why != "it did not answer in time"):
+            breaker.failed(backend.name, failure.why, failure.wait)
         raise
     finally:
         if not counted: breaker.left(backend.name)
@@ -327,7 +349,8 @@ async def consensus_call(agent, prompt: str, *, system_prompt: Prompt = "You are
     blind = [name for name in names if (backend := agent.backends.get(name)) is not None and backend.blind]
     dear: list[tuple[str, str]] = []
     votes = await _collect(agent, [name for name in names if name not in blind], prompt, system_prompt, context, limit, dear)
-    if blind and all(vote.content is None for vote in votes): votes += await _collect(agent, blind, prompt, system_prompt, context, limit, dear)
+    if blind and all(vote.content is None for vote in votes):
+        votes += await _collect(agent, blind, prompt, system_prompt, context, limit, dear)
     if all(vote.content is None for vote in votes): exhausted([(vote.provider, vote.error) for vote in votes], context)
     elif dear: passed_over(agent, context, dear)
     return votes

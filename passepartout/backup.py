@@ -57,7 +57,8 @@ def copy_state(state: Path, folder: Path) -> dict[str, Path]:
     finally: journal.close()
     (folder / "flight-plans").mkdir(mode=0o700)
     for path in sorted((state / "flight-plans").glob("*.org")):
-        if NAMES.fullmatch(name := f"flight-plans/{path.name}") and not path.is_symlink(): found[name] = Path(shutil.copyfile(path, folder / name))
+        if NAMES.fullmatch(name := f"flight-plans/{path.name}") and not path.is_symlink():
+            found[name] = Path(shutil.copyfile(path, folder / name))
     for name in (found | {"journal.sqlite": None}): os.chmod(folder / name, 0o600)
     return {"journal.sqlite": folder / "journal.sqlite", **found}
 
@@ -74,19 +75,24 @@ class Backup:
 
     def told(self) -> str:
         "That in sentences."
-        held = f"The chain holds, of {self.records:,} record{'s' if self.records != 1 else ''}." if self.verdict.ok else f"The chain does not hold: {self.verdict.problem}"
+        held = (f"The chain holds, of {self.records:,} record{'s' if self.records != 1 else ''}." if self.verdict.ok
+                else f"The chain does not hold: {self.verdict.problem}")
         return f"The record of {self.memex} as it was at {self.made}. {held}"
 
 def backup(settings: Any, target: Path) -> Backup:
     "Write a backup of the state for the memex in `settings` to the new file `target`. A daemon may go on. `PassepartoutError` when it cannot be had."
     state = settings.journal_dir
-    if not (state / "journal.sqlite").exists(): raise JournalError(f"There is no record of {settings.memex_dir} yet, so there is nothing to back up.")
+    if not (state / "journal.sqlite").exists():
+        raise JournalError(f"There is no record of {settings.memex_dir} yet, so there is nothing to back up.")
     inside = Path(os.path.realpath(settings.memex_dir))
-    if inside in Path(os.path.realpath(target)).parents: raise ArchiveError(f"{target} lies among the notes. The record says more than they do, and goes where they go; choose a place outside.")
+    if inside in Path(os.path.realpath(target)).parents:
+        raise ArchiveError(f"{target} lies among the notes. The record says more than they do, and goes where they go; choose a "
+                           "place outside.")
     with scratch(target) as folder:
         files = copy_state(state, folder)
         found = looked_at(folder, target, str(settings.memex_dir), f"{datetime.now():%Y-%m-%d %H:%M:%S}")
-        pack(files, {"format": FORMAT, "version": passepartout.__version__, "memex": found.memex, "made": found.made, "records": found.records, "holds": found.verdict.ok}, target)
+        pack(files, {"format": FORMAT, "version": passepartout.__version__, "memex": found.memex, "made": found.made,
+                     "records": found.records, "holds": found.verdict.ok}, target)
     return found
 
 def looked_at(folder: Path, path: Path, memex: str, made: str) -> Backup:
@@ -106,13 +112,15 @@ def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
 
 def made_later() -> set[tuple[str, str]]:
     "The indexes that a journal gets with the first record of their kind."
-    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(), f"CREATE INDEX chain_plans ON chain(seq) WHERE {planturns.KINDS}")}
+    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(),
+            f"CREATE INDEX chain_plans ON chain(seq) WHERE {planturns.KINDS}")}
 
 def check_tables(db: sqlite3.Connection) -> None:
     "`JournalError` unless the tables are exactly those of a journal."
     own = Journal.open(":memory:")
     try:
-        if [each for each in tables_of(db) if each not in made_later()] != tables_of(own.db): raise JournalError("The database in it is laid out in another way than a journal is, so it is not used.")
+        if [each for each in tables_of(db) if each not in made_later()] != tables_of(own.db):
+            raise JournalError("The database in it is laid out in another way than a journal is, so it is not used.")
     finally: own.close()
 
 # %% ../nbs/19l_backup.ipynb #46a906d5
@@ -123,8 +131,10 @@ def look_into(source: Path, folder: Path) -> Backup:
     with file:
         try: reader = Reader(file, NAMES)
         except OSError as error: raise ArchiveError(f"{source} cannot be read: {error.strerror}.") from None
-        if reader.told.get("format") != FORMAT: raise ArchiveError("The backup was made by another version of Passepartout, which this one cannot read. Update passepartout.")
-        if lacking := {"journal.sqlite", "journal.key"} - set(reader.members): raise ArchiveError(f"The backup lacks {', '.join(sorted(lacking))}.")
+        if reader.told.get("format") != FORMAT:
+            raise ArchiveError("The backup was made by another version of Passepartout, which this one cannot read. Update passepartout.")
+        if lacking := {"journal.sqlite", "journal.key"} - set(reader.members):
+            raise ArchiveError(f"The backup lacks {', '.join(sorted(lacking))}.")
         unpack(reader, folder)
     plain = lambda value: "".join(c for c in str(value)[:300] if c.isprintable())
     found = looked_at(folder, source, plain(reader.told.get("memex")), plain(reader.told.get("made")))
@@ -137,15 +147,18 @@ def end_powers(journal: Journal, by: str = _BY) -> int:
     "Deny what is asked or approved in a journal, take lasting permissions back, and stop plans; how many there were."
     standing = [row for row in journal.approvals() if row["state"] in ("pending", "approved")]
     for row in standing: journal.deny(row["id"], by=by, session=row["session"])
-    given, endorsed, attested, plans = grants.Grants(journal), Endorsements(journal), Attestations(journal), [*PlanBook(journal).read().values()]
+    given, endorsed, attested, plans = (grants.Grants(journal), Endorsements(journal), Attestations(journal),
+                                        [*PlanBook(journal).read().values()])
     ended = len(standing) + len(plans)
-    for book, end in ((given, lambda each: given.revoke(each.id, by)), (endorsed, lambda each: endorsed.revoke(each.id, by)), (attested, lambda each: attested.end(each, by, "restored" if by == _BY else "ended"))):
+    for book, end in ((given, lambda each: given.revoke(each.id, by)), (endorsed, lambda each: endorsed.revoke(each.id, by)),
+                      (attested, lambda each: attested.end(each, by, "restored" if by == _BY else "ended"))):
         for each in book.standing():
             end(each)
             ended += 1
     for plan in plans:
         batch = journal.batch(plan.session, plan.turns[-1] if plan.turns else "")
-        batch.record("plan-end", {"plan": plan.id, "how": "stopped", "why": f"it stood in {by}." if by == _BY else f"it stood before {by}."})
+        batch.record("plan-end",
+                     {"plan": plan.id, "how": "stopped", "why": f"it stood in {by}." if by == _BY else f"it stood before {by}."})
         batch.commit_now()
     return ended
 
@@ -154,7 +167,9 @@ def nobody_writes(state: Path) -> None:
     "`JournalError` while a process has the journal in `state` open."
     folder = state / "journal.owners"
     alive = [each.name for each in (folder.iterdir() if folder.is_dir() else ()) if is_alive(folder, each.name)]
-    if alive: raise JournalError(f"{len(alive)} process{'es have' if len(alive) > 1 else ' has'} the record open. Leave every chat and stop every command on these notes, then try again.")
+    if alive:
+        raise JournalError(f"{len(alive)} process{'es have' if len(alive) > 1 else ' has'} the record open. Leave every chat and stop "
+                           "every command on these notes, then try again.")
 
 # %% ../nbs/19l_backup.ipynb #fb9d6886
 def restore(settings: Any, source: Path, agree: Any) -> Path | None:

@@ -20,16 +20,21 @@ from .commandline import AsJson, Memex, as_json, fail, tell
 from .conditions import PassepartoutError
 
 # %% ../nbs/20dj_backupcommands.ipynb #05b33952
-def backup(target: Annotated[Optional[Path], typer.Argument(metavar="FILE", help="Where to; in a folder, or without it in this one, a new file.")] = None, memex: Memex = None, json_: AsJson = False) -> None:
+def backup(target: Annotated[Optional[Path], typer.Argument(metavar="FILE",
+                                                            help="Where to; in a folder, or without it in this one, a new file.")] = None,
+           memex: Memex = None, json_: AsJson = False) -> None:
     """Copy the record of what was done into one file.
 
     Works while a daemon runs. Inside: the journal, its key, typed lines, Flight Plans. Not inside: notes, settings, keys of providers."""
     from passepartout import backup as room
     found = plainly(lambda: room.backup(settings := settings_for(memex), place_for(target or Path.cwd(), default_name(settings))), json_)
-    if json_: as_json({"file": str(found.path), "memex": found.memex, "made": found.made, "records": found.records, "holds": found.verdict.ok, "problem": found.verdict.problem})
+    if json_:
+        as_json({"file": str(found.path), "memex": found.memex, "made": found.made, "records": found.records, "holds": found.verdict.ok,
+                 "problem": found.verdict.problem})
     else:
         tell(f"{found.path}: {found.told()}")
-        tell("The key that seals the record is inside: whoever has this file can read what you asked, and make a record that looks genuine. Keep it like your notes.", stream=sys.stderr)
+        tell("The key that seals the record is inside: whoever has this file can read what you asked, and make a record that looks "
+             "genuine. Keep it like your notes.", stream=sys.stderr)
     raise typer.Exit(0 if found.verdict.ok else 3)
 
 def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What passepartout backup wrote.")], yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
@@ -44,7 +49,8 @@ def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What pa
         return yes or ask_whether(found, notes, json_)
     kept = plainly(lambda: room.restore(settings_for(memex), source, agree), json_)
     told = f"Restored. {seen[0].told()}" + (f" What was there before is in {kept}" if kept is not None else "")
-    as_json({"text": told, "kept": str(kept) if kept is not None else None, "records": seen[0].records, "made": seen[0].made}) if json_ else tell(told)
+    as_json({"text": told, "kept": str(kept) if kept is not None else None, "records": seen[0].records,
+             "made": seen[0].made}) if json_ else tell(told)
 
 # %% ../nbs/20dj_backupcommands.ipynb #aba4dd83
 def settings_for(memex: Path | None) -> Any:
@@ -71,7 +77,8 @@ def where_of(error: OSError) -> str:
     "Where it went wrong: a file, or the folder of one that has a passing name of ours."
     path = Path(str(error.filename or "")[:400])
     if not path.name: return ""
-    hint = {errno.ENOENT: ". Make the folder first, or name another", errno.ENOSPC: ". Free some space, then try again"}.get(error.errno or 0, "")
+    hint = {errno.ENOENT: ". Make the folder first, or name another", errno.ENOSPC: ". Free some space, then try again"}.get(error.errno
+            or 0, "")
     return f": {path.parent if path.name.startswith('.') else path}{hint}"
 
 def ask_whether(found: Any, notes: list[str], json_: bool) -> bool:

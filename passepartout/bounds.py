@@ -19,10 +19,13 @@ from .walks import MOST_COVERS, MOST_ENTRIES, TooMany, sensitive_in, unwrapped
 
 # %% ../nbs/12cc_bounds.ipynb #6791424f
 TELL_OF_FILES = frozenset("ls find fd tree stat du df lsattr getfacl namei exa eza wc".split())
-PLAIN = frozenset("cat head tail sort uniq cut tr tac rev nl fold fmt expand unexpand paste join comm cmp od base64 base32 md5sum sha1sum sha256sum sha512sum cksum b2sum grep egrep fgrep cd pwd echo printf true false : test [ export basename dirname realpath readlink seq expr uname whoami id groups nproc arch uptime sleep date tee yes".split())
+PLAIN = frozenset("cat head tail sort uniq cut tr tac rev nl fold fmt expand unexpand paste join comm cmp od base64 base32 md5sum sha1sum "
+                  "sha256sum sha512sum cksum b2sum grep egrep fgrep cd pwd echo printf true false : test [ export basename dirname "
+                  "realpath readlink seq expr uname whoami id groups nproc arch uptime sleep date tee yes".split())
 
 # %% ../nbs/12cc_bounds.ipynb #b94fea0c
-_LOOKS = frozenset("status diff ls-files grep describe add stash worktree submodule blame annotate check-ignore check-attr diff-files diff-index".split())
+_LOOKS = frozenset("status diff ls-files grep describe add stash worktree submodule blame annotate check-ignore check-attr "
+                   "diff-files diff-index".split())
 
 def has_ways(command: Simple) -> bool:
     "May the program of `command` open a file in a way that its words do not show?"
@@ -30,10 +33,12 @@ def has_ways(command: Simple) -> bool:
     name = command.argv[0].rpartition("/")[2] if command.argv else ""
     return bool(name) and name not in PLAIN and name not in TELL_OF_FILES
 
-def _git(script: Script) -> list[Simple]: return [each for each in map(unwrapped, script.commands()) if each.argv[:1] and each.argv[0].rpartition("/")[2] == "git"]
+def _git(script: Script) -> list[Simple]:
+    return [each for each in map(unwrapped, script.commands()) if each.argv[:1] and each.argv[0].rpartition("/")[2] == "git"]
 
 # %% ../nbs/12cc_bounds.ipynb #ce54a418
-def bounds(script: Script, roots: Sequence[Root], kept: Iterable[Cover] = (), entries: int = MOST_ENTRIES, most: int = MOST_COVERS) -> list[Cover]:
+def bounds(script: Script, roots: Sequence[Root], kept: Iterable[Cover] = (), entries: int = MOST_ENTRIES,
+           most: int = MOST_COVERS) -> list[Cover]:
     "What is `kept` from a script that runs unasked, what is mounted within the folders, and what else of keys and hidden files is found among the first `entries` names of the folders; sorted, `most` of them besides what is kept."
     kept = {*kept, *mounted(roots)}
     git = _git(script)

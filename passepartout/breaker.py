@@ -40,7 +40,8 @@ def rest_for(failures: int, wait: float | None) -> float:
 # %% ../nbs/13c_breaker.ipynb #29a3af8a
 class Breakers:
     "The breakers of one agent, by provider, remembered in the file at `path` if there is one."
-    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time): self.path, self.clock, self.rests, self.places = path, clock, read_rests(path), {}
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time):
+        self.path, self.clock, self.rests, self.places = path, clock, read_rests(path), {}
 
     def reached_at(self, addresses: Mapping[str, str]) -> None:
         "Take the `addresses` of the settings, by provider. What is held against a provider at another address is forgotten."
@@ -94,7 +95,8 @@ def read_rests(path: Path | None) -> dict[str, Rest]:
     try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     if not isinstance(found, dict): return {}
-    return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200], at=str(r.get("at", ""))[:12]) for name, r in found.items() if _is_rest(r)}
+    return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200], at=str(r.get("at", ""))[:12])
+            for name, r in found.items() if _is_rest(r)}
 
 def _is_rest(value: Any) -> bool:
     number = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and 0 <= v < 1e12
@@ -106,6 +108,7 @@ def write_rests(path: Path | None, rests: dict[str, Rest]) -> None:
     if path is None: return
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file: json.dump({n: {k: v for k, v in asdict(r).items() if k != "tried"} for n, r in rests.items()}, file)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
+            json.dump({n: {k: v for k, v in asdict(r).items() if k != "tried"} for n, r in rests.items()}, file)
         os.replace(new, path)
     except OSError: pass

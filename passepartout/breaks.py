@@ -35,7 +35,9 @@ class _Torn:
     def read(self, row: tuple, fault: str | None, foreign: bool) -> None:
         "Take a row in; one that does not fit is the last of the break for now."
         self.hash.update(_as_it_stands(row))
-        if fault or foreign: self.last, self.digest, self.unsealed, self.problem = row[0], self.hash.hexdigest(), self.unsealed + foreign, self.problem or fault
+        if fault or foreign:
+            self.last, self.digest, self.unsealed, self.problem = (row[0], self.hash.hexdigest(), self.unsealed + foreign,
+                                                                   self.problem or fault)
 
     def is_what(self, row: tuple) -> bool:
         "Does this sealed record accept just this break?"

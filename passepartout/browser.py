@@ -52,4 +52,5 @@ def hear(host: SimpleNamespace, proposal: str, said: str = "", read: bool = Fals
     judgement = judge(host, proposal, signal)
     judgement.close()
     gates = [{"gate": gate, "verdict": verdict, "text": text} for gate, verdict, text, _ in judgement.trace]
-    return {"verdict": word_for(judgement.verdict), "gate": getattr(judgement.verdict, "gate", ""), "text": explain(judgement.verdict), "gates": gates}
+    return {"verdict": word_for(judgement.verdict), "gate": getattr(judgement.verdict, "gate", ""), "text": explain(judgement.verdict),
+            "gates": gates}

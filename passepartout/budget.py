@@ -66,7 +66,9 @@ def joined(taken: list[Line], more: str, most: int, count: Counter, left: bool =
     while taken:
         page = [line.text for line in sorted(taken, key=lambda line: line.place)] + [more] * bool(more)
         text = "\n".join(page)
-        if (length := count(text)) <= most: return Sight(text, any(line.private for line in taken), length, left or len(taken) < all_of_them or ())
-        taken = taken[:-1] if len(taken) > 1 else [taken[0]._replace(text=shorter)] if (shorter := cut(taken[0].text, most, count)) not in ("", taken[0].text) else []
+        if (length := count(text)) <= most:
+            return Sight(text, any(line.private for line in taken), length, left or len(taken) < all_of_them or ())
+        taken = (taken[:-1] if len(taken) > 1 else [taken[0]._replace(text=shorter)]
+                 if (shorter := cut(taken[0].text, most, count)) not in ("", taken[0].text) else [])
         more, left = more if len(taken) > 1 else "", True
     return Sight(cut=left or ())

@@ -41,9 +41,11 @@ OUTSIDE = Regex(r"[ \t]*(?:SCHEDULED:|DEADLINE:|CLOSED:|:PROPERTIES:)", re.I)
 # %% ../nbs/08e_capture.ipynb #0882a7ec
 def clean_body(body: str, format: str) -> list[str]:
     "The lines of `body`, none of which begins a heading."
-    lines = [UNWANTED.sub("", line).rstrip() for line in body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")] if body.strip() else []
+    lines = ([UNWANTED.sub("", line).rstrip() for line in body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")]
+             if body.strip() else [])
     if format == "org":
-        lines = [" " + line if line.startswith("*") else ": " + line if line.lstrip().startswith("#+") and SETTING.match(line.lstrip()) else line for line in lines]
+        lines = [" " + line if line.startswith("*") else ": " + line if line.lstrip().startswith("#+") and SETTING.match(line.lstrip())
+                 else line for line in lines]
         return [""] + lines if lines and OUTSIDE.match(lines[0]) else lines
     lines = [re.sub(r"^( {0,3})(#{1,6}(?:[ \t]|$))", r"\1\\\2", line) for line in lines]
     probe = parse_note("\n".join(lines) + "\n\n- [ ] x", "probe.md")
@@ -61,13 +63,16 @@ def read_repeat(text: str) -> tuple[int, str] | None:
     return (int(found[1]), found[2]) if found else None
 
 # %% ../nbs/08e_capture.ipynb #e65a4f28
-def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, keyword: str, repeat: str = "", until: time | None = None) -> list[str]:
+def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, keyword: str, repeat: str = "",
+              until: time | None = None) -> list[str]:
     "The lines of a new Org heading; `repeat` is a repeater such as +1w, `until` the time at which it ends."
-    planned = [f"{word}: {write_stamp(day, until=until)[:-1]}{repeat and ' ' + repeat}>" for word, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
+    planned = [f"{word}: {write_stamp(day, until=until)[:-1]}{repeat and ' ' + repeat}>"
+               for word, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
     head = f"* {keyword} {title}" if kind == "task" else f"* {title}"
     return [head, *([" ".join(planned)] if planned else []), *clean_body(body, "org")]
 
-def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int, repeat: str = "") -> list[str]:
+def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
+                   repeat: str = "") -> list[str]:
     "The lines of a new Markdown task or section."
     every = f" 🔁 every {read_repeat(repeat)[0]} {UNITS[repeat[-1]]}s" if repeat else ""
     dates = every + "".join(f" {sign} {str(day)[:16]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
@@ -78,9 +83,12 @@ def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date
 # %% ../nbs/08e_capture.ipynb #ab96c491
 def check_span(day: date | None, until: time, file: str) -> None:
     "`CaptureError` unless something can be written into `file` that begins on `day` at a time and ends at `until`."
-    if not isinstance(day, datetime): raise CaptureError("Something that ends at a time begins at one; say both, as in 2026-11-20 09:30 and 10:30. Nothing was added.")
+    if not isinstance(day, datetime):
+        raise CaptureError("Something that ends at a time begins at one; say both, as in 2026-11-20 09:30 and 10:30. Nothing was added.")
     if until <= day.time(): raise CaptureError(f"It would end at {until:%H:%M} before it begins at {day:%H:%M}; nothing was added.")
-    if not file.lower().endswith(".org"): raise CaptureError(f"A task in Markdown has no place for the time at which it ends; say only when it begins, or add to an Org file. Nothing was added to {file}.")
+    if not file.lower().endswith(".org"):
+        raise CaptureError("A task in Markdown has no place for the time at which it ends; say only when it begins, or add to an Org "
+                           f"file. Nothing was added to {file}.")
 
 # %% ../nbs/08e_capture.ipynb #0d082d75
 def line_ending(text: str) -> str:
@@ -103,7 +111,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     The result begins with `data`, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
     of the file), `repeat` how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
-    if repeat and not (read_repeat(repeat) and kind == "task" and (scheduled or deadline)): raise CaptureError(f"Only a task with a date repeats, and a repeater looks like +1w or +2d, not {repeat!r}.")
+    if repeat and not (read_repeat(repeat) and kind == "task" and (scheduled or deadline)):
+        raise CaptureError(f"Only a task with a date repeats, and a repeater looks like +1w or +2d, not {repeat!r}.")
     if until: check_span(scheduled or deadline, until, file)
     title, seen = clean_title(title), readable(data, file)
     outline = parse_note(seen.text, file)
@@ -118,7 +127,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
 
 def readable(data: bytes, file: str) -> Decoded:
     "The text of the file, if it is one that notes can be added to."
-    if len(data) > MOST_BYTES: raise CaptureError(f"{file} has more than {MOST_BYTES // 1_000_000} MB and is no longer read as a note; add to another file.")
+    if len(data) > MOST_BYTES:
+        raise CaptureError(f"{file} has more than {MOST_BYTES // 1_000_000} MB and is no longer read as a note; add to another file.")
     try: return decode(data)
     except NotText as reason: raise CaptureError(f"Nothing was added to {file}: {reason.message}.") from None
 
@@ -126,7 +136,8 @@ def in_encoding(seen: Decoded, added: str, file: str) -> bytes:
     "`added` as the file writes it. Of a file whose encoding was guessed, only ASCII is certain."
     try: return added.encode("ascii") if not seen.certain else seen.encode(added)
     except UnicodeEncodeError as error:
-        raise CaptureError(f"{file} is not UTF-8, so {added[error.start]!r} cannot be added without guessing. Convert the file to UTF-8, or add to another one.") from None
+        raise CaptureError(f"{file} is not UTF-8, so {added[error.start]!r} cannot be added without guessing. Convert the file to UTF-8, "
+                           "or add to another one.") from None
 
 # %% ../nbs/08e_capture.ipynb #81f25193
 def first_open(outline: Outline) -> str:
@@ -139,6 +150,8 @@ def check_found(outline: Outline, added: str, file: str) -> None:
     after = parse_note(outline.text + added, file)
     old = [(n.start, n.line, n.keyword, n.title) for n in outline.nodes]
     if [(n.start, n.line, n.keyword, n.title) for n in after.nodes[:len(old)]] != old or len(after.nodes) == len(old):
-        raise CaptureError(f"Something added at the end of {file} would not be read as an entry: it probably ends inside a code block that is not closed. Close it, or add to another file.")
+        raise CaptureError(f"Something added at the end of {file} would not be read as an entry: it probably ends inside a code block that "
+                           "is not closed. Close it, or add to another file.")
     new = after.nodes[len(old)]
-    if new.hidden or new.done: raise CaptureError(f"In {file} this title would be read as {new.hidden or 'done'}; begin it with another word.")
+    if new.hidden or new.done:
+        raise CaptureError(f"In {file} this title would be read as {new.hidden or 'done'}; begin it with another word.")

@@ -80,7 +80,8 @@ def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tupl
     """Chain `records`, a list of (kind, at, text, bytes), to record `seq` whose seal is `head`. `salts`: sixteen random bytes for each, or more, that are used for nothing else.
 
     Returns rows (seq, kind, session, turn, at, text, proof). A proof begins with the seal; see `head_of`."""
-    rows, names, salts, at_salt, sha256 = [], _names(session, turn).encode(), salts if len(salts) >= 16 * len(records) else os.urandom(16 * len(records)), 0, hashlib.sha256
+    rows, names, salts, at_salt, sha256 = ([], _names(session, turn).encode(),
+                                           salts if len(salts) >= 16 * len(records) else os.urandom(16 * len(records)), 0, hashlib.sha256)
     for kind, at, text, data in records:
         seq, salt, at_salt = seq + 1, salts[at_salt:at_salt + 16], at_salt + 16
         head = mac(b"".join((head, sha256(salt + data).digest(), _place(seq, at), _kind(kind), names)))
@@ -136,7 +137,8 @@ def _fault(mac, row: tuple, seq: int, head: bytes) -> str | None:
 # %% ../nbs/05b_chain.ipynb #fc546e2d
 NO_TAKEOVER = "The records are said to be sealed with another key to the end, but this one is in use: somebody without it changed them"
 
-def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key: str = "", foreign: bool = False, ours: bool = False) -> Verdict:
+def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key: str = "", foreign: bool = False,
+          ours: bool = False) -> Verdict:
     """Check `rows` in order, the first of which follows record `seq` with the seal `head`.
 
     `key` is the name of the key behind `mac`; `foreign` says that the first rows were sealed under another one, `ours` that the last ones must not be."""

@@ -55,14 +55,18 @@ def changed(agent: Any, opened: Shelf, reply: Any, find: Any, json_: bool, memex
     return code
 
 # %% ../nbs/20e_changecommands.ipynb #f58f85c1
-def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex: Any, session: str, json_: bool, today: str | None) -> None:
+def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex: Any, session: str, json_: bool,
+              today: str | None) -> None:
     "Set the state of the one heading that `target` means."
     if not target.strip(): fail(f"Say which task: passepartout {typed.split()[0]} call the roofer", 2, json_)
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
             place = one_place(opened, target, json_, wanted)
-            if place.kind == "file" or state == "done" and place.keyword is None: fail(f"“{short(place.title)}” ({place.file}:{place.line}) is no task, so it cannot be {state}." + (f" To make it one: passepartout todo {place.file}:{place.line} TODO" if place.kind != "file" else ""), 1, json_)
-            action = command_action("org-set-todo", {"path": place.file, "heading": heading_argument(place), "state": state, "note": note}, f"You set “{short(place.title)}” to {state}")
+            if place.kind == "file" or state == "done" and place.keyword is None:
+                fail(f"“{short(place.title)}” ({place.file}:{place.line}) is no task, so it cannot be {state}."
+                     + (f" To make it one: passepartout todo {place.file}:{place.line} TODO" if place.kind != "file" else ""), 1, json_)
+            action = command_action("org-set-todo", {"path": place.file, "heading": heading_argument(place), "state": state, "note": note},
+                                    f"You set “{short(place.title)}” to {state}")
             reply = carry_out(agent, typed, session, action)
             code = changed(agent, opened, reply, lambda: again(opened, place), json_, memex)
     raise typer.Exit(code)
@@ -100,14 +104,19 @@ def todo(target: Annotated[Optional[list[str]], typer.Argument(help="A task and 
     if not words:
         with shelf(memex, today, json_) as opened: list_tasks(opened, view, tag or (), project, json_)
         return
-    if len(words) == 1: fail(f"Say which state as well: passepartout todo {short(words[0])} DONE. Without a task, todo lists what is open.", 2, json_)
-    set_state(" ".join(words[:-1]), words[-1], as_typed(note), f"todo {' '.join(words)}", lambda place: place.keyword is not None, memex, session, json_, today)
+    if len(words) == 1:
+        fail(f"Say which state as well: passepartout todo {short(words[0])} DONE. Without a task, todo lists what is open.", 2, json_)
+    set_state(" ".join(words[:-1]), words[-1], as_typed(note), f"todo {' '.join(words)}", lambda place: place.keyword is not None, memex,
+              session, json_, today)
 
 # %% ../nbs/20e_changecommands.ipynb #2b86eb5d
-def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: str | None, file: str, tags: list[str], today: date) -> tuple[str, dict]:
+def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: str | None, file: str, tags: list[str],
+                      today: date) -> tuple[str, dict]:
     "(tool, arguments) of a capture. `PassepartoutError` for a date that is none, an empty text, or one that was damaged when it was read."
     from passepartout.providers.captures import title_and_body
-    if "\ufffd" in text: raise PassepartoutError("There is something in that which is no UTF-8 text, and a note would keep it damaged; nothing was written. Convert it first, for example: iconv -f latin1 -t utf-8 FILE | passepartout capture -")
+    if "\ufffd" in text:
+        raise PassepartoutError("There is something in that which is no UTF-8 text, and a note would keep it damaged; nothing was written. "
+                                "Convert it first, for example: iconv -f latin1 -t utf-8 FILE | passepartout capture -")
     title, body = title_and_body(text)
     if not title: raise PassepartoutError("Nothing to capture. For example: passepartout capture buy stamps --todo")
     dates = {name: as_iso(read_moment(given, today)) for name, given in (("scheduled", scheduled), ("deadline", deadline)) if given}
@@ -142,9 +151,12 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
     words = read_input(json_) if text == ["-"] else as_typed(" ".join(text))
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
-            try: tool, args = capture_arguments(words, task, scheduled, deadline, relative_target(opened, as_typed(file)), [as_typed(tag) for tag in tags or []], opened.today)
+            try:
+                tool, args = capture_arguments(words, task, scheduled, deadline, relative_target(opened, as_typed(file)),
+                                               [as_typed(tag) for tag in tags or []], opened.today)
             except PassepartoutError as error: fail(error.message, 2, json_)
-            reply = insist(lambda: carry_out(agent, f"capture {words}", session, command_action(tool, args, f"You asked to capture “{short(args['title'])}”")))
+            reply = insist(lambda: carry_out(agent, f"capture {words}", session,
+                                             command_action(tool, args, f"You asked to capture “{short(args['title'])}”")))
             code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"], args["title"]), json_, memex)
     raise typer.Exit(code)
 

@@ -172,7 +172,8 @@ def rehash(change: Change, ident: str, fresh: Sequence[MemoryObject]) -> MemoryO
     else: hashed = hashed_bytes(found, [(mine[child] if child in mine else base[child]).digest for child in found.children])
     digest = sha256(hashed).digest()
     if digest != found.digest:
-        mine[ident] = found = MemoryObject(ident, found.type, found.attributes, found.content, found.parent_id, found.children, digest, found.label, hashed if found.children else b"")
+        mine[ident] = found = MemoryObject(ident, found.type, found.attributes, found.content, found.parent_id, found.children, digest,
+                                           found.label, hashed if found.children else b"")
     return found
 
 
@@ -189,7 +190,8 @@ def next_state(change: Change) -> State:
     "The state that this change makes of the one it began with."
     refresh(change)
     gone = [ident for ident, found in change.objects.items() if found is None]
-    objects = change.base.objects.update({ident: found for ident, found in change.objects.items() if found is not None} if gone else change.objects)
+    objects = change.base.objects.update({ident: found for ident, found in change.objects.items() if found is not None} if gone
+                                         else change.objects)
     for ident in gone: objects = objects.discard(ident)
     return State(objects, next_index(change))
 

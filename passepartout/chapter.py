@@ -69,11 +69,13 @@ def cell_of(web: Web, source: Source, module: str, parts: set[str]) -> tuple[str
 
 def chapter_cells(page: Page) -> list[tuple[str, str]]:
     "The cells of the notebook for an Org page: (kind, text). `TangleError` for what a notebook cannot say."
-    if page.outline is None or page.outline.format != "org": raise TangleError(f"{page.path.name} is no Org page; only those are turned into notebooks.")
+    if page.outline is None or page.outline.format != "org":
+        raise TangleError(f"{page.path.name} is no Org page; only those are turned into notebooks.")
     web, outline = Web(page.outline, page.sources), page.outline
     sources = [s for s in page.sources if not s.node.hidden]
     names = dict.fromkeys(name for s in sources if (name := target_name(s, page.path.name)))
-    if len(names) > 1: raise TangleError(f"{page.path.name} is exported to {', '.join(names)}, and a notebook exports one module. Divide the page.")
+    if len(names) > 1:
+        raise TangleError(f"{page.path.name} is exported to {', '.join(names)}, and a notebook exports one module. Divide the page.")
     module = PurePosixPath(next(iter(names), "")).with_suffix("").name
     parts = {name for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)}
     parts |= {name.lower() for name in parts}
@@ -109,7 +111,10 @@ def notebook_text(cells: list[tuple[str, str]]) -> str:
     "The notebook as it stands in a file."
     made = []
     for number, (kind, text) in enumerate(cells):
-        cell = {"cell_type": kind, "id": hashlib.sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:8], "metadata": {}, "source": text.splitlines(keepends=True)}
-        made.append({"cell_type": kind, "execution_count": None, **{k: cell[k] for k in ("id", "metadata")}, "outputs": [], "source": cell["source"]} if kind == "code" else cell)
+        cell = {"cell_type": kind, "id": hashlib.sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:8], "metadata": {},
+                "source": text.splitlines(keepends=True)}
+        made.append({"cell_type": kind, "execution_count": None, **{k: cell[k] for k in ("id", "metadata")}, "outputs": [],
+                     "source": cell["source"]} if kind == "code" else cell)
     kernel = {"display_name": "python3", "language": "python", "name": "python3"}
-    return json.dumps({"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps({"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}, indent=1,
+                      ensure_ascii=False) + "\n"

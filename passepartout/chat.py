@@ -40,7 +40,9 @@ def run_command(chat: Any, line: str) -> bool:
     "Carry out a slash command; `False` ends the chat. What is wrong is said, never raised."
     name, _, rest = line[1:].strip().partition(" ")
     command = chat.commands.get(ALIASES.get(name.lower(), name.lower()))
-    if command is None: chat.say((f"There is no command /{name[:40]}. {nearest(name, chat.commands)}" if name else "A command stands behind the slash. ") + "/help lists them.")
+    if command is None:
+        chat.say((f"There is no command /{name[:40]}. {nearest(name, chat.commands)}" if name else "A command stands behind the slash. ")
+                 + "/help lists them.")
     else:
         try: return command.do(chat, rest.strip()) is not False
         except PassepartoutError as error: chat.say(error.message)
@@ -58,7 +60,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def count_of(text: str, default: int = 1) -> int:
     "A number from 1 to 999 in `text`, or `default` when it is empty. `PassepartoutError` for anything else."
     if not text: return default
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000: raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999.")
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000:
+        raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999.")
     return int(text[:6])
 
 # %% ../nbs/20a_chat.ipynb #9bbfb4bb
@@ -94,7 +97,8 @@ def lasting(chat: Any, code: str, said: str) -> None:
     "Say what would be allowed for longer than once; the same line once more allows it."
     if chat.offered[0] != (code, said):
         chat.offered = (code, said), chat.agent.offer(None, code, said, chat.session)
-        return chat.say(f"{in_words(chat.offered[1])}\nType the same line once more to allow that. /approve {clean(code)} alone allows only this one time.", "bold magenta")
+        return chat.say(f"{in_words(chat.offered[1])}\nType the same line once more to allow that. /approve {clean(code)} alone allows "
+                        "only this one time.", "bold magenta")
     grant, chat.offered = chat.offered[1], (None, None)
     chat.show(chat.agent.run(chat.agent.approve(None, code, chat.session, grant=grant)))
 
@@ -104,7 +108,8 @@ def grants(chat: Any, rest: str) -> None:
     endorsed = chat.agent.endorsed(chat.session)
     for each in found: chat.say(f"{each.id}  {in_words(each)}")
     for each in endorsed: chat.say(f"{each['id']}  {each['words']}")
-    chat.say("/revoke ID takes one back." if found or endorsed else "Nothing runs without asking that the rules and settings do not allow.", "dim")
+    chat.say("/revoke ID takes one back." if found or endorsed else "Nothing runs without asking that the rules and settings do not allow.",
+             "dim")
 
 # %% ../nbs/20a_chat.ipynb #9ad91626
 def endorse(chat: Any, text: str) -> None:
@@ -163,7 +168,8 @@ def cost(chat: Any, rest: str) -> None:
 # %% ../nbs/20a_chat.ipynb #e15378ce
 def only_code(chat: Any, text: str) -> str:
     "The code or id in `text`. `PassepartoutError` when there is none."
-    if not text: raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits, and /grants what may be revoked.")
+    if not text:
+        raise PassepartoutError("Which code? It stands beside the question; /pending shows what waits, and /grants what may be revoked.")
     return text.split()[-1].strip("<>\"'.,")
 
 # %% ../nbs/20a_chat.ipynb #e7ab73f9
@@ -190,14 +196,16 @@ def help_text(commands: Mapping[str, Command]) -> str:
     return "\n".join(["Type what you want, in plain words: what is due this week? / find roof / todo: call Ana by friday", *rows])
 
 # %% ../nbs/20a_chat.ipynb #0c1df449
-PLAIN_ANSWERS = frozenset(["do it", "go ahead", *"y yes yeah yep ok okay sure ja oui si sim da approve confirm n no nope nein non deny cancel".split()])
+PLAIN_ANSWERS = frozenset(["do it", "go ahead",
+                           *"y yes yeah yep ok okay sure ja oui si sim da approve confirm n no nope nein non deny cancel".split()])
 
 # %% ../nbs/20a_chat.ipynb #7af3386f
 class Shown:
     "What one conversation shows in a terminal."
     worded: tuple[str, str] = ("", "")            # a line that showed the words of what it would write, and the yes to them
 
-    def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input, remember: Callable[[str], None] = lambda line: None):
+    def __init__(self, agent: Any, session: str = "main", *, console: Any = None, read: Callable[[str], str] = input,
+                 remember: Callable[[str], None] = lambda line: None):
         self.agent, self.session, self.read, self.remember = agent, session, read, remember
         self.console, self.asked, self.offered, self.losing, self.commands = console or screen(), (), (None, None), None, COMMANDS
         self.standing: set[tuple[str, str]] = set()           # plans that were said to stand, and where
@@ -209,7 +217,8 @@ class Shown:
 
     def think(self, text: str) -> Any:
         "Have the agent handle a line, and let the person see that it does."
-        with reading_shown(self.agent.upkeep), draft_shown(self.agent, self.session, self.console), steps_shown(self): return self.agent.run(self.agent.handle(text, source="cli", session=self.session))
+        with reading_shown(self.agent.upkeep), draft_shown(self.agent, self.session, self.console), steps_shown(self):
+            return self.agent.run(self.agent.handle(text, source="cli", session=self.session))
 
     def ask(self, pending: Any) -> None:
         "Show an ask with its code."
@@ -232,10 +241,12 @@ class Answering(Shown):
         "Handle one line; `False` ends the chat."
         text = line.strip()
         losing, self.losing = self.losing, None
-        if losing and text.split()[:1] and text.split()[0].lower() == losing[1].split()[0].lower(): return run_command(self, f"/approve {losing[0]} {text}")
+        if losing and text.split()[:1] and text.split()[0].lower() == losing[1].split()[0].lower():
+            return run_command(self, f"/approve {losing[0]} {text}")
         if text.startswith("/"): return run_command(self, text)
         if text.lower() in self.codes(): return run_command(self, f"/approve {text}")
-        if self.asked and text.lower().rstrip("!.") in PLAIN_ANSWERS: self.say(f"So that nobody else can say yes, the code belongs to it: /approve {self.asked[0].code} or /deny {self.asked[0].code}")
+        if self.asked and text.lower().rstrip("!.") in PLAIN_ANSWERS:
+            self.say(f"So that nobody else can say yes, the code belongs to it: /approve {self.asked[0].code} or /deny {self.asked[0].code}")
         elif text:
             self.show(self.think(line))
             tell_standing(self)
@@ -310,7 +321,8 @@ def complete_commands() -> None:
     try: import readline
     except ImportError: return
     def complete(text: str, number: int) -> str | None:
-        found = [f"/{name} " for name in COMMANDS if readline.get_begidx() == 0 and text.startswith("/") and f"/{name}".startswith(text.lower())]
+        found = [f"/{name} " for name in COMMANDS if readline.get_begidx() == 0 and text.startswith("/")
+                 and f"/{name}".startswith(text.lower())]
         return found[number] if number < len(found) else None
     readline.set_completer_delims(" \t\n")
     readline.set_completer(complete)
@@ -322,14 +334,17 @@ ALONE = "No daemon runs, so nothing happens by itself: reminders and jobs wait f
 def greet(chat: Chat) -> None:
     "What one should know at the start: the notes, the engine, where the talk stood, what waits."
     agent = chat.agent
-    chat.say(f"Passepartout on {agent.settings.memex_dir}, thinking with {', '.join(agent.provider_cascade) or 'nothing'}. /help lists the commands.", "dim")
+    chat.say(f"Passepartout on {agent.settings.memex_dir}, thinking with {', '.join(agent.provider_cascade) or 'nothing'}. /help lists "
+             "the commands.", "dim")
     if agent.hint: chat.say(agent.hint, "dim")
     if not getattr(agent, "daemon", False): chat.say(ALONE, "dim")
     recent = agent.turns.recent(chat.session)
     if recent: chat.say(f"Session {chat.session} goes on; last you said: {' '.join(recent[-1][0].split())[:100]}", "dim")
     tell_news(chat)
-    if waiting := agent.pending(chat.session): chat.say(f"{len(waiting)} request{'s wait' if len(waiting) > 1 else ' waits'} for your answer: /pending", "magenta")
-    if plans := agent.plan_rows(chat.session): chat.say(f"{len(plans)} plan{'s are' if len(plans) > 1 else ' is'} not finished: /plans", "magenta")
+    if waiting := agent.pending(chat.session):
+        chat.say(f"{len(waiting)} request{'s wait' if len(waiting) > 1 else ' waits'} for your answer: /pending", "magenta")
+    if plans := agent.plan_rows(chat.session):
+        chat.say(f"{len(plans)} plan{'s are' if len(plans) > 1 else ' is'} not finished: /plans", "magenta")
 
 # %% ../nbs/20a_chat.ipynb #cea80fb9
 def run_chat(agent: Any, session: str = "main") -> int:

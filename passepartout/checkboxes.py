@@ -48,7 +48,8 @@ def list_items(outline: Outline, node: Node) -> list[Item]:
         m = BULLET.match(line) if not blank and not inside(outline.dead, at) else None
         while open_ and (blank > 1 or not blank and indent <= open_[-1].indent): open_.pop()
         if m:
-            open_.append(Item(at, indent, m[2], m[3], at + (m.start(3) if m[3] else 0), line[m.end():].strip(" \t"), open_[-1] if open_ else None))
+            open_.append(Item(at, indent, m[2], m[3], at + (m.start(3) if m[3] else 0), line[m.end():].strip(" \t"),
+                              open_[-1] if open_ else None))
             found.append(open_[-1])
         if not blank:
             for item in open_: item.end = min(following, stop)
@@ -111,7 +112,8 @@ def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetim
     found = [n for n in tasks if n.title.casefold() == wanted] or [n for n in tasks if wanted and wanted in n.title.casefold()]
     if len(found) != 1:
         names = "; ".join(n.title for n in (found or tasks)[:12])
-        raise RewriteError(f"{'Several tasks fit' if found else 'No task is called'} {item!r} in {outline.file}{': ' + names if names else ''}. Nothing was changed.")
+        raise RewriteError(f"{'Several tasks fit' if found else 'No task is called'} {item!r} in "
+                           f"{outline.file}{': ' + names if names else ''}. Nothing was changed.")
     return set_box(outline, found[0], "DONE" if done else "TODO", now or datetime.min)
 
 # %% ../nbs/08fe_checkboxes.ipynb #06396334
@@ -121,7 +123,8 @@ def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: da
     items, where = list_items(outline, node), f"“{node.title}”"
     one = find_item(items, item, where)
     if one.box == ("X" if done else " "): return outline.text
-    if any(i.parent is one and i.box is not None for i in items): raise RewriteError(f"“{one.text}” has items of its own that decide about its box; check those off. Nothing was changed.")
+    if any(i.parent is one and i.box is not None for i in items):
+        raise RewriteError(f"“{one.text}” has items of its own that decide about its box; check those off. Nothing was changed.")
     if done and node.properties.get("ORDERED") == "t" and (first := next((i for i in items if i.box == " " and i.start < one.start), None)):
         raise RewriteError(f"The list in {where} is to be done in order, and “{first.text}” comes first. Nothing was changed.")
     before = [i.box for i in items]

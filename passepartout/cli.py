@@ -77,17 +77,20 @@ def explained(error: Exception, args: list[str] = []) -> int:
     "Tell what went wrong; the exit code."
     if hasattr(error, "show") and hasattr(error, "exit_code"):     # a wrong command line, in typer's own words
         unknown = "No such command" in str(getattr(error, "message", ""))
-        if unknown and (sentence := asked(args)): error.message = error.message.partition(" Did you mean")[0]      # a sentence is no misspelt command
+        if unknown and (sentence := asked(args)):        # a sentence is no misspelt command
+            error.message = error.message.partition(" Did you mean")[0]
         error.show()
         return told(sentence, error.exit_code) if unknown and sentence else error.exit_code
     if type(error).__name__ == "Abort": return told("Stopped.", 130)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
         to_nowhere(1)
-        return told(f"The output could not be written ({os.strerror(error.errno).lower()}). What was done is recorded: passepartout trace shows it.", 1)
+        return told(f"The output could not be written ({os.strerror(error.errno).lower()}). What was done is recorded: passepartout "
+                    "trace shows it.", 1)
     return told(unexpected(error), 1)
 
 # %% ../nbs/21_cli.ipynb #1d997d2d
-_ASKING = frozenset("what what's who who's when where how which why is are am do did does can could remind note note: todo: please was wann wo wer erinnere zeig zeige".split())
+_ASKING = frozenset("what what's who who's when where how which why is are am do did does can could remind note note: todo: please was "
+                    "wann wo wer erinnere zeig zeige".split())
 _DAYS = frozenset("today tomorrow yesterday monday tuesday wednesday thursday friday saturday sunday overdue heute morgen help?".split())
 
 def asked(args: list[str]) -> str:
@@ -101,7 +104,9 @@ def unexpected(error: Exception) -> str:
     "A sentence for an error that should not happen, with the name of the file that holds the details."
     import tempfile, traceback
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="passepartout-error-", suffix=".txt", delete=False, encoding="utf-8", errors="replace") as file: file.write("".join(traceback.format_exception(error)))
+        with tempfile.NamedTemporaryFile("w", prefix="passepartout-error-", suffix=".txt", delete=False, encoding="utf-8",
+                                         errors="replace") as file:
+            file.write("".join(traceback.format_exception(error)))
         where = f" The details are in {file.name}; please report them."
     except OSError: where = ""
     return f"Something unexpected went wrong ({type(error).__name__}: {str(error)[:300]}). Your notes are as they were recorded; passepartout trace shows what was done.{where}"
@@ -136,7 +141,8 @@ def go_on_unread() -> None:
         except (OSError, ValueError, AttributeError): continue
         if not piped: continue
         stream.flush()
-        setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(Unread(fd, "wb", closefd=False)), encoding=stream.encoding, errors=stream.errors, line_buffering=stream.line_buffering))
+        setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(Unread(fd, "wb", closefd=False)), encoding=stream.encoding,
+                                            errors=stream.errors, line_buffering=stream.line_buffering))
 
 # %% ../nbs/21_cli.ipynb #cb0d66e6
 def fill_streams() -> None:

@@ -70,10 +70,14 @@ class Link(Stream):
         opened.settimeout(3.0)
         try: greeting = self.receive()
         except OSError as error: raise DaemonError("The daemon does not answer.") from error
-        if greeting is None: raise DaemonError("The daemon went away before it had said a word. Try again; if it stays so, passepartout doctor says what is wrong with it.")
+        if greeting is None:
+            raise DaemonError("The daemon went away before it had said a word. Try again; if it stays so, passepartout doctor says what is "
+                              "wrong with it.")
         said = greeting.get("payload") or {}
         if said.get("text"): raise DaemonError(said["text"])
-        if said.get("protocol") != 1: raise DaemonError("The daemon is of another version. Start it again: systemctl --user restart passepartout, or stop and start it.")
+        if said.get("protocol") != 1:
+            raise DaemonError("The daemon is of another version. Start it again: systemctl --user restart passepartout, or stop "
+                              "and start it.")
         opened.settimeout(None)
 
 # %% ../nbs/20ca_client.ipynb #46bb76b0
@@ -81,7 +85,8 @@ class Renewed(Link):
     "A link that connects anew when the daemon did, and that another thread can stop."
     def stop(self) -> None:
         "Have the running request stopped, from another thread than the one that waits for it."
-        with contextlib.suppress(OSError), self.sending: self.socket.sendall(frame_message({"type": "EVENT", "payload": {"action": "cancel", "request": self.number}}))
+        with contextlib.suppress(OSError), self.sending:
+            self.socket.sendall(frame_message({"type": "EVENT", "payload": {"action": "cancel", "request": self.number}}))
 
     def freshen(self) -> None:
         "Connect again when the daemon was started anew since the last call."
@@ -91,7 +96,8 @@ class Renewed(Link):
         except BlockingIOError: gone = False
         except OSError: gone = True
         if not gone: return self.socket.settimeout(None)
-        if (opened := connect_to(self.path)) is None: raise DaemonError("The daemon has ended. Leave, and start again: then this works without one.")
+        if (opened := connect_to(self.path)) is None:
+            raise DaemonError("The daemon has ended. Leave, and start again: then this works without one.")
         self.use(opened)
 
     def close(self) -> None:
@@ -174,8 +180,10 @@ class Distant(Connected):
         return Reply(told.get("text") or "", str(told["status"]), told.get("turn") or "", tuple(found), tuple(told.get("effects") or ()))
 
     def pending_from(self, told: Mapping) -> PendingApproval:
-        if told["code"]: self.desk.codes[told["id"]] = told["code"]        # a code is told once; after a new connection it is still known here
-        return PendingApproval(told["id"], self.desk.codes.get(told["id"], ""), told["summary"], told["reason"], float(told["expires"]), told["proposal"], told.get("preview") or "", told.get("phrase") or "")
+        if told["code"]:        # a code is told once; after a new connection it is still known here
+            self.desk.codes[told["id"]] = told["code"]
+        return PendingApproval(told["id"], self.desk.codes.get(told["id"], ""), told["summary"], told["reason"], float(told["expires"]),
+                               told["proposal"], told.get("preview") or "", told.get("phrase") or "")
 
     def listen(self, hear: Callable[[str], None], session: str) -> Callable[[], None]:
         "Have drafts of answers told to `hear`; returns what ends it."
@@ -197,7 +205,8 @@ class Distant(Connected):
             if kind == "draft" and hear: hear(said.get("text") or "")
             elif kind == "step" and watch: watch(said["kind"], json.loads(said["json"]), said.get("turn") or "")
         told = self.link.call(tell if hear or watch else None, **payload, draft=True if hear else None, watch=True if watch else None)
-        if key_name(str(told.get("action"))) == "cancel": raise KeyboardInterrupt        # stopped from another thread; the daemon closes the turn
+        if key_name(str(told.get("action"))) == "cancel":        # stopped from another thread; the daemon closes the turn
+            raise KeyboardInterrupt
         return self.reply(told)
 
 # %% ../nbs/20ca_client.ipynb #14d3986e
@@ -209,31 +218,43 @@ class Requests(Distant):
             except PassepartoutError as error: return Reply(error.message, "failed")
         return self.turn(sensor="user-input", text=text, session=session)
 
-    def approve(self, approval: str | None, code: str, session: str = "main", source: str = "cli", grant: Grant | None = None, confirm: str = "") -> Reply:
-        return self.turn(action="approve", approval=approval, code=code, session=session, offer=grant.id if grant is not None else None, confirm=confirm or None)
+    def approve(self, approval: str | None, code: str, session: str = "main", source: str = "cli", grant: Grant | None = None,
+                confirm: str = "") -> Reply:
+        return self.turn(action="approve", approval=approval, code=code, session=session, offer=grant.id if grant is not None else None,
+                         confirm=confirm or None)
 
-    def deny(self, approval: str | None, code: str | None = None, session: str = "main") -> Reply: return self.reply(self.link.call(action="deny", approval=approval, code=code, session=session))
+    def deny(self, approval: str | None, code: str | None = None, session: str = "main") -> Reply:
+        return self.reply(self.link.call(action="deny", approval=approval, code=code, session=session))
     def revoke(self, grant: str) -> Reply: return self.reply(self.link.call(action="revoke", grant=grant))
-    def undo(self, count: int = 1, session: str | None = None) -> Reply: return self.reply(self.link.call(action="undo", count=count, session=session))
+    def undo(self, count: int = 1, session: str | None = None) -> Reply:
+        return self.reply(self.link.call(action="undo", count=count, session=session))
 
     def offer(self, approval: str | None, code: str, said: str, session: str = "main") -> Grant:
         told = self.link.call(action="offer", approval=approval, code=code, said=said, session=session)
         return Grant(**json.loads(told["json"]) | {"id": told["offer"]})
 
     def endorse(self, approval: str | None, code: str, argument: str = "", said: str = "", session: str = "main") -> Reply:
-        return self.reply(self.link.call(action="endorse", approval=approval, code=code, argument=argument or None, said=said or None, session=session))
+        return self.reply(self.link.call(action="endorse", approval=approval, code=code, argument=argument or None, said=said or None,
+                                         session=session))
 
-    def attest(self, tool: str, fields: str, confirm: str = "") -> Reply: return self.reply(self.link.call(action="attest", tool=tool, fields=fields, confirm=confirm or None))
-    def plan_do(self, plan: str, what: str, value: str = "", session: str | None = None) -> Reply: return self.turn(action="plan", plan=plan or None, do=what, value=value or None, session=session)
+    def attest(self, tool: str, fields: str, confirm: str = "") -> Reply:
+        return self.reply(self.link.call(action="attest", tool=tool, fields=fields, confirm=confirm or None))
+    def plan_do(self, plan: str, what: str, value: str = "", session: str | None = None) -> Reply:
+        return self.turn(action="plan", plan=plan or None, do=what, value=value or None, session=session)
 
 # %% ../nbs/20ca_client.ipynb #19a88917
 class DistantAgent(Requests):
     "What can be asked of an agent at the other end."
-    def grants(self, session: str | None = None) -> list[Grant]: return [Grant(**each) for each in json.loads(self.link.call(action="grants", session=session)["json"])]
-    def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]: return [self.pending_from(each) for each in self.link.call(action="pending", session=session).get("approvals") or ()]
-    def endorsed(self, session: str | None = None) -> list[dict]: return json.loads(self.link.call(action="endorsed", session=session)["json"])
-    def plan_rows(self, session: str | None = None) -> list[dict]: return json.loads(self.link.call(action="plans", session=session)["json"])
-    def trace(self, turn: str | None = None, session: str | None = None, limit: int = 1) -> list[dict]: return json.loads(self.link.call(action="trace", turn=turn, session=session, limit=limit)["json"])
+    def grants(self, session: str | None = None) -> list[Grant]:
+        return [Grant(**each) for each in json.loads(self.link.call(action="grants", session=session)["json"])]
+    def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]:
+        return [self.pending_from(each) for each in self.link.call(action="pending", session=session).get("approvals") or ()]
+    def endorsed(self, session: str | None = None) -> list[dict]:
+        return json.loads(self.link.call(action="endorsed", session=session)["json"])
+    def plan_rows(self, session: str | None = None) -> list[dict]:
+        return json.loads(self.link.call(action="plans", session=session)["json"])
+    def trace(self, turn: str | None = None, session: str | None = None, limit: int = 1) -> list[dict]:
+        return json.loads(self.link.call(action="trace", turn=turn, session=session, limit=limit)["json"])
     def recent(self, session: str) -> list: return [(last, "")] if (last := self.meet(session).get("last")) else []
     def logs(self, limit: int = 20) -> list[str]: return json.loads(self.link.call(action="log", limit=limit)["json"])
     def news(self) -> list[News]: return [News(**each) for each in json.loads(self.link.call(action="news")["json"])]
@@ -261,7 +282,8 @@ def find_daemon(memex: Path | None, hint: Callable[[str], None] = lambda text: N
         agent = DistantAgent(Calls(path, opened), settings)
         daemons = json.loads(agent.meet()["settings"])
     except PassepartoutError as error: return hint(error.message)
-    other = [name for name, origin in settings.origin.items() if origin.startswith("environment") and name not in _PLACES and name.partition(".")[0] in daemons and str(getattr(settings, name.partition(".")[0])) != daemons[name.partition(".")[0]]]
+    other = [name for name, origin in settings.origin.items() if origin.startswith("environment") and name not in _PLACES
+             and name.partition(".")[0] in daemons and str(getattr(settings, name.partition(".")[0])) != daemons[name.partition(".")[0]]]
     if not other: return agent
     agent.link.close()
     return hint(f"The daemon has another {', '.join(other)} than the environment says.")

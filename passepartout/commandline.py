@@ -24,8 +24,10 @@ from .render import ask_lines, clean, coloured, for_stream, print_lines, screen,
 
 # %% ../nbs/20c_commandline.ipynb #47ee34fe
 _CODES = {"answered": 0, "declined": 7, "failed": 1, "dropped": 1, "rejected": 3, "requires-approval": 4, "interrupted": 130}
-Memex = Annotated[Optional[Path], typer.Option("--memex", "-m", metavar="DIR", readable=False, help="The folder of your notes (or MEMEX_DIR).")]
-Session = Annotated[str, typer.Option("--session", "-s", callback=lambda name: session_name(name), help="The conversation this belongs to.")]
+Memex = Annotated[Optional[Path], typer.Option("--memex", "-m", metavar="DIR", readable=False,
+                                               help="The folder of your notes (or MEMEX_DIR).")]
+Session = Annotated[str,
+                    typer.Option("--session", "-s", callback=lambda name: session_name(name), help="The conversation this belongs to.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Today = Annotated[Optional[str], typer.Option("--today", metavar="DATE", help="Pretend that today is DATE (2026-11-19).")]
 
@@ -34,7 +36,8 @@ def session_name(name: str | None) -> str | None:
     "`name` without blanks around it; `BadParameter` for one that cannot be told in a line."
     if name is None: return None
     if not (plain := name.strip()): raise typer.BadParameter("A conversation needs a name, for example: --session work")
-    if len(plain) > 100 or not plain.isprintable(): raise typer.BadParameter("The name of a conversation is at most 100 characters that can be shown, on one line.")
+    if len(plain) > 100 or not plain.isprintable():
+        raise typer.BadParameter("The name of a conversation is at most 100 characters that can be shown, on one line.")
     return plain
 
 # %% ../nbs/20c_commandline.ipynb #b3bd736f
@@ -46,7 +49,9 @@ def booted(memex: Path | None, today: str | None = None, json_: bool = False, **
     try:
         try: agent = run_anywhere(Agent.boot(given))
         except PassepartoutError as error: fail(error.message, 5, json_)
-        except OSError as error: fail(f"Passepartout cannot start: {error.strerror or error}, {str(error.filename or '')[:200]!r}. Check the folder of your notes and the one named in XDG_STATE_HOME.", 5, json_)
+        except OSError as error:
+            fail(f"Passepartout cannot start: {error.strerror or error}, {str(error.filename or '')[:200]!r}. Check the folder of your "
+                 "notes and the one named in XDG_STATE_HOME.", 5, json_)
         for finding in agent.diagnostics: tell(f"{finding.what} {finding.why} {finding.fix}", "yellow", sys.stderr)
         end = spans_of(agent)
         try: yield agent
@@ -66,7 +71,9 @@ def spans_of(agent: Any) -> Any:
 
 def fail(text: str, code: int, json_: bool = False, **more: Any) -> None:
     "Say what is wrong on standard error, and in the JSON document that was promised (with `more` fields), and leave with `code`."
-    if json_: as_json({"text": text, "status": {1: "failed", 2: "wrong", 5: "unusable", 6: "ambiguous", 130: "interrupted"}.get(code, "failed"), **more})
+    if json_:
+        as_json({"text": text, "status": {1: "failed", 2: "wrong", 5: "unusable", 6: "ambiguous", 130: "interrupted"}.get(code, "failed"),
+                 **more})
     tell(text, "red", sys.stderr)
     raise typer.Exit(code)
 
@@ -90,11 +97,13 @@ def reply_json(reply: Any, status: str | None = None) -> dict:
 def _print_reply(reply: Any, memex: Path | None) -> None:
     "The answer, or what it asks together with the command that says yes."
     where = f" --memex {shlex.quote(str(memex))}" if memex is not None else ""
-    if reply.approvals and reply.effects: tell("Something was done already: passepartout trace shows it, passepartout undo takes edits back. Now it asks:")
+    if reply.approvals and reply.effects:
+        tell("Something was done already: passepartout trace shows it, passepartout undo takes edits back. Now it asks:")
     for pending in reply.approvals:
         console = screen()
         print_lines(ask_lines(pending, text_columns(console)), console)
-        tell(f"To do it: passepartout approvals approve {pending.id} {pending.code}{' --confirm TEXT' if pending.phrase else ''}{where}", "magenta")
+        tell(f"To do it: passepartout approvals approve {pending.id} {pending.code}{' --confirm TEXT' if pending.phrase else ''}{where}",
+             "magenta")
     if not reply.approvals and str(reply).strip(): tell(reply)
 
 def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = None) -> None:
@@ -117,7 +126,9 @@ def read_input(json_: bool = False, most: int = 4_000_000) -> str:
     "Standard input as text; bytes that are no UTF-8 become replacement characters, more than `most` are refused."
     try: data = sys.stdin.buffer.read(most + 1)
     except KeyboardInterrupt: fail("Stopped before anything was asked.", 130, json_)
-    if len(data) > most: fail(f"Standard input holds more than {most:,} bytes, and a request may have 200,000 characters (max_input_chars), or 20,000 without a model. Put the text into a note, and ask about the note.", 1, json_)
+    if len(data) > most:
+        fail(f"Standard input holds more than {most:,} bytes, and a request may have 200,000 characters (max_input_chars), or 20,000 "
+             "without a model. Put the text into a note, and ask about the note.", 1, json_)
     return data.decode("utf-8", "replace")
 
 def as_typed(text: str) -> str:

@@ -61,7 +61,8 @@ def started(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     for at, word in enumerate(words):
         if word[:1] != "-" and starter: yield list(words[at:]), more
         base = word.rpartition("/")[2]
-        starter, finder, more = starter or base in STARTERS or finder and word in _STARTS, finder or base in _FINDERS, more or base in (*_FINDERS, *_NAMED)
+        starter, finder, more = (starter or base in STARTERS or finder and word in _STARTS, finder or base in _FINDERS,
+                                 more or base in (*_FINDERS, *_NAMED))
 
 def given_to_shell(words: Sequence[str]) -> str | None:
     "The text that a shell is started with; empty when it reads one from elsewhere, `None` when this is no shell."
@@ -104,7 +105,9 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
     "The commands of a line; `None` when only a shell could carry it out, or when there is too much of it."
     line, texts = Line([], []), [text]
     while texts:
-        if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots, home)).script is None or _count(judged.script) > MOST_WORDS: return None
+        if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots,
+                home)).script is None or _count(judged.script) > MOST_WORDS:
+            return None
         try: script = read_script(text, Places(roots), {**_VARIABLES, "HOME": home, "PWD": roots[0].path})
         except Impure: return None
         line.judged.append(judged.script)
@@ -128,7 +131,8 @@ def names_of(path: str, memex: str, under: bool = False) -> Iterator[tuple[str, 
     "The names of a place, absolute and beneath the notes; `under`: of everything in it."
     end, kind = ("/", Begun) if under else ("", str)
     top = memex.rstrip("/") + "/"
-    if (path.rstrip("/") + "/").startswith(top): yield kind(path.rstrip("/") + end), kind((path.rstrip("/") + "/").removeprefix(top).rstrip("/") + (end if path != memex else ""))
+    if (path.rstrip("/") + "/").startswith(top):
+        yield kind(path.rstrip("/") + end), kind((path.rstrip("/") + "/").removeprefix(top).rstrip("/") + (end if path != memex else ""))
     else:
         yield (kind(path.rstrip("/") + end),)
         if under and top.startswith(path.rstrip("/") + "/"): yield kind(top), kind("")
@@ -146,7 +150,8 @@ def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) ->
     if not names_only and (base in _NAMED or any_hole(command.argv) or any(FILE in word for word in command.argv)): yield UNREADABLE; return
     words = place_words(replace(command, argv=()) if names_only and not _tells_names(base, command) else command)
     found = [place for word in words for folder in folders if (place := _place(word, folder, roots)) is not None]
-    if starts and not any(place.kind == "dir" for place in found): found += [place for folder in folders if (place := _place(".", folder, roots))]
+    if starts and not any(place.kind == "dir" for place in found):
+        found += [place for folder in folders if (place := _place(".", folder, roots))]
     for place in found:
         yield from names_of(place.path, memex)
         if place.kind == "dir": yield from names_of(place.path, memex, under=True) if not names_only else [tuple(f"{name}/" for name in names) for names in names_of(place.path, memex)]
@@ -160,7 +165,8 @@ def line_places(line: Line, roots: Sequence[Root]) -> Iterator[tuple[str, ...] |
     "The names of every place that the commands of a line open."
     for command, folders in line.commands: yield from opened_by(command, folders, roots)
     for going in (going for judged in line.judged for going in goings(judged, roots)):
-        if going.opens and (going.program == "git" or lookup(going.program, ()) is not None): yield from (names for folder in going.folders for names in names_of(folder, roots[0].path, under=True))
+        if going.opens and (going.program == "git" or lookup(going.program, ()) is not None):
+            yield from (names for folder in going.folders for names in names_of(folder, roots[0].path, under=True))
 
 def spoken(text: str, roots: Sequence[Root], home: str) -> Spoken:
     "What a command line says to rules that tighten."

@@ -28,7 +28,8 @@ def ask(text: Annotated[list[str], typer.Argument(help="What you want, in plain 
     words = read_input(json_) if text == ["-"] else as_typed(" ".join(text))
     if not words.strip(): fail("Nothing was asked. For example: passepartout ask \"what is due this week?\"", 2, json_)
     with reached(memex, today, json_, no_daemon) as agent:
-        with reading_shown(agent.upkeep), nullcontext() if json_ else draft_shown(agent, session): reply = agent.run(agent.handle(words, source="cli", session=session))
+        with reading_shown(agent.upkeep), nullcontext() if json_ else draft_shown(agent, session):
+            reply = agent.run(agent.handle(words, source="cli", session=session))
         code = code_of(reply, agent)
         finish(reply, json_, memex, status_of(reply, agent))
         if agent.hint and "a language model is needed" in reply and not json_: tell(agent.hint, stream=sys.stderr)
@@ -68,7 +69,8 @@ def undo(count: Annotated[int, typer.Argument(min=1, max=1000, help="How many ed
     raise typer.Exit(code)
 
 # %% ../nbs/20c_commands.ipynb #ef26db20
-def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.g. '(:TYPE :REQUEST …)'; - reads standard input.")], memex: Memex = None, json_: AsJson = False) -> None:
+def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.g. '(:TYPE :REQUEST …)'; - reads standard input.")],
+               memex: Memex = None, json_: AsJson = False) -> None:
     """Ask every gate about a proposal.
 
     Shows what each would say, and why. Runs nothing, records nothing."""
@@ -89,7 +91,8 @@ def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.
 def in_a_word(verdict: Any) -> tuple[str, str]:
     "What a verdict comes to, and why."
     from passepartout.messages import Allowed, ApprovalRequired
-    return ("allowed", "") if isinstance(verdict, Allowed) else ("asks", verdict.reason) if isinstance(verdict, ApprovalRequired) else ("rejected", verdict.text)
+    return ("allowed", "") if isinstance(verdict, Allowed) else ("asks", verdict.reason) if isinstance(verdict,
+            ApprovalRequired) else ("rejected", verdict.text)
 
 # %% ../nbs/20c_commands.ipynb #7524c698
 def gates_app() -> typer.Typer:

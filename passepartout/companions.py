@@ -23,7 +23,8 @@ _PART_OF_CODE = Regex(r"[()\[\]{}$<>=,]|->|::|^[\w]+\.[a-z_]|%")
 
 def _word(text: str) -> bool:
     "Could `text` be a password where only a password can stand?"
-    return 4 <= len(text) <= 100 and (text.lower() not in USUAL or text == "secret") and (not dull(text) or beside_mark(text)) and REFERENCE.sub("", text) == text and not _PART_OF_CODE.search(text) and len(set(text)) > 2
+    return (4 <= len(text) <= 100 and (text.lower() not in USUAL or text == "secret") and (not dull(text) or beside_mark(text))
+            and REFERENCE.sub("", text) == text and not _PART_OF_CODE.search(text) and len(set(text)) > 2)
 
 # %% ../nbs/04bb_companions.ipynb #961bbab3
 _MOST = 200
@@ -93,13 +94,15 @@ _VALUES = r"(?m)^[ \t]{1,24}[\w.-]{1,64}:[ \t]{0,4}(?:[>|]-?[ \t]*\r?\n[ \t]{1,2
 def _coded(raw: bytes, hit: Any) -> Finding | None:
     "A value in base64, alone on its line behind a name."
     value = _LAST_WORD.search(hit[0])
-    return Finding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0 and not value[1].islower() else None
+    return (Finding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0
+            and not value[1].islower() else None)
 
 def _objects(raw: bytes) -> list[Finding]:
     "The values in an object of Kubernetes whose kind is `Secret`."
     found, at = [], 0
     for document in raw.split(b"\n---"):
-        if len(document) < 100_000 and linear(_KIND).search(document) is not None: found += [Finding(at + f.start, at + f.end, f.name) for f in _coded(document)]
+        if len(document) < 100_000 and linear(_KIND).search(document) is not None:
+            found += [Finding(at + f.start, at + f.end, f.name) for f in _coded(document)]
         at += len(document) + 4
     return found
 
@@ -145,7 +148,8 @@ _IN_QUOTES = Regex(rb"[\"']([^\"']*)[\"']$")
 def _entries(raw: bytes, hit: Any) -> Finding | None:
     "The value of an entry whose name is a password's: `<add key=\"DbPassword\" value=\"whiteduke\" />`."
     text = _IN_QUOTES.search(hit[0])[1].decode("latin-1")
-    return Finding(hit.end() - 1 - len(text), hit.end() - 1, "password") if _word(text) and not _ASKS.search(text) and not _KIND_OF_VALUE.search(text.replace("Password", "").replace("password", "")) else None
+    return (Finding(hit.end() - 1 - len(text), hit.end() - 1, "password") if _word(text) and not _ASKS.search(text)
+            and not _KIND_OF_VALUE.search(text.replace("Password", "").replace("password", "")) else None)
 
 # %% ../nbs/04bb_companions.ipynb #910e3095
 _HALF = r"(?i)(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"'\]]{0,2}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[\"']?[A-Za-z0-9][\w-]{10,78}[A-Za-z0-9]\b"
@@ -166,7 +170,8 @@ def _fallbacks(raw: bytes, hit: Any) -> Finding | None:
     "Secrets that are used when a variable of the environment is not set."
     begins = max(raw.rfind(quote, hit.start(), hit.end() - 1) for quote in (b'"', b"'")) + 1
     word = raw[begins:hit.end() - 1].decode("latin-1")
-    return Finding(begins, hit.end() - 1, "password") if any(map(str.isdigit, word)) and (looks_secret(word, "password") or word.isupper()) else None
+    return (Finding(begins, hit.end() - 1, "password") if any(map(str.isdigit, word))
+            and (looks_secret(word, "password") or word.isupper()) else None)
 
 # %% ../nbs/04bb_companions.ipynb #b00d9731
 _NUMBERS = r"(?i)(?:key|secret|token|passw(?:or)?d|passphrase)[\w]{0,12}[\"']?(?:[ ]?\[[\w ]{0,12}\])?[ \t]{0,8}(?::?=|:)?[ \t]{0,8}(?:new[ ])?(?:&?\[[0-9]{0,3}\])?(?:byte|uint8|uint8_t|u8|bytes|bytearray|char)?(?:\[[0-9]{0,3}\])?[ \t]?[({\[]{1,2}[ \t\r\n]*(?:(?:0x[0-9a-f]{2}|[0-9]{1,3})[uU]?,[ \t\r\n]*){11,}"
@@ -196,7 +201,8 @@ def _lines_below(raw: bytes, hit: Any) -> Finding | None:
 def _beside_addresses(raw: bytes, hit: Any) -> Finding | None:
     "What stands before the address that it belongs to."
     word = re.match(rb"[:=][ \t]{0,3}(\S+?)[ ]?/[ ]", hit[0])
-    return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if word and looks_secret(word[1].decode("latin-1"), "strong") else None
+    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if word
+            and looks_secret(word[1].decode("latin-1"), "strong") else None)
 
 # %% ../nbs/04bb_companions.ipynb #fc7618e8
 _PAIRED = r"""(?i)(?:\$|->|\.|\b)user(?:name)?[ \t]{0,12}=[ \t]{0,4}\\?["'][^"'\n]{2,60}\\?["'];[^\n;]{0,90}(?:\n[^\n;]{0,20})?(?:\$|->|\.|\b)(?:password|passwd|pwd)[ \t]{0,12}=[ \t]{0,4}\\?["']?[^\s"'$(;]{4,60}[;"'\\]"""
@@ -207,7 +213,8 @@ _LAST_VALUE = Regex(rb"[=\s(]\\?[\"']?([^\s\"'$(;=\\]+)[;\"'\\]$")
 def _pairs(raw: bytes, hit: Any) -> Finding | None:
     "The password that is set right behind the name of a user."
     word = _LAST_VALUE.search(hit[0])
-    return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and _word(text := word[1].decode("latin-1")) and not _ASKS.search(text) else None
+    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word
+            and _word(text := word[1].decode("latin-1")) and not _ASKS.search(text) else None)
 
 @each(_CREDENTIALS)
 def _credentials(raw: bytes, hit: Any) -> Finding | None:
@@ -234,7 +241,8 @@ def _seeds(raw: bytes, hit: Any) -> Finding | None:
 
 # %% ../nbs/04bb_companions.ipynb #1c80f977
 _WORDS_ABROAD = "пароль Пароль секрет κωδικός σύνθημα 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 סיסמה hasło şifre lösenord पासवर्ड รหัสผ่าน kód jelszó"
-_ABROAD = "(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for word in _WORDS_ABROAD.split()) + r")[\"'*]{0,3}[ ]?(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?[!-~]{6,60}"
+_ABROAD = ("(?:" + "|".join("".join(f"\\x{b:02x}" for b in word.encode()) for word in _WORDS_ABROAD.split())
+           + r")[\"'*]{0,3}[ ]?(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?[!-~]{6,60}")
 
 _BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{6,60})$")
 
@@ -242,7 +250,8 @@ _BEHIND_SIGN = Regex(rb"(?:[:=]|\xef\xbc\x9a|\xe6\x98\xaf)[ ]{0,4}[\"'`]?([!-~]{
 def _abroad(raw: bytes, hit: Any) -> Finding | None:
     "What stands behind the word for a password in another alphabet."
     word = _BEHIND_SIGN.search(hit[0])[1].rstrip(b"\"'`.,;)")
-    return Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word and looks_secret(word.decode("latin-1"), "password") else None
+    return (Finding(begins := hit.start() + hit[0].rindex(word), begins + len(word), "password") if word
+            and looks_secret(word.decode("latin-1"), "password") else None)
 
 # %% ../nbs/04bb_companions.ipynb #1ea5d8d2
 _WORTH = r"(?i)pass(?:wo?r?d|phrase|code)?[\"']?(?:[ \t]*[!=:]| is | was | for )|pwd[ \t]*=|secret ?[!=]=|kind:[ \t]*[\"']?secret|<[a-z.-]{0,16}(?:secret|pass|private|api|access|master|auth|system|bearer|refresh)|(?:client|access|access[-_. ]?key|app|application|consumer)[-_. ]?id[\"' \]]*[:=]|(?:password|passwd|pwd|secret)[\"'] {1,4}value|credentials ?\{"

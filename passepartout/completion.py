@@ -68,8 +68,10 @@ def open_tasks(ctx: Any, incomplete: str) -> list[str]:
 def tasks_and_states(ctx: Any, incomplete: str) -> list[str]:
     "Words of the titles of tasks and, after the first, the states that are in use."
     def look() -> list[str]:
-        states = [state for state, in known_rows(ctx, "SELECT DISTINCT keyword FROM node WHERE keyword IS NOT NULL")] if ctx.params.get("target") else []
-        return harmless([*states, *["DONE", "TODO", "none"] * bool(states)], incomplete) + title_words(ctx, incomplete, "target", "keyword IS NOT NULL")
+        states = ([state for state, in known_rows(ctx, "SELECT DISTINCT keyword FROM node WHERE keyword IS NOT NULL")]
+                  if ctx.params.get("target") else [])
+        return harmless([*states, *["DONE", "TODO", "none"] * bool(states)], incomplete) + title_words(ctx, incomplete, "target",
+                "keyword IS NOT NULL")
     return list(dict.fromkeys(within_moment(look)))[:MOST]
 
 def headings(ctx: Any, incomplete: str) -> list[str]:
@@ -81,7 +83,8 @@ def headings(ctx: Any, incomplete: str) -> list[str]:
 
 def tags(ctx: Any, incomplete: str) -> list[str]:
     "The tags that are in use."
-    return within_moment(lambda: harmless({tag for row, in known_rows(ctx, "SELECT DISTINCT tags FROM node WHERE tags <> ''") for tag in row.split()}, incomplete))
+    return within_moment(lambda: harmless({tag for row, in known_rows(ctx, "SELECT DISTINCT tags FROM node WHERE tags <> ''")
+                                           for tag in row.split()}, incomplete))
 
 def files(ctx: Any, incomplete: str) -> list[str]:
     "The notes there are."

@@ -59,7 +59,8 @@ class BudgetError(PipelineError):
 
     `setting` is the name of the one that sets it, `resets` the moment at which it begins anew (Unix seconds), or None."""
 
-    def __init__(self, message: str, remaining: float = 0.0, requested: float = 0.0, signal=None, setting: str = "", resets: float | None = None):
+    def __init__(self, message: str, remaining: float = 0.0, requested: float = 0.0, signal=None, setting: str = "",
+                 resets: float | None = None):
         super().__init__(message, signal)
         self.remaining, self.requested, self.setting, self.resets = remaining, requested, setting, resets
 

@@ -42,7 +42,8 @@ class Present:
 
     def overridden(self) -> list[str]:
         "The variables of the environment that count more than what is written here."
-        return [name for name in map(variable_name, ("assistant", "memex_dir", "provider_cascade", "provider_models", "provider_urls", "privacy_filter_tags")) if self.environ.get(name, "").strip()]
+        return [name for name in map(variable_name, ("assistant", "memex_dir", "provider_cascade", "provider_models", "provider_urls",
+                                                     "privacy_filter_tags")) if self.environ.get(name, "").strip()]
 
     def has_key(self, name: str) -> str:
         "Where the key `name` is: in .env, in the environment, in the keyring; empty when it is nowhere."
@@ -60,7 +61,8 @@ def read_providers(text: str, own: Mapping[str, str] = {}) -> tuple[str, ...]:
     for name in found:
         if name not in PROVIDERS and name not in own:
             near = get_close_matches(name, [*PROVIDERS, *own], 1)
-            raise PassepartoutError(f"There is no provider {name[:40]!r}." + (f" Did you mean {near[0]}?" if near else f" There are {', '.join(PROVIDERS[:-1])}."))
+            raise PassepartoutError(f"There is no provider {name[:40]!r}."
+                                    + (f" Did you mean {near[0]}?" if near else f" There are {', '.join(PROVIDERS[:-1])}."))
     if not found: raise PassepartoutError("Name one of them.")
     return found if {"auto", "reflex"} & set(found) else (*found, "reflex")
 
@@ -73,8 +75,10 @@ def read_memex(text: str, present: Present) -> Path:
     if path.exists() and not path.is_dir(): raise PassepartoutError(f"{path} is a file, and notes are a folder.")
     settings = present.settings
     for own in (settings.state_dir / "passepartout", settings.cache_dir / "passepartout", present.folder):
-        if path == own or own in path.parents: raise PassepartoutError(f"{path} lies in a folder of the agent itself. Notes and record are kept apart.")
-    if path in (Path("/"), home_dir(present.environ)): raise PassepartoutError(f"{path} holds much besides notes, and the agent would read all of it. Name a folder below it.")
+        if path == own or own in path.parents:
+            raise PassepartoutError(f"{path} lies in a folder of the agent itself. Notes and record are kept apart.")
+    if path in (Path("/"), home_dir(present.environ)):
+        raise PassepartoutError(f"{path} holds much besides notes, and the agent would read all of it. Name a folder below it.")
     return path
 
 # %% ../nbs/19j_configure.ipynb #71232ca0
@@ -83,7 +87,8 @@ def read_tags(text: str) -> tuple[str, ...]:
     if text.strip().lower() == "none": return ()
     found = tuple(dict.fromkeys(each.strip(":") for each in items(text.replace(" ", ","))))
     for tag in found:
-        if not tag or tag.startswith("-") or not all(c.isalnum() or c in "_@#%-" for c in tag): raise PassepartoutError(f"{tag[:40]!r} cannot be a tag: letters, digits and _ @ # % are.")
+        if not tag or tag.startswith("-") or not all(c.isalnum() or c in "_@#%-" for c in tag):
+            raise PassepartoutError(f"{tag[:40]!r} cannot be a tag: letters, digits and _ @ # % are.")
     return found
 
 def read_name(text: str) -> str:
@@ -96,7 +101,8 @@ def read_name(text: str) -> str:
 def read_key(text: str) -> str:
     "A key as it was pasted: without quotes and blanks around it."
     key = text.strip().strip("\"'").strip()
-    if not key.isascii() or not key.isprintable() or " " in key or not 8 <= len(key) <= 1000: raise PassepartoutError("That does not look like a key: 8 characters or more, without blanks.")
+    if not key.isascii() or not key.isprintable() or " " in key or not 8 <= len(key) <= 1000:
+        raise PassepartoutError("That does not look like a key: 8 characters or more, without blanks.")
     return key
 
 # %% ../nbs/19j_configure.ipynb #4f691292
@@ -134,7 +140,8 @@ def wanted_values(present: Present, answers: Answers) -> dict[str, str]:
     wanted: dict[str, Any] = {"assistant": answers.name, "memex_dir": answers.memex and shortened(answers.memex, home), "gguf_file": answers.gguf and shortened(answers.gguf, home),
         "provider_cascade": answers.providers and ", ".join(answers.providers), "provider_models": pairs(settings.provider_models, answers.models) if answers.models else None,
         "provider_urls": pairs(settings.provider_urls, answers.urls) if answers.urls else None, "privacy_filter_tags": None if answers.tags is None else ", ".join(answers.tags)}
-    as_is = lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else shortened(value, home) if isinstance(value, Path) else str(value)
+    as_is = lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else shortened(value, home) if isinstance(value,
+            Path) else str(value)
     return {name: value for name, value in wanted.items() if value is not None and value != as_is(getattr(settings, name))}
 
 def shortened(path: Path, home: Path) -> str:
@@ -153,7 +160,8 @@ def add_keys(changes: Changes, path: Path, keys: Mapping[str, str]) -> None:
     before = now_in(path)
     text = (before or b"").decode("utf-8", "surrogateescape")
     told = ", ".join(f"{name} ({len(value)} characters)" for name, value in keys.items())
-    changes.add(FileChange(path, before, set_variables(text, keys).encode("utf-8", "surrogateescape"), True, f"the key {told}, readable by you alone"))
+    changes.add(FileChange(path, before, set_variables(text, keys).encode("utf-8", "surrogateescape"), True,
+                           f"the key {told}, readable by you alone"))
 
 # %% ../nbs/19j_configure.ipynb #fd3f8856
 def to_keyring(keys: Mapping[str, str], seconds: float = 60.0, library: Any = None) -> str:

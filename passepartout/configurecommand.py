@@ -31,7 +31,8 @@ def configure(name: Annotated[Optional[str], typer.Option("--name", help="What t
     Asks a few questions, shows what would be written, and writes it when you say yes. With options it asks nothing else."""
     from passepartout.configure import Present
     from passepartout.wizard import agree, asked, given
-    options = {"name": name, "memex": memex, "provider": provider, "model": model, "address": address, "tags": tags, "service": service, "key": key_stdin or None}
+    options = {"name": name, "memex": memex, "provider": provider, "model": model, "address": address, "tags": tags, "service": service,
+               "key": key_stdin or None}
     done: list[Any] = []
     try:
         present = Present.of()
@@ -40,4 +41,5 @@ def configure(name: Annotated[Optional[str], typer.Option("--name", help="What t
         agree(present, answers, yes, done, keyring)
     except PassepartoutError as error: fail(error.message, 5)
     except EOFError: fail("\nThe input has ended. Nothing was written.", 1)
-    except KeyboardInterrupt: fail("\nStopped. " + ("What you agreed to is written." if done and done[0].written else "Nothing was written."), 130)
+    except KeyboardInterrupt:
+        fail("\nStopped. " + ("What you agreed to is written." if done and done[0].written else "Nothing was written."), 130)

@@ -114,7 +114,8 @@ def log_view(agent, local: bool = False, most: int | None = None, count: Counter
     limit, kept, count = agent.settings.context_log_limit, agent.log.views, count or (sights.count if sights else utf8_bound)
     if (seen := kept.get(key := (limit, most, local, count))) is None:
         if len(kept) > 16: kept.clear()
-        seen = kept[key] = newest_last([(for_models(entry.text), entry.private) for entry in agent.log.entries(limit)], most // 8, local, "", count)
+        seen = kept[key] = newest_last([(for_models(entry.text), entry.private) for entry in agent.log.entries(limit)], most // 8, local,
+                                       "", count)
     return seen
 
 # %% ../nbs/09_context.ipynb #2c85a9d7
@@ -269,8 +270,10 @@ def awareness(agent, signal: Any = None, local: bool = False, most: int | None =
     said = agent.conversation(signal, local, room - far.tokens - near.tokens, count) if signal is not None else NOWHERE
     if sights.scene[0] == (parts := (memex, far, near, said, today, count)): return sights.scene[1]
     notes = "\n".join(filter(None, (memex, far.text, near.text)))
-    cut = tuple([name for name, sight in (("the notes from afar", far), ("the note in focus", near), ("the conversation", said)) if sight.cut]) if far.cut or near.cut or said.cut else ()
-    scene = Scene("\n".join(filter(None, (notes, said.text, today))), far.private or near.private or said.private, fixed + far.tokens + near.tokens + said.tokens, cut, len(notes))
+    cut = (tuple([name for name, sight in (("the notes from afar", far), ("the note in focus", near), ("the conversation", said))
+                  if sight.cut]) if far.cut or near.cut or said.cut else ())
+    scene = Scene("\n".join(filter(None, (notes, said.text, today))), far.private or near.private or said.private,
+                  fixed + far.tokens + near.tokens + said.tokens, cut, len(notes))
     sights.scene = parts, scene
     return scene
 

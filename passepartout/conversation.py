@@ -38,7 +38,8 @@ class Turning(PlanWindow):
     "Signals as turns of their own."
     async def process(self, signal: Signal, commanded: Action | None = None) -> Reply:
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."
-        if self.interrupted is None: return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
+        if self.interrupted is None:
+            return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         turn.commanded = commanded
@@ -58,7 +59,9 @@ class Turning(PlanWindow):
     async def finish(self, signal: Signal, turn: Turn) -> Reply:
         "Close the turn; a journal that cannot be written is told, and costs no answer."
         try: return await self.end_turn(signal)
-        except JournalError as error: return Reply("\n\n".join(dict.fromkeys([*turn.said, error.message])), "failed", turn.id, tuple(turn.approvals), tuple(turn.effects))
+        except JournalError as error:
+            return Reply("\n\n".join(dict.fromkeys([*turn.said, error.message])), "failed", turn.id, tuple(turn.approvals),
+                         tuple(turn.effects))
 
 # %% ../nbs/18d_conversation.ipynb #f9ade565
 class Conversation(Turning):
@@ -83,13 +86,15 @@ class Granting(Conversation):
         action, tool, args = self.call_of(self.desk.find(approval, code, session))
         until, scope = read_until(said, datetime.fromtimestamp(self.journal.clock()))
         asks = self.permissions.decide(tool, args, self.permissions.looked_up)
-        if asks.tier != "ask": raise GrantRefused("It was not the permissions that asked, and no grant answers another gate. It can be allowed this one time.")
+        if asks.tier != "ask":
+            raise GrantRefused("It was not the permissions that asked, and no grant answers another gate. It can be allowed this one time.")
         return offer(tool, args, self.permissions.looked_up, session, until.timestamp(), scope, asks.rule.name if asks.rule else "")
 
     def give(self, grant: Grant, row: dict) -> None:
         "Put a grant on the record, if it covers what was asked about."
         _, tool, args = self.call_of(row)
-        if not covers(grant, tool, args, self.permissions.looked_up, row["session"]): raise GrantRefused("That grant was offered for something else.")
+        if not covers(grant, tool, args, self.permissions.looked_up, row["session"]):
+            raise GrantRefused("That grant was offered for something else.")
         self.turns.show("grant", {"words": in_words(self.permissions.grants.give(grant, row["id"], "person")), "state": "given"}, "")
 
     def grants(self, session: str | None = None) -> list[Grant]:
@@ -105,7 +110,8 @@ class Endorsing(Granting):
         row = self.desk.find(approval, code, session)
         _, tool, args = self.call_of(row)
         held = self.words(Signal(meta={"source": "cli", "session": row["session"]})).hold
-        if said.split()[:1] == ["always"]: return self.endorse_always(offered(tool, args, held, argument, "", ALWAYS), " ".join(said.split()[1:]), row["id"])
+        if said.split()[:1] == ["always"]:
+            return self.endorse_always(offered(tool, args, held, argument, "", ALWAYS), " ".join(said.split()[1:]), row["id"])
         where, expires = self.how_far(said.strip(), row["session"])
         return self.endorsed_as(offered(tool, args, held, argument, where, expires), row["id"])
 
@@ -135,15 +141,18 @@ class Lasting(Endorsing):
 
     def revoke(self, grant: str) -> Reply:
         "Take a grant, an endorsement or an attestation back. `PassepartoutError` when there is none."
-        if (attested := self.retract(grant)) is not None: return Reply(f"Taken back. From now on everything that {attested.tool} returns is text that anyone may have written.")
-        if any(each.id == grant for each in self.endorsements.standing()): return Reply(f"Taken back. From now on it asks again: {self.endorsements.revoke(grant, 'person').tool}.")
+        if (attested := self.retract(grant)) is not None:
+            return Reply(f"Taken back. From now on everything that {attested.tool} returns is text that anyone may have written.")
+        if any(each.id == grant for each in self.endorsements.standing()):
+            return Reply(f"Taken back. From now on it asks again: {self.endorsements.revoke(grant, 'person').tool}.")
         if self.permissions is None: raise GrantRefused("There is no grant here.")
         return Reply(f"Taken back. From now on it asks again: {self.permissions.grants.revoke(grant, 'person').tool}.")
 
 # %% ../nbs/18d_conversation.ipynb #07f90127
 class Answers(Lasting):
     "Approving and denying."
-    async def approve(self, approval: str | None, code: str, session: str = "main", source: str = "cli", grant: Grant | None = None, confirm: str = "") -> Reply:
+    async def approve(self, approval: str | None, code: str, session: str = "main", source: str = "cli", grant: Grant | None = None,
+                      confirm: str = "") -> Reply:
         """Approve a pending ask with its one-time code and run it, through all gates again; calls like it as well with a `grant` that was offered. `confirm`: the words that name what is lost,
         where something is that cannot be brought back. `PassepartoutError` when the code does not fit, `Unconfirmed` when the words don't."""
         row = self.desk.find(approval, code, session)
@@ -151,14 +160,16 @@ class Answers(Lasting):
         if grant is not None: self.give(grant, row)
         self.journal.approve(row["id"], by="person", session=session, confirmed=confirmed)
         self.turns.show("approval", {"approval": row["id"], "state": "approved"}, "")
-        back = Signal(payload={"sensor": APPROVAL_REQUIRED, "approval": row["id"]}, meta={"source": source, "session": session}, label=PERSON)
+        back = Signal(payload={"sensor": APPROVAL_REQUIRED, "approval": row["id"]}, meta={"source": source, "session": session},
+                      label=PERSON)
         try: return await self.process(back)
         finally: self.retire(row["id"], session)
 
     def retire(self, approval: str, session: str) -> None:
         "Take an approval back that nobody used up: a gate refused after all, or there was nothing to do. It answers this one request and no later one."
         try:
-            if self.journal.approval(approval)["state"] == "approved": self.journal.deny(approval, by="the agent: nothing was left to do", session=session)
+            if self.journal.approval(approval)["state"] == "approved":
+                self.journal.deny(approval, by="the agent: nothing was left to do", session=session)
         except JournalError as error: self.log(f"APPROVALS: {error}")
 
     def deny(self, approval: str | None, code: str | None = None, session: str = "main") -> Reply:
@@ -180,13 +191,15 @@ class Undoing(Answers):
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
         replies, groups = [], undo_groups(self.journal, session)[:max(count, 0)]
         for effect in [effect for group in groups for effect in group]:
-            signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"}, meta={"source": source, "session": session or effect["session"]}, label=PERSON)
+            signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"},
+                            meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
             if not replies[-1].effects: break
         if not replies: return Reply(nothing_left(self.journal, session), "answered")
         done, last = tuple(e for r in replies for e in r.effects), replies[-1]
         short = fewer_than(count, groups, len(done))
-        return Reply("\n".join([*replies, short] if short else replies), "failed" if short and last.status == "answered" else last.status, last.turn, (), done)
+        return Reply("\n".join([*replies, short] if short else replies), "failed" if short and last.status == "answered" else last.status,
+                     last.turn, (), done)
 
 # %% ../nbs/18d_conversation.ipynb #82ab1eb1
 class Watching(Undoing):
@@ -246,4 +259,5 @@ class Inspection(Watching):
         try: action = normalise(self, proposal)
         except (PassepartoutError, ValueError): return ""
         found = await foresee(self, action, signal, self.now())
-        return "" if found is None else for_channel(found.text(self.log.redact), holds_private(found, self.settings.privacy_filter_tags), source)
+        return ("" if found is None else for_channel(found.text(self.log.redact), holds_private(found, self.settings.privacy_filter_tags),
+                                                     source))

@@ -30,16 +30,21 @@ def cost_lines(rows: list[dict], budgets: list[dict], prices: list[tuple], sever
     if rows: yield f"Together: {dollars(sum(row['money'] for row in rows))}"
     total = {name: sum(row[name] for row in rows) for name in ("unpriced", "open", "counted")}
     calls = lambda name: f"{total[name]:,} call{'s' * (total[name] != 1)}"
-    if total["unpriced"]: yield f"Not in these sums: {calls('unpriced')} whose price nobody knows. Say it with provider_prices, or install passepartout[prices]."
+    if total["unpriced"]:
+        yield f"Not in these sums: {calls('unpriced')} whose price nobody knows. Say it with provider_prices, or install passepartout[prices]."
     if total["open"]: yield f"Not settled, because under way or broken off, and counted with the most they could take: {calls('open')}."
     if total["counted"]: yield f"Counted here, because the provider did not say what it took: {calls('counted')}."
     for each in budgets: yield _budget_line(each)
-    for name, model, read, written in prices: yield f"{name} ({model or 'its first model'}): " + (f"{dollars(read)} for a million tokens read, {dollars(written)} written" if read is not None and written is not None else f"nobody knows its price; say it with provider_prices = {name}=3/15")
+    for name, model, read, written in prices:
+        yield f"{name} ({model or 'its first model'}): " + (f"{dollars(read)} for a million tokens read, {dollars(written)} written"
+                                                            if read is not None and written is not None
+                                                            else f"nobody knows its price; say it with provider_prices = {name}=3/15")
 
 # %% ../nbs/20aa_costs.ipynb #db46feeb
 def _budget_line(each: dict) -> str:
     amount = (lambda n: dollars(int(n * NANO))) if each["currency"] == "money" else lambda n: f"{int(n):,} tokens"
-    scope = {"day": f"until {each['resets']}", "session": f"in the conversation {each['session']}", "turn": "for each request"}[each["setting"].split("_")[0]]
+    scope = {"day": f"until {each['resets']}", "session": f"in the conversation {each['session']}",
+             "turn": "for each request"}[each["setting"].split("_")[0]]
     return f"{each['setting']}: {amount(each['left'])} of {amount(each['limit'])} left {scope}"
 
 # %% ../nbs/20aa_costs.ipynb #a7eee422
@@ -60,7 +65,9 @@ def purse_of(settings: Any) -> Reckoning:
 def spent_today(settings: Any, session: str) -> list[str]:
     "What was spent since midnight, and how each budget stands for the conversation `session`, in lines. `PurseFailed` when that cannot be read."
     purse = purse_of(settings)
-    try: found = reckoned(settings, purse, session, datetime.fromtimestamp(purse.clock()).replace(hour=0, minute=0, second=0, microsecond=0).timestamp(), False)
+    try:
+        found = reckoned(settings, purse, session,
+                         datetime.fromtimestamp(purse.clock()).replace(hour=0, minute=0, second=0, microsecond=0).timestamp(), False)
     finally: purse.close()
     told = list(cost_lines(found["rows"], found["budgets"], [], len({row["memex"] for row in found["rows"]}) > 1))
     return told if found["rows"] else [told[0].replace("spent.", "spent today."), *told[1:]]

@@ -89,7 +89,8 @@ class Succeeding(Settled):
     async def successor(self) -> Agent:
         "An agent with the settings of today, and the questions that are still open."
         settings = load_settings(self.given)
-        if settings.journal_dir != self.agent.settings.journal_dir: raise DaemonError("The settings name other notes or another state folder now. Stop this daemon, and start another.")
+        if settings.journal_dir != self.agent.settings.journal_dir:
+            raise DaemonError("The settings name other notes or another state folder now. Stop this daemon, and start another.")
         if worse := [each for each in settings.warnings if each not in self.agent.settings.warnings]: raise DaemonError(" ".join(worse[:3]))
         self.agent.memory.save()
         fresh = await Agent.boot(settings)
@@ -168,7 +169,8 @@ class Minding(Missing):
 # %% ../nbs/19h_daemon.ipynb #6b272eed
 class Holding(Minding):
     "What a daemon holds."
-    def __init__(self, given: Mapping[str, Any] | None = None, limits: Limits = Limits(), port: int | None = None, stream: Any = None, log_json: bool = False):
+    def __init__(self, given: Mapping[str, Any] | None = None, limits: Limits = Limits(), port: int | None = None, stream: Any = None,
+                 log_json: bool = False):
         self.given, self.limits, self.port, self.log = dict(given or {}), limits, port, Lines(stream or sys.stderr, as_json=log_json)
         self.gauges, self.guests, self.tokens, self.unshown, self.servers, self.porters = Gauges(), set(), {}, set(), [], []
         self.agent, self.lock, self.path, self.numbers, self.stopping = None, None, None, 0, False
@@ -278,7 +280,9 @@ class Living(Stopping):
 # %% ../nbs/19h_daemon.ipynb #4c577942
 class Daemon(Living):
     "A daemon for the memex in the settings `given`. `await start()`, then `await stop()`; or `await run()` until a signal."
-    def now(self) -> dict: return {"connections": len(self.guests), "turns_running": self.queues.running, "turns_waiting": self.queues.waiting, "healthy": int(self.agent.health == "healthy")}
+    def now(self) -> dict:
+        return {"connections": len(self.guests), "turns_running": self.queues.running, "turns_waiting": self.queues.waiting,
+                "healthy": int(self.agent.health == "healthy")}
 
     async def in_turn(self, session: str, work: Callable[[Agent], Awaitable]) -> Any:
         "Run `work` with the agent, when it is the turn of `session`; how that ended is counted, whoever asked."

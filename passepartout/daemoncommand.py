@@ -32,7 +32,8 @@ def daemon(tcp: Annotated[bool, typer.Option("--tcp", help="Listen on a port of 
     try:
         if unit: return print_unit(memex, ("--tcp", "--port", str(port)) if tcp else ())
         if metrics: return print_metrics(memex)
-        with suppress(ValueError): signal.signal(signal.SIGHUP, lambda number, frame: None)          # until the daemon listens to it: what it asks for is being read just now
+        with suppress(ValueError):        # until the daemon listens to it: what it asks for is being read just now
+            signal.signal(signal.SIGHUP, lambda number, frame: None)
         if trouble := trouble_of(memex, port if tcp else None, log_json): fail(trouble, 5)
     except PassepartoutError as error: fail(error.message, 5)
     except OSError as error: fail(f"The daemon cannot run: {error.strerror or error}, {str(error.filename or '')[:200]!r}.", 5)
@@ -43,12 +44,14 @@ def print_unit(memex: Path | None, more: tuple[str, ...]) -> None:
     from passepartout.service import unit_text
     from passepartout.settings import load_settings
     print(unit_text(load_settings({"memex_dir": memex} if memex is not None else {}).memex_dir.absolute(), more), end="")
-    tell("To use it: passepartout daemon --unit > ~/.config/systemd/user/passepartout.service, then systemctl --user daemon-reload, and systemctl --user enable --now passepartout", stream=sys.stderr)
+    tell("To use it: passepartout daemon --unit > ~/.config/systemd/user/passepartout.service, then systemctl --user daemon-reload, and "
+         "systemctl --user enable --now passepartout", stream=sys.stderr)
 
 def print_metrics(memex: Path | None) -> None:
     "The numbers of the running daemon, in the text form of Prometheus."
     from passepartout.client import find_daemon
     why: list[str] = []
-    if (agent := find_daemon(memex, why.append)) is None: raise PassepartoutError(why[0] if why else "No daemon runs for these notes. Start one: passepartout daemon")
+    if (agent := find_daemon(memex, why.append)) is None:
+        raise PassepartoutError(why[0] if why else "No daemon runs for these notes. Start one: passepartout daemon")
     print(agent.link.call(action="metrics")["text"], end="")
     agent.link.close()

@@ -55,7 +55,8 @@ def field_of(told: Told, name: str) -> Told:
     if told.parts is not None: return replace(found := told.parts.get(field_name(name), Told()), chosen=several(found.chosen, told.chosen))
     shape = told.shape if isinstance(told.shape, Mapping) else {}
     inner = shape.get(field_name(name), shape.get("*"))
-    return Told(inner, tuple(f"the {name} of {each}" for each in told.text) if isinstance(inner, str) or not shape else told.text, told.chosen)
+    return Told(inner, tuple(f"the {name} of {each}" for each in told.text) if isinstance(inner, str) or not shape else told.text,
+                told.chosen)
 
 def item_of(told: Told) -> Told:
     "Any item of a list, or any value of a record."
@@ -68,9 +69,11 @@ def item_of(told: Told) -> Told:
 def alike(found: Iterable[Told]) -> Told:
     "What can be said of something that is one of these."
     found = list(found)
-    if found and all(each.shape == found[0].shape and each.parts is None and each.item is None for each in found): return Told(found[0].shape, several(*[each.text for each in found]), several(*[each.chosen for each in found]))
+    if found and all(each.shape == found[0].shape and each.parts is None and each.item is None for each in found):
+        return Told(found[0].shape, several(*[each.text for each in found]), several(*[each.chosen for each in found]))
     if found and all(each.parts is not None and each.parts.keys() == found[0].parts.keys() for each in found):
-        return Told(chosen=several(*[each.chosen for each in found]), parts={name: alike([each.parts[name] for each in found]) for name in found[0].parts})
+        return Told(chosen=several(*[each.chosen for each in found]),
+                    parts={name: alike([each.parts[name] for each in found]) for name in found[0].parts})
     return Told(None, several(*map(free, found)), several(*[each.chosen for each in found]))
 
 def made_of(found: Iterable[Told]) -> Told:
@@ -161,7 +164,8 @@ def deciders(plan: Plan, tools: ToolRegistry) -> dict[str, tuple[str, ...]]:
     walk(plan.steps, {}, (), "", tools, found)
     return found
 
-def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict, first: int = 1) -> Told:
+def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict,
+         first: int = 1) -> Told:
     "Look at steps in order; `names` gets what they bind. What is known of the last value that they make."
     last = Told()
     for number, node in enumerate(steps, first):
@@ -208,7 +212,9 @@ def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
 def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A branch: which side runs is decided by its condition."
     by = several(under, decided(node["if"], names))
-    sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found, first) for side, first in (("then", 1), ("else", first_of_else(node)))]
+    sides = [walk(node[side] or (), dict(names), by, f"{here}.", tools, found, first)
+             for side, first in (("then", 1), ("else", first_of_else(node)))]
     return alike(sides), by
 
-WALK = MappingProxyType({"call": walk_call, "let": walk_let, "extract": walk_extract, "answer": walk_answer, "for": walk_for, "if": walk_if})
+WALK = MappingProxyType({"call": walk_call, "let": walk_let, "extract": walk_extract, "answer": walk_answer, "for": walk_for,
+                         "if": walk_if})

@@ -34,7 +34,8 @@ async def stage_agent(folder: Path, hurry: bool = False) -> Any:
     from passepartout.agent import Agent
     from passepartout.providers.scripted import make_scripted
     copytree(SAMPLE / "memex", folder / "memex")
-    agent = await Agent.boot({"memex_dir": folder / "memex", "state_dir": folder / "state", "config_dir": folder / "config", "cache_dir": folder / "cache", "today": TODAY})
+    agent = await Agent.boot({"memex_dir": folder / "memex", "state_dir": folder / "state", "config_dir": folder / "config",
+                              "cache_dir": folder / "cache", "today": TODAY})
     agent.now = lambda: datetime.combine(agent.today(), time(9, 0))          # what is written into a note is shown, and the play is the same every time
     for name in ("a", "b"):
         script = (SAMPLE / f"demo-{name}.script").read_text(encoding="utf-8")
@@ -58,13 +59,17 @@ class Showing:
 
     def show(self, kind: str, body: dict, turn: str) -> None:
         "Print one record as it is made. A screen that is gone ends the play after the turn, not the turn."
-        if kind in ("said", "asking", "approval", "ask") or (kind == "verdict" and body.get("verdict") == "allowed" and not body.get("gates")): return
+        if kind in ("said", "asking", "approval", "ask") or (kind == "verdict" and body.get("verdict") == "allowed"
+                                                             and not body.get("gates")):
+            return
         if kind == "answer" and body.get("status") == "requires-approval": return
         if kind == "verdict": body = {**body, "gates": self.passed(body["gates"])}
         if kind == "turn": self.resumed = body.get("sensor") == "approval-required"
-        line = record_line(kind, {k: v for k, v in body.items() if k != "effect"}, width=text_columns(self.console), resumed=self.resumed, told=True)
+        line = record_line(kind, {k: v for k, v in body.items() if k != "effect"}, width=text_columns(self.console), resumed=self.resumed,
+                           told=True)
         if kind == "verdict" and body.get("verdict") == "asks": line = record_line(kind, {**body, "text": ""}, resumed=self.resumed)
-        if kind == "intent" and body.get("action") == self.approved: line = line._replace(text="exactly what was approved, between two records on the disk")
+        if kind == "intent" and body.get("action") == self.approved:
+            line = line._replace(text="exactly what was approved, between two records on the disk")
         try: print_lines([line], self.console)
         except OSError as error: self.gone = error
 
@@ -74,13 +79,15 @@ class Settling(Showing):
     def settle(self, pending: Any) -> Any:
         "Show an ask exactly as it would run, and answer it with its one-time code."
         copy = str(self.agent.settings.memex_dir.parent)             # a temporary folder, with another name on every run
-        print_lines([line._replace(text=line.text.replace(copy, "~")) for line in ask_lines(pending, text_columns(self.console)) if line.word != "because"], self.console)
+        print_lines([line._replace(text=line.text.replace(copy, "~"))
+                     for line in ask_lines(pending, text_columns(self.console)) if line.word != "because"], self.console)
         code = self.code or pending.code
         answer = "" if self.ask is None else self.ask(f"Do it? Enter does, n does not (code {code}): ").strip().lower()
         if answer not in ("", "y", "yes", pending.code):
             print_lines([Line("✓", "you said", "no", "magenta")], self.console)
             return self.agent.deny(pending.id, pending.code, session="demo")
-        print_lines([Line("✓", "you said", f"yes, with the code {code} that only this screen shows" + (" (answered by the demonstration)" if self.ask is None else ""), "magenta")], self.console)
+        print_lines([Line("✓", "you said", f"yes, with the code {code} that only this screen shows"
+                          + (" (answered by the demonstration)" if self.ask is None else ""), "magenta")], self.console)
         self.approved = pending.action
         return self.agent.run(self.agent.approve(pending.id, pending.code, session="demo"))
 
@@ -116,12 +123,15 @@ def run_demo(*, yes: bool = False, svg: Path | None = None, console: Any = None,
 # %% ../nbs/20b_demo.ipynb #99c5abd1
 COLUMNS = 100
 _FONTS = "'Fira Code', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
-COLOURS = {"background": (22, 24, 33), "foreground": (205, 211, 225), "normal": [(42, 45, 58), (235, 108, 118), (137, 201, 131), (229, 190, 120), (112, 167, 247), (196, 146, 240), (98, 200, 208), (205, 211, 225)]}
+COLOURS = {"background": (22, 24, 33), "foreground": (205, 211, 225),
+           "normal": [(42, 45, 58), (235, 108, 118), (137, 201, 131), (229, 190, 120), (112, 167, 247), (196, 146, 240), (98, 200, 208),
+                      (205, 211, 225)]}
 
 # %% ../nbs/20b_demo.ipynb #8fd4f0e6
 def canvas() -> Any:
     "A console that remembers what is printed and shows nothing."
-    return screen(io.StringIO(), record=True, width=COLUMNS, height=25, force_terminal=True, color_system="standard", no_color=False, legacy_windows=False, _environ={})
+    return screen(io.StringIO(), record=True, width=COLUMNS, height=25, force_terminal=True, color_system="standard", no_color=False,
+                  legacy_windows=False, _environ={})
 
 def save_picture(console: Any, path: Path) -> None:
     "Write what `canvas()` recorded as an SVG picture. `PassepartoutError` when it cannot be written."
@@ -131,7 +141,9 @@ def save_picture(console: Any, path: Path) -> None:
     theme = TerminalTheme(COLOURS["background"], COLOURS["foreground"], COLOURS["normal"])
     drawn = console.export_svg(title="passepartout demo", theme=theme, code_format=frame, unique_id="demo")
     try: path.write_text("\n".join(line.rstrip() for line in drawn.split("\n")).strip() + "\n", encoding="utf-8")
-    except OSError as error: raise PassepartoutError(f"The picture cannot be written to {path}: {os.strerror(error.errno) if error.errno else error}. Name another file.") from error
+    except OSError as error:
+        raise PassepartoutError(f"The picture cannot be written to {path}: {os.strerror(error.errno) if error.errno else error}. Name "
+                                "another file.") from error
 
 # %% ../nbs/20b_demo.ipynb #60cda808
 def re_font(frame: str) -> str:

@@ -27,19 +27,25 @@ def candidates(index: Any, wanted: str) -> list[Any]:
     said = wanted.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     if found := rows_of(index, "n.title = ? COLLATE NOCASE AND n.place > 0 LIMIT 9", wanted): return found
     names = [f"{folder}{said}.{ending}" for ending in ("org", "md", "markdown") for folder in ("", "%/")]
-    if found := rows_of(index, "n.place = 0 AND (n.title = ? COLLATE NOCASE" + " OR f.path LIKE ? ESCAPE '\\'" * len(names) + ") LIMIT 9", wanted, *names): return found
+    if found := rows_of(index, "n.place = 0 AND (n.title = ? COLLATE NOCASE" + " OR f.path LIKE ? ESCAPE '\\'" * len(names) + ") LIMIT 9",
+                        wanted, *names):
+        return found
     found = rows_of(index, "n.title LIKE ? ESCAPE '\\' AND n.place > 0 LIMIT 99", f"%{said}%")
     return [row for row in found if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", row.title, re.I)] or found
 
 def find_place(agent: Any, wanted: str) -> Any:
     "The row of the index for the note that `wanted` names: an identity, a path, path:line, or the words of a heading. `PassepartoutError` when there is none, or more than one."
     index = agent.indexed()
-    if index is None: raise PassepartoutError("There is no index of the notes now, so no note can be looked up. passepartout doctor says why.")
+    if index is None:
+        raise PassepartoutError("There is no index of the notes now, so no note can be looked up. passepartout doctor says why.")
     with index.lock:
-        found = [row] if (row := index.guarded(lambda: find_row(index, wanted))) is not None else index.guarded(lambda: candidates(index, wanted))
+        found = ([row] if (row := index.guarded(lambda: find_row(index, wanted))) is not None
+                 else index.guarded(lambda: candidates(index, wanted)))
     if len(found) == 1: return found[0]
     if not found: raise PassepartoutError(f"There is no note called “{wanted[:60]}”. Name a heading, a file, or file:line.")
-    raise PassepartoutError(f"Several notes are called so: {', '.join(f'{row.path}:{row.line}' for row in found[:5])}{' and more' if len(found) > 5 else ''}. Name one of them.")
+    raise PassepartoutError("Several notes are called so: "
+                            f"{', '.join(f'{row.path}:{row.line}' for row in found[:5])}{' and more' if len(found) > 5 else ''}. "
+                            "Name one of them.")
 
 def name_of(row: Any) -> str:
     "A row in words."
@@ -62,7 +68,8 @@ async def focus(agent: Any, session: str, given: Mapping, source: Any) -> dict:
         chosen, told = row.ident or row.path, f"In focus: {name_of(row)}."
     else:
         now, stack = agent.foci.of(session), agent.foci.stack(session)
-        return {"text": (f"In focus: {shown(agent, now)}." if now else "Nothing is in focus.") + (f" Within {' › '.join(name for _, name, _ in stack)}." if stack else ""), "focus": now}
+        return {"text": (f"In focus: {shown(agent, now)}." if now else "Nothing is in focus.")
+                + (f" Within {' › '.join(name for _, name, _ in stack)}." if stack else ""), "focus": now}
     if agent.foci.move(session, chosen): put(agent, session, focus={"id": chosen})
     return {"text": told, "focus": chosen}
 
@@ -91,15 +98,19 @@ async def pop(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     if not (stack := agent.foci.stack(session)): raise PassepartoutError("This conversation is in no project.")
     put(agent, session, project={"stack": stack[:-1]}, focus={"id": stack[-1][2]})
     agent.foci.forget(session)
-    return {"text": f"Left {stack[-1][1]}." + (f" In {stack[-2][1]}." if len(stack) > 1 else " All notes are seen again."), "depth": len(stack) - 1}
+    return {"text": f"Left {stack[-1][1]}." + (f" In {stack[-2][1]}." if len(stack) > 1 else " All notes are seen again."),
+            "depth": len(stack) - 1}
 
 # %% ../nbs/19m_desk.ipynb #d8745891
 async def take_back(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Take back the last `count` requests of a session, or all after the turn `turn`."
     keep, count = given.get("turn"), int(given.get("count") or 1)
     plan, notes = (plan_rewind(agent.journal, session, keep, count), []) if given.get("dry") else rewind(agent, session, keep, count)
-    told = [f"{'Would take' if given.get('dry') else 'Took'} back {len(plan.said)} request{'s' if len(plan.said) != 1 else ''}" + (f", from “{' '.join(plan.said[0].split())[:60]}” on." if plan.said else "."), *notes]
-    if plan.edits and not given.get("edits"): told.append(f"The edits stand: {', '.join(plan.edits[:5])}{' and more' if len(plan.edits) > 5 else ''}. /rewind edits takes them back as well." if not given.get("dry") else f"They edited {', '.join(plan.edits[:5])}.")
+    told = [f"{'Would take' if given.get('dry') else 'Took'} back {len(plan.said)} request{'s' if len(plan.said) != 1 else ''}"
+            + (f", from “{' '.join(plan.said[0].split())[:60]}” on." if plan.said else "."), *notes]
+    if plan.edits and not given.get("edits"):
+        told.append(f"The edits stand: {', '.join(plan.edits[:5])}{' and more' if len(plan.edits) > 5 else ''}. /rewind edits takes them "
+                    "back as well." if not given.get("dry") else f"They edited {', '.join(plan.edits[:5])}.")
     return {"text": "\n".join(told), "turns": list(plan.turns), "edits": list(plan.edits)}
 
 async def edits(agent: Any, session: str, given: Mapping, source: Any) -> dict:

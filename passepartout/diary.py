@@ -41,12 +41,15 @@ def explained(path: Path | None) -> Iterator[None]:
     "Turn database and file errors into a sentence."
     try: yield
     except (sqlite3.Error, OSError) as error:
-        raise DiaryFailed(f"What background jobs do cannot be written down ({error}), so none is run. Check {path} and the free space there. If the file is damaged, move it away; the jobs then begin anew.") from error
+        raise DiaryFailed(f"What background jobs do cannot be written down ({error}), so none is run. Check {path} and the free space "
+                          "there. If the file is damaged, move it away; the jobs then begin anew.") from error
 
 # %% ../nbs/18b_diary.ipynb #1434ea7c
 def open_diary(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or one in memory. `DiaryFailed` when it cannot be used."
-    with explained(path): return open_private(path, _TABLES, DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout."))
+    with explained(path):
+        return open_private(path, _TABLES,
+                            DiaryFailed(f"{path} was written by a newer version of the program, so no job is run. Update passepartout."))
 
 # %% ../nbs/18b_diary.ipynb #aa355569
 class Standing(NamedTuple):
@@ -114,14 +117,17 @@ class Stands(Pages):
             found = self.rows("SELECT * FROM job WHERE name = ?", name)
         known = self.put_right(Standing(*found[0]))
         if known.state != "running" or known.owner == self.owner or self.alive(known.owner): return known
-        with self.writing() as db: db.execute("UPDATE job SET state = 'interrupted', why = 'its process ended in the middle' WHERE name = ? AND state = 'running' AND owner = ?", (name, known.owner))
+        with self.writing() as db:
+            db.execute("UPDATE job SET state = 'interrupted', why = 'its process ended in the middle' WHERE name = ? AND state = 'running' "
+                       "AND owner = ?", (name, known.owner))
         return Standing(*self.rows("SELECT * FROM job WHERE name = ?", name)[0])
 
     def put_right(self, known: Standing) -> Standing:
         "What a clock wrote that was far ahead is put right once, on disk: done anew at each look, nothing would ever be due."
         right = corrected(known.remembered, self.clock())
         if (right.seen, right.begun) == (known.seen, known.begun): return known
-        with self.writing() as db: db.execute("UPDATE job SET seen = ?, begun = ? WHERE name = ? AND seen = ?", (right.seen, right.begun, known.name, known.seen))
+        with self.writing() as db:
+            db.execute("UPDATE job SET seen = ?, begun = ? WHERE name = ? AND seen = ?", (right.seen, right.begun, known.name, known.seen))
         return known._replace(seen=right.seen, begun=right.begun)
 
     def kept(self, name: str) -> dict:
@@ -139,7 +145,8 @@ class Claims(Stands):
         if known.state == "running": return False
         dealt = known.seen
         with self.writing() as db:
-            if slot is not None and db.execute("INSERT OR IGNORE INTO slot(job, at) VALUES(?, ?)", (name, round(slot * 1000))).rowcount == 0:
+            if slot is not None and db.execute("INSERT OR IGNORE INTO slot(job, at) VALUES(?, ?)",
+                                               (name, round(slot * 1000))).rowcount == 0:
                 db.execute("UPDATE job SET seen = MAX(seen, ?) WHERE name = ?", (slot, name))
                 return False
             taken = db.execute("UPDATE job SET seen = ?, begun = ?, wake = CASE WHEN wake > ? THEN wake END, state = 'running', why = '', owner = ? WHERE name = ? AND state <> 'running'",
@@ -147,12 +154,14 @@ class Claims(Stands):
             if slot is not None and not taken: db.execute("DELETE FROM slot WHERE job = ? AND at = ?", (name, round(slot * 1000)))
             return taken
 
-    def finish(self, name: str, state: str, why: str = "", *, wake: float | None = None, kept: dict | None = None, failures: int = 0, rests: float = 0.0) -> None:
+    def finish(self, name: str, state: str, why: str = "", *, wake: float | None = None, kept: dict | None = None, failures: int = 0,
+               rests: float = 0.0) -> None:
         "Write down how a run ended, when the job wants to be woken, and what it keeps for the next time."
         with self.writing() as db:
             db.execute("UPDATE job SET state = ?, why = ?, ended = ?, wake = ?, failures = ?, rests = ?, kept = COALESCE(?, kept) WHERE name = ?",
                        (state, why[:500], self.clock(), wake, failures, rests, None if kept is None else json.dumps(kept), name))
-            db.execute("DELETE FROM slot WHERE job = ? AND id <= (SELECT id FROM slot WHERE job = ? ORDER BY id DESC LIMIT 1 OFFSET ?)", (name, name, KEPT_SLOTS))
+            db.execute("DELETE FROM slot WHERE job = ? AND id <= (SELECT id FROM slot WHERE job = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                       (name, name, KEPT_SLOTS))
 
 # %% ../nbs/18b_diary.ipynb #594aa691
 class Diary(Claims):
@@ -164,7 +173,8 @@ class Diary(Claims):
     def add_news(self, job: str, text: str, key: str | None = None, private: bool = False) -> bool:
         "File something for the person to read; False when something stands under that key already."
         with self.writing() as db:
-            added = db.execute("INSERT OR IGNORE INTO news(key, at, job, text, private) VALUES(?, ?, ?, ?, ?)", (key and key[:1000], self.clock(), job, text[:MOST_TEXT], private)).rowcount == 1
+            added = db.execute("INSERT OR IGNORE INTO news(key, at, job, text, private) VALUES(?, ?, ?, ?, ?)",
+                               (key and key[:1000], self.clock(), job, text[:MOST_TEXT], private)).rowcount == 1
             db.execute("UPDATE news SET text = '' WHERE id <= (SELECT MAX(id) FROM news) - ?", (KEPT_NEWS,))
             return added
 
@@ -184,12 +194,14 @@ class Diary(Claims):
     def mark(self, column: str, *ids: int) -> None:
         "Note that these were `seen` or `sent`."
         if column not in ("seen", "sent"): raise ValueError(column)
-        with self.writing() as db: db.executemany(f"UPDATE news SET {column} = ? WHERE id = ? AND {column} IS NULL", [(self.clock(), each) for each in ids])
+        with self.writing() as db:
+            db.executemany(f"UPDATE news SET {column} = ? WHERE id = ? AND {column} IS NULL", [(self.clock(), each) for each in ids])
 
 # %% ../nbs/18b_diary.ipynb #6b8cd0ac
 def diary_of(agent: Any, clock: Callable[[], float] | None = None) -> Diary:
     "The diary of an agent; an agent without a file keeps it in memory."
     from passepartout.journalfile import is_alive
     journal = agent.journal
-    alive = lambda owner: journal.path is not None and bool(owner) and os.sep not in owner and is_alive(journal.path.with_suffix(".owners"), owner)
+    alive = lambda owner: journal.path is not None and bool(owner) and os.sep not in owner and is_alive(journal.path.with_suffix(".owners"),
+            owner)
     return Diary(journal.path and journal.path.with_name("jobs.sqlite"), clock or journal.clock, journal.boot, alive)

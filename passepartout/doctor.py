@@ -66,7 +66,8 @@ class Patient:
             self.agent = boot_agent(Agent, self.settings, ":memory:")
         except Exception as error:
             why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
-            self.troubles.append(Finding(why, "No agent can start.", "Do what the sentence says, then run: passepartout doctor", "unhealthy"))
+            self.troubles.append(Finding(why, "No agent can start.", "Do what the sentence says, then run: passepartout doctor",
+                                         "unhealthy"))
 
     @property
     def journal(self) -> Path: return self.settings.journal_dir / "journal.sqlite"
@@ -86,17 +87,23 @@ def there(module: str) -> bool:
 def check_python(patient: Patient) -> Iterator[Any]:
     "Which Python, SQLite and extras are here."
     yield f"Python {platform.python_version()} on {platform.system()}, SQLite {sqlite3.sqlite_version}."
-    if platform.system() != "Linux": yield Finding(f"This is {platform.system()}.", "Passepartout is complete on Linux only: without it there is no sandbox, and paths are not held as firmly.", "Run it on Linux.")
+    if platform.system() != "Linux":
+        yield Finding(f"This is {platform.system()}.",
+                      "Passepartout is complete on Linux only: without it there is no sandbox, and paths are not held as firmly.",
+                      "Run it on Linux.")
     if (hears := can_watch()): yield "The kernel tells of notes that change: they are read as soon as they do."
     for name, (module, what) in EXTRAS.items():
         if name == "watch" and hears: continue
-        yield f"The extra {name}: {what}." if there(module) else f"Without the extra {name}. With it, {what}: pip install 'passepartout[{name}]'"
+        yield (f"The extra {name}: {what}." if there(module)
+               else f"Without the extra {name}. With it, {what}: pip install 'passepartout[{name}]'")
 
 def check_sqlite(patient: Patient) -> Iterator[Any]:
     "Whether SQLite can search texts."
     db = sqlite3.connect(":memory:")
     try: db.execute("CREATE VIRTUAL TABLE t USING fts5(a, content='', columnsize=0)")
-    except sqlite3.Error as error: yield Finding(f"SQLite has no full-text search here ({error}).", "There is no index, and every question reads all notes.", "Use a Python whose SQLite has FTS5.")
+    except sqlite3.Error as error:
+        yield Finding(f"SQLite has no full-text search here ({error}).", "There is no index, and every question reads all notes.",
+                      "Use a Python whose SQLite has FTS5.")
     finally: db.close()
 
 def check_sandbox(patient: Patient) -> Iterator[Any]:
@@ -115,7 +122,8 @@ def check_disk(patient: Patient) -> Iterator[Any]:
         path = getattr(patient.settings, name)
         place = next(p for p in (path, *path.parents) if p.exists())
         if (free := shutil.disk_usage(place).free) < _LOW:
-            yield Finding(f"There are {free / 1e6:.0f} MB free at {place}.", "What cannot be recorded is not done.", f"Free some space: du -xh {place} | sort -h | tail", "unhealthy" if free < _EMPTY else "degraded")
+            yield Finding(f"There are {free / 1e6:.0f} MB free at {place}.", "What cannot be recorded is not done.",
+                          f"Free some space: du -xh {place} | sort -h | tail", "unhealthy" if free < _EMPTY else "degraded")
 
 # %% ../nbs/19c_doctor.ipynb #90919428
 def close_off(path: Path) -> str:
@@ -123,7 +131,8 @@ def close_off(path: Path) -> str:
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         found = os.fstat(handle)
-        if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022: raise PermissionError(f"{path} is not what it was.")
+        if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            raise PermissionError(f"{path} is not what it was.")
         os.chmod(f"/proc/self/fd/{handle}", mode := 0o700 if stat.S_ISDIR(found.st_mode) else 0o600)
     finally: os.close(handle)
     return f"Only you can read {path} now (mode {mode:04o})."
@@ -134,21 +143,31 @@ def mode_findings(path: Path, why: str, severity: str = "degraded", readable: bo
     try: found = os.lstat(path)
     except OSError: return
     if stat.S_ISLNK(found.st_mode): return
-    if found.st_uid not in (os.geteuid(), 0): yield Finding(f"{path} belongs to somebody else.", why, f"Look at it. If it is yours: sudo chown $USER '{path}'", "unhealthy")
-    elif found.st_mode & 0o022: yield Finding(f"Others may write to {path}.", f"{why} Somebody may have changed it, so it is not mended by itself.", f"Look at it first, then: chmod go-rwx '{path}'", "unhealthy")
-    elif found.st_mode & 0o055 and not readable: yield Finding(f"Others may read {path}.", why, f"chmod {'700' if stat.S_ISDIR(found.st_mode) else '600'} '{path}'", severity, partial(close_off, path))
+    if found.st_uid not in (os.geteuid(), 0):
+        yield Finding(f"{path} belongs to somebody else.", why, f"Look at it. If it is yours: sudo chown $USER '{path}'", "unhealthy")
+    elif found.st_mode & 0o022:
+        yield Finding(f"Others may write to {path}.", f"{why} Somebody may have changed it, so it is not mended by itself.",
+                      f"Look at it first, then: chmod go-rwx '{path}'", "unhealthy")
+    elif found.st_mode & 0o055 and not readable:
+        yield Finding(f"Others may read {path}.", why, f"chmod {'700' if stat.S_ISDIR(found.st_mode) else '600'} '{path}'", severity,
+                      partial(close_off, path))
 
 def check_files(patient: Patient) -> Iterator[Any]:
     "Who may read and write the files that decide what the agent may do."
-    for name in ("settings.ini", "rules.ini", "rules.org"): yield from mode_findings(patient.config / name, "It decides what the agent may do.", readable=True)
+    for name in ("settings.ini", "rules.ini", "rules.org"):
+        yield from mode_findings(patient.config / name, "It decides what the agent may do.", readable=True)
     yield from mode_findings(patient.config, "It holds the settings and the rules.", readable=True)
-    yield from mode_findings(patient.config / ".env", "The keys in it may be known to others; replace them if other people use this machine.", "unhealthy")
+    yield from mode_findings(patient.config / ".env",
+                             "The keys in it may be known to others; replace them if other people use this machine.", "unhealthy")
     if patient.settings is None: return
-    yield from mode_findings(patient.journal.with_suffix(".key"), "With it the record can be forged, so the journal is not opened.", "unhealthy")
-    for folder, why in ((patient.settings.journal_dir, "It holds what you asked, and what notes said before they were edited."), (patient.settings.index_path.parent, "It holds the words of your notes.")):
+    yield from mode_findings(patient.journal.with_suffix(".key"), "With it the record can be forged, so the journal is not opened.",
+                             "unhealthy")
+    for folder, why in ((patient.settings.journal_dir, "It holds what you asked, and what notes said before they were edited."),
+                        (patient.settings.index_path.parent, "It holds the words of your notes.")):
         found = list(mode_findings(folder, why))
         yield from found
-        if found: yield from (f for each in islice(sorted(folder.rglob("*")), 1000) if each.suffix != ".key" for f in mode_findings(each, why))
+        if found:
+            yield from (f for each in islice(sorted(folder.rglob("*")), 1000) if each.suffix != ".key" for f in mode_findings(each, why))
 
 # %% ../nbs/19c_doctor.ipynb #d581b8a5
 def check_agent(patient: Patient) -> Iterator[Any]:
@@ -162,9 +181,13 @@ def check_rules(patient: Patient) -> Iterator[Any]:
     "Whether the person's rules can be read and are in force."
     files = [path for path in (patient.config / "rules.ini", patient.config / "rules.org") if path.exists()]
     book = patient.agent.permissions.book if patient.agent is not None else load_rules(patient.config / "rules.ini")
-    yield f"{len(book.rules)} rule{'' if len(book.rules) == 1 else 's'} of your own" + (", each tried on its examples." if patient.agent is not None else " can be read.")
+    yield f"{len(book.rules)} rule{'' if len(book.rules) == 1 else 's'} of your own" + (", each tried on its examples."
+            if patient.agent is not None else " can be read.")
     if patient.agent is None: yield from rule_findings(book.problems)
-    elif files and not book.path: yield Finding(f"The rules in {listed(list(map(str, files)))} are not in force.", "The agent reads its rules elsewhere, and does what they forbid.", f"Put them where they are read: {patient.settings.config_dir}", "unhealthy")
+    elif files and not book.path:
+        yield Finding(f"The rules in {listed(list(map(str, files)))} are not in force.",
+                      "The agent reads its rules elsewhere, and does what they forbid.",
+                      f"Put them where they are read: {patient.settings.config_dir}", "unhealthy")
 
 def counted(number: int, what: str) -> str:
     "A number of things, in a sentence."
@@ -184,19 +207,24 @@ def check_journal(patient: Patient) -> Iterator[Any]:
     try: journal = Journal.look(patient.journal)
     except JournalError as error:
         lost = not patient.journal.with_suffix(".key").exists()
-        why = "The next start makes a new one, and nobody can tell any more whether what was recorded until now was changed." if lost else "Nothing is done without a record."
+        why = ("The next start makes a new one, and nobody can tell any more whether what was recorded until now was changed." if lost
+               else "Nothing is done without a record.")
         yield Finding(error.message, why, "Do what the sentence says; if you have a backup: passepartout restore FILE", "unhealthy")
         return
     try:
         verdict = journal.verify(whole=True)
         yield from chain_findings(verdict)
         if verdict.ok: yield f"The audit chain holds: {verdict.checked:,} records, {patient.journal.stat().st_size / 1e6:.1f} MB."
-        if shut := [each for each in (patient.journal.parent, *sorted(patient.journal.parent.glob("journal.*"))) if not os.access(each, os.W_OK)]:
-            yield Finding(f"The record cannot be written: {listed([str(each) for each in shut])}.", "Nothing is done without a record, so only lists and searches work.", f"chmod -R u+rwX '{patient.journal.parent}', or choose another place with XDG_STATE_HOME.", "unhealthy")
+        if shut := [each for each in (patient.journal.parent, *sorted(patient.journal.parent.glob("journal.*")))
+                    if not os.access(each, os.W_OK)]:
+            yield Finding(f"The record cannot be written: {listed([str(each) for each in shut])}.",
+                          "Nothing is done without a record, so only lists and searches work.",
+                          f"chmod -R u+rwX '{patient.journal.parent}', or choose another place with XDG_STATE_HOME.", "unhealthy")
         yield from effect_findings(journal.effects(state="unknown", limit=3), "note")
         newest = journal.records(limit=1, newest=True)
         yield from clock_findings(newest[0]["at"] - time.time() if newest else 0.0)
-        if newest and not list(clock_findings(newest[0]["at"] - time.time())): yield f"The clock says {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, and no entry of the journal is later."
+        if newest and not list(clock_findings(newest[0]["at"] - time.time())):
+            yield f"The clock says {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, and no entry of the journal is later."
     finally: journal.close()
 
 # %% ../nbs/19c_doctor.ipynb #7de97bb1
@@ -219,7 +247,9 @@ def check_locks(patient: Patient) -> Iterator[Any]:
     "Locks of processes that ended without cleaning up."
     if patient.settings is None: return
     dead = [path for path in islice(patient.journal.with_suffix(".owners").glob("*"), 10_000) if left_behind(path)]
-    if dead: yield Finding(f"{len(dead)} processes ended without cleaning up.", "It does no harm. Were they killed?", "passepartout doctor --fix", "note", partial(remove_locks, dead))
+    if dead:
+        yield Finding(f"{len(dead)} processes ended without cleaning up.", "It does no harm. Were they killed?",
+                      "passepartout doctor --fix", "note", partial(remove_locks, dead))
 
 # %% ../nbs/19c_doctor.ipynb #632e2bfc
 PORT = 9105                         # of the daemon, when it is told to listen on one
@@ -228,7 +258,8 @@ def port_fact(port: int) -> str:
     "Whether somebody listens on a port of this machine. Nothing is said to them."
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
         made.settimeout(1.0)
-        return f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)." if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp."
+        return (f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)."
+                if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp.")
 
 # %% ../nbs/19c_doctor.ipynb #07e68f0d
 def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
@@ -248,9 +279,13 @@ def check_daemon(patient: Patient) -> Iterator[Any]:
     hangs = any(isinstance(each, Finding) for each in found)                   # then asking would only mean to wait once more
     mine = {f"{each.what} {each.why} {each.fix}" for each in (patient.agent.diagnostics if patient.agent is not None else ())}
     for told in told_by_daemon(patient.settings) if not hangs else ():
-        if told not in mine: yield Finding(f"The daemon says: {told}", "It knows since it started, or was last told to read its settings again.", "Do what the sentence says. If it is mended already, have the daemon read its settings again: kill -HUP and its number, or systemctl --user reload passepartout")
+        if told not in mine:
+            yield Finding(f"The daemon says: {told}", "It knows since it started, or was last told to read its settings again.",
+                          "Do what the sentence says. If it is mended already, have the daemon read its settings again: kill -HUP and its "
+                          "number, or systemctl --user reload passepartout")
     yield port_fact(PORT)
-    yield from mode_findings(patient.settings.journal_dir / "daemon.key", "With it programs on this machine can talk to the daemon's port as you do.", "unhealthy")
+    yield from mode_findings(patient.settings.journal_dir / "daemon.key",
+                             "With it programs on this machine can talk to the daemon's port as you do.", "unhealthy")
 
 # %% ../nbs/19c_doctor.ipynb #e0e6c378
 def index_problem(path: Path) -> str:
@@ -272,7 +307,10 @@ def check_index(patient: Patient) -> Iterator[Any]:
     "Whether the index of the notes is whole."
     if patient.settings is None: return
     path = patient.settings.index_path
-    if problem := index_problem(path): yield Finding(f"The index of the notes is damaged ({problem}).", "It holds nothing that is not in the notes. Until it is made anew, searching is slow.", "passepartout doctor --fix", "degraded", partial(make_anew, path))
+    if problem := index_problem(path):
+        yield Finding(f"The index of the notes is damaged ({problem}).",
+                      "It holds nothing that is not in the notes. Until it is made anew, searching is slow.", "passepartout doctor --fix",
+                      "degraded", partial(make_anew, path))
     else: yield f"The index is {path}." if path.exists() else "There is no index yet; the first question makes it."
     if find_spec("wordllama") is None: yield semantic_state(None)
 
@@ -305,11 +343,24 @@ def check_notes(patient: Patient) -> Iterator[Any]:
         left, doubtful = index.remarks()
         headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])
         yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}."
-        if not os.access(patient.settings.memex_dir, os.W_OK): yield Finding(f"The folder {patient.settings.memex_dir} cannot be written.", "Your notes can be read, and nothing can be put down or changed.", f"If you want that: chmod u+w '{patient.settings.memex_dir}'", "note")
-        if left: yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left], 200)}.", "The agent does not know what stands in them.", "Mend what is named: chmod u+r where reading is not allowed, two files in place of one that is too large, plain text in place of one that holds NUL bytes. Or move them out of the notes.")
-        if doubtful: yield Finding(f"Read with a doubt: {listed([f'{r.file}: {r.why}' for r in doubtful], 200)}.", "What stands there may be doubled or misspelt.", "Compare conflict copies and delete one; save the others as UTF-8: iconv -f latin1 -t utf8", "note")
-        if broken := broken_indexed(index): yield Finding(f"No such date: {listed([f'{file}:{line} {text}' for file, line, text in broken])}.", "Nobody will be reminded.", "Correct the date there.", "note")
-        if same := twice(index): yield Finding(f"One ID for several headings: {listed([name + ' at ' + ', '.join(places[:4]) for name, places in same.items()])}.", "A link to it leads to one of them only.", "Remove the ID from all but one.", "note")
+        if not os.access(patient.settings.memex_dir, os.W_OK):
+            yield Finding(f"The folder {patient.settings.memex_dir} cannot be written.",
+                          "Your notes can be read, and nothing can be put down or changed.",
+                          f"If you want that: chmod u+w '{patient.settings.memex_dir}'", "note")
+        if left:
+            yield Finding(f"Not read: {listed([f'{r.file}: {r.why}' for r in left], 200)}.", "The agent does not know what stands in them.",
+                          "Mend what is named: chmod u+r where reading is not allowed, two files in place of one that is too large, plain "
+                          "text in place of one that holds NUL bytes. Or move them out of the notes.")
+        if doubtful:
+            yield Finding(f"Read with a doubt: {listed([f'{r.file}: {r.why}' for r in doubtful], 200)}.",
+                          "What stands there may be doubled or misspelt.",
+                          "Compare conflict copies and delete one; save the others as UTF-8: iconv -f latin1 -t utf8", "note")
+        if broken := broken_indexed(index):
+            yield Finding(f"No such date: {listed([f'{file}:{line} {text}' for file, line, text in broken])}.", "Nobody will be reminded.",
+                          "Correct the date there.", "note")
+        if same := twice(index):
+            yield Finding("One ID for several headings: "
+                          f"{listed([name + ' at ' + ', '.join(places[:4]) for name, places in same.items()])}.", "A link to it leads to one of them only.", "Remove the ID from all but one.", "note")
     finally:
         index.close(); root.close()
 
@@ -323,7 +374,9 @@ async def ask_providers(agent: Any, patience: float = PATIENCE) -> list[Any]:
             async with asyncio.timeout(patience): return await check()
         except TimeoutError: why = f"no answer within {patience:g} s"
         except Exception as error: why = getattr(error, "message", None) or type(error).__name__
-        return Finding(f"The provider {name} is of no use now: {why.rstrip('.')}{'' if why.endswith('?') else '.'}", "The cascade goes on without it; private notes never go to a provider elsewhere.", "Look at the address, the key and the connection; or take it out of PROVIDER_CASCADE.")
+        return Finding(f"The provider {name} is of no use now: {why.rstrip('.')}{'' if why.endswith('?') else '.'}",
+                       "The cascade goes on without it; private notes never go to a provider elsewhere.",
+                       "Look at the address, the key and the connection; or take it out of PROVIDER_CASCADE.")
     names = agent.backends if callable(agent.provider_cascade) else [n for n in agent.provider_cascade if n in agent.backends]
     asked = [(name, check) for name in names if (check := getattr(agent.backends.get(name).fn, "check", None)) is not None]
     try: return await asyncio.gather(*(one(*each) for each in asked))
@@ -339,7 +392,8 @@ def check_models(patient: Patient) -> Iterator[Any]:
     yield from run_anywhere(ask_providers(patient.agent))
 
 # %% ../nbs/19c_doctor.ipynb #995382fb
-CHECKS = (check_python, check_sqlite, check_sandbox, check_files, check_agent, check_rules, check_journal, check_locks, check_daemon, check_index, check_notes, check_models, check_disk)
+CHECKS = (check_python, check_sqlite, check_sandbox, check_files, check_agent, check_rules, check_journal, check_locks, check_daemon,
+          check_index, check_notes, check_models, check_disk)
 
 @dataclass(frozen=True)
 class Report:
@@ -353,8 +407,10 @@ class Report:
 
     def as_dict(self) -> dict:
         "For programs: `health`, `findings` (check, what, why, fix, severity, mendable), `facts` (check, text) and `mended`."
-        rows = [{"check": name, "what": f.what, "why": f.why, "fix": f.fix, "severity": f.severity, "mendable": f.mend is not None} for name, f in self.findings]
-        return {"health": self.health, "findings": rows, "facts": [{"check": name, "text": text} for name, text in self.facts], "mended": list(self.mended)}
+        rows = [{"check": name, "what": f.what, "why": f.why, "fix": f.fix, "severity": f.severity, "mendable": f.mend is not None}
+                for name, f in self.findings]
+        return {"health": self.health, "findings": rows, "facts": [{"check": name, "text": text} for name, text in self.facts],
+                "mended": list(self.mended)}
 
 # %% ../nbs/19c_doctor.ipynb #90ed8314
 def visit(given: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Report:
@@ -378,5 +434,6 @@ def mend(report: Report) -> list[str]:
     for _, finding in report.findings:
         if finding.mend is None: continue
         try: done.append(finding.mend())
-        except (OSError, PassepartoutError, sqlite3.Error) as error: done.append(f"Not mended: {finding.what} ({getattr(error, 'strerror', None) or error})")
+        except (OSError, PassepartoutError, sqlite3.Error) as error:
+            done.append(f"Not mended: {finding.what} ({getattr(error, 'strerror', None) or error})")
     return done

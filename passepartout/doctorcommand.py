@@ -36,15 +36,21 @@ def settings_in_force(settings: Settings) -> Iterator[tuple[str, str, str]]:
     "(name, value, where it comes from) of every setting; permissions one by one."
     for name in KINDS:
         value = getattr(settings, name)
-        if name == "permissions": yield from ((f"permissions.{tool}", tier, settings.origin.get(f"permissions.{tool}", "default")) for tool, tier in value.items())
-        else: yield name, ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value), settings.origin.get(name, "default")
+        if name == "permissions":
+            yield from ((f"permissions.{tool}", tier, settings.origin.get(f"permissions.{tool}", "default"))
+                        for tool, tier in value.items())
+        else:
+            yield (name, ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value),
+                   settings.origin.get(name, "default"))
 
 # %% ../nbs/20dd_doctorcommand.ipynb #b7b253a9
 def tell_settings(given: dict, json_: bool) -> None:
     "List the settings in force, for people or as JSON."
     found = load_settings(given)
     rows = list(settings_in_force(found))
-    if json_: return as_json({"settings": [{"name": name, "value": value, "from": origin} for name, value, origin in rows], "warnings": list(found.warnings)})
+    if json_:
+        return as_json({"settings": [{"name": name, "value": value, "from": origin} for name, value, origin in rows],
+                        "warnings": list(found.warnings)})
     for name, value, origin in rows: tell(f"{name} = {value}    ({origin})")
     for warning in found.warnings: tell(warning, "yellow")
 

@@ -22,7 +22,8 @@ from .verify import is_answer, judge
 
 # %% ../nbs/17aa_drafts.ipynb #b2426e0f
 _JSON = Regex(r'\{\s*(?:"proposal"\s*:\s*\{\s*)?"action"\s*:\s*"message"\s*,\s*"text"\s*:\s*"((?>(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*))')
-_LIST = Regex(r'\(\s*(?::type\s+:request\s+)?(?::target\s+nil\s+)?:payload\s*\(\s*:action\s+:message\s+:text\s+"((?>(?:[^"\\]|\\.)*))', re.I | re.S)
+_LIST = Regex(r'\(\s*(?::type\s+:request\s+)?(?::target\s+nil\s+)?:payload\s*\(\s*:action\s+:message\s+:text\s+"((?>(?:[^"\\]|\\.)*))',
+              re.I | re.S)
 _THOUGHTS = Regex(r"\A\s*<think>(?:.*?</think>|.*\Z)", re.S)
 _FENCE = Regex(r"\A```\w*\s*")
 
@@ -93,7 +94,8 @@ class Draft:
         judgement = judge(self.agent, message_action(text), self.signal)
         judgement.close()
         verdict = judgement.verdict
-        return str(verdict.action.payload.get("text") or "") if isinstance(verdict, Allowed) and is_answer(verdict.action, self.signal) else ""
+        return (str(verdict.action.payload.get("text") or "") if isinstance(verdict, Allowed) and is_answer(verdict.action, self.signal)
+                else "")
 
     def drop(self) -> None:
         "Withdraw what was shown."

@@ -92,7 +92,9 @@ class DraftView(Waiting):
 @contextlib.contextmanager
 def draft_shown(agent: Any, session: str, console: Any = None) -> Iterator[DraftView | None]:
     "While this lasts, answers in `session` are drawn on `console` (standard output) as they are made, and before that who is thinking, if it is a terminal that can draw. Stopped with Ctrl-C, what was said stays there."
-    if not (console.is_terminal if console is not None else sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb": yield None; return
+    if not (console.is_terminal if console is not None else sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
+        yield None
+        return
     view = DraftView(console)
     ends = [agent.listen(view, session), agent.watch(lambda kind, body, turn: view.asks(body["provider"]) if kind == "asking" else None)]
     view.tick()

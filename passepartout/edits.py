@@ -28,7 +28,8 @@ class FileEdit:
     token: str = field(default_factory=lambda: os.urandom(8).hex())
     def record(self) -> dict:
         "What a ledger keeps, to find out after a crash how far the edit came. Holds no text of the note."
-        return {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}        # not called a token: the journal keeps nothing that is announced like a key
+        # not called a token: the journal keeps nothing that is announced like a key
+        return {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}
     def diff(self) -> str: return difference(self.before, self.after, self.resource.display)
 
 # %% ../nbs/11b_edits.ipynb #2670cfbd
@@ -131,7 +132,8 @@ def _hold(folder: int, name: str, expected: Callable[[bytes], bool]) -> _Held | 
 # %% ../nbs/11b_edits.ipynb #64468c64
 def _draft(edit: FileEdit, folder: int, name: str, model: int | None):
     "Write `edit.after` to the new file `name`, on the disk when this returns; nothing is left behind on an error."
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666 if model is None else 0o600, dir_fd=folder)
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666 if model is None else 0o600,
+                 dir_fd=folder)
     try:
         rest = memoryview(edit.after)
         while rest: rest = rest[os.write(fd, rest):]
@@ -248,7 +250,8 @@ def _tidy(folder: int, name: str, record: dict) -> bool:
     draft, swap = _names(record["mark"])
     known, was = (record["before"], record["after"]), _digest_at(folder, swap)
     try:
-        if was is not None and _digest_at(folder, name) is None and (record["after"], record["before"]) != (None, was): _place(folder, swap, name)
+        if was is not None and _digest_at(folder, name) is None and (record["after"], record["before"]) != (None, was):
+            _place(folder, swap, name)
         elif was is not None:
             if held := _hold(folder, swap, lambda data: digest(data) in known): os.unlink(swap, dir_fd=folder); os.close(held.fd)
             else: _keep(folder, swap, name, record["mark"]); return True
@@ -308,10 +311,13 @@ def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float
 def _failure(edit: FileEdit, err: OSError, touched: bool) -> EditFailed:
     "The sentence for what the kernel said."
     name, code = edit.resource.display, err.errno
-    if touched: return EditFailed(f"{name} was changed, but the disk did not confirm it ({(err.strerror or 'error').lower()}). Look at it before going on.", True)
+    if touched:
+        return EditFailed(f"{name} was changed, but the disk did not confirm it ({(err.strerror or 'error').lower()}). Look at it "
+                          "before going on.", True)
     why = "cannot be written (" + (err.strerror or str(err)).lower() + "); look at the disk and the folder's permissions"
     if code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): why = "does not fit on the disk. Free some space, then ask again"
-    if code in (errno.EACCES, errno.EPERM, errno.EROFS): why = "cannot be written: its folder is read-only or protected. Change its permissions if you want this"
+    if code in (errno.EACCES, errno.EPERM, errno.EROFS):
+        why = "cannot be written: its folder is read-only or protected. Change its permissions if you want this"
     if code == errno.ENOENT: why = "has lost its folder, which was removed or replaced meanwhile"
     if code == errno.EAGAIN: why = "is being written by another agent. Ask again in a moment"
     return EditFailed(f"{name} {why}. It is as it was before.")

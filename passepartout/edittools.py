@@ -58,13 +58,15 @@ def find_heading(outline: Outline, wanted: str, private: Sequence[str] = ()) -> 
     if line := re.fullmatch(r"(?:line |[lL:])?(\d+)", wanted):
         if node := next((n for n in outline.nodes[1:] if n.line == int(line[1])), None): return node
     key = wanted.removeprefix("id:").removeprefix("#")
-    if found := [n for n in outline.nodes if key in (n.properties.get("ID"), n.properties.get("CUSTOM_ID"))]: return found[0] if len(found) == 1 else refuse(outline, wanted, found, private)
+    if found := [n for n in outline.nodes if key in (n.properties.get("ID"), n.properties.get("CUSTOM_ID"))]:
+        return found[0] if len(found) == 1 else refuse(outline, wanted, found, private)
     paths, text = {n.index: plain_path(" › ".join(outline.path(n))) for n in outline.nodes[1:]}, plain_path(wanted)
     for fits in (lambda path: path == text, lambda path: path.endswith("/" + text)):
         found = [outline.nodes[i] for i, path in paths.items() if fits(path)]
         if len(found) == 1: return found[0]
         if found: return refuse(outline, wanted, found, private)
-    near = set(get_close_matches(text, paths.values(), 5, 0.5)) | {p for p in paths.values() if text and text.rpartition("/")[2] in p.rpartition("/")[2]}
+    near = set(get_close_matches(text, paths.values(), 5, 0.5)) | {p
+            for p in paths.values() if text and text.rpartition("/")[2] in p.rpartition("/")[2]}
     return refuse(outline, wanted, [outline.nodes[i] for i, path in paths.items() if path in near], private, none=True)
 
 # %% ../nbs/12c_edittools.ipynb #f2ff14e3
@@ -82,18 +84,23 @@ class Note:
         guessed = [] if self.seen.certain else [c for c in set(text) if c > "\x7f" and text.count(c) > old.count(c)]
         try: data = self.seen.encode(text)
         except UnicodeEncodeError as error: guessed, data = [text[error.start]], b""
-        if guessed: raise RewriteError(f"{self.file.display} is not UTF-8, so {guessed[0]!r} cannot be written into it without guessing. Convert the file to UTF-8. Nothing was changed.")
+        if guessed:
+            raise RewriteError(f"{self.file.display} is not UTF-8, so {guessed[0]!r} cannot be written into it without guessing. Convert "
+                               "the file to UTF-8. Nothing was changed.")
         return self.seen.bom + data
 
     def edit(self, text: str, summary: str) -> list[FileEdit]:
         "The edit that leads to `text`; none when that is what the note holds."
         after = self.bytes_of(text)
-        if len(after) > MOST_BYTES: raise RewriteError(f"{self.file.display} would have more than {MOST_BYTES // 1_000_000} MB and no longer be read as a note; nothing was changed.")
+        if len(after) > MOST_BYTES:
+            raise RewriteError(f"{self.file.display} would have more than {MOST_BYTES // 1_000_000} MB and no longer be read as a note; "
+                               "nothing was changed.")
         return [] if after == self.before else [FileEdit(self.file, self.before, after, summary)]
 
 def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFFIXES, new: bool = False) -> Note:
     "The note that the gates opened. With `new`, one that does not exist is an empty one."
-    if not file.display.lower().endswith(tuple(suffixes)): raise RewriteError(f"{file.display} is not a note; name a file that ends in {', '.join(suffixes)}.")
+    if not file.display.lower().endswith(tuple(suffixes)):
+        raise RewriteError(f"{file.display} is not a note; name a file that ends in {', '.join(suffixes)}.")
     if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}; org-find tells where things are.")
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
     try: seen = decode(before or b"")
@@ -118,12 +125,14 @@ class Editor:
     def name(self, outline: Outline, node: Node) -> str:
         "A heading in a sentence."
         if node.kind == "file": return outline.file
-        return f"the heading in line {node.line} of {outline.file}" if private_in(outline.tags(node), self.private) else f"“{node.title}” in {outline.file}"
+        return (f"the heading in line {node.line} of {outline.file}" if private_in(outline.tags(node), self.private)
+                else f"“{node.title}” in {outline.file}")
 
     def other_with(self, note: Note, node: Node, ident: str) -> str:
         "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."
         if not ident or node.properties.get("ID") == ident: return ""
-        if found := next((n for n in note.outline.nodes if n.index != node.index and n.properties.get("ID") == ident), None): return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
+        if found := next((n for n in note.outline.nodes if n.index != node.index and n.properties.get("ID") == ident), None):
+            return f"The heading in line {found.line} of {note.outline.file}" if found.kind != "file" else f"{note.outline.file} itself"
         return "A heading of another note" if any(path != note.file.relative for path in self.holders(ident)) else ""
 
     def change(self, context: ToolContext, heading: str, make: Callable[[Outline, Node], str], said: str) -> list[FileEdit]:
@@ -140,7 +149,8 @@ def moment(context: ToolContext) -> datetime:
 def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
     "The lines of one heading with all below it."
     note, node = do.find(context, heading)
-    return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private, rest=False)
+    return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private,
+                     rest=False)
 
 # %% ../nbs/12c_edittools.ipynb #aa30e449
 def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
@@ -151,7 +161,8 @@ def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, no
         if words in outline.keywords.states: return set_state(outline, node, words, now=now, note=note)
         if words.lower() == "none": return set_state(outline, node, None, now=now, note=note)
         if words.lower() == "done": return complete(outline, node, now=now, note=note)
-        return set_state(outline, node, next((s for s in outline.keywords.states if s.casefold() == words.casefold()), words), now=now, note=note)
+        return set_state(outline, node, next((s for s in outline.keywords.states if s.casefold() == words.casefold()), words), now=now,
+                         note=note)
     opened, node = editor.find(context, heading)
     text, name = make(opened.outline, node), editor.name(opened.outline, node)
     said = f"Set {name} to {words.upper()}" if words.lower() != "none" else f"Took the state from {name}"
@@ -165,20 +176,26 @@ def begins_again(outline: Outline, before: Node) -> str:
     return f"; it begins again on {say_day(min(days))}" if before.open and after.open and after.keyword == before.keyword and days else ""
 
 # %% ../nbs/12c_edittools.ipynb #31e80812
-def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool, until: str = "") -> list[FileEdit]:
+def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool,
+                  until: str = "") -> list[FileEdit]:
     "The edit that plans a heading, or with `remove` takes its date away."
     from passepartout.planning import schedule, unschedule
     day, kind = read_when(when), kind.strip().lower()
     if kind not in ("scheduled", "deadline"): raise RewriteError(f"A date is scheduled or a deadline, not {kind!r}.")
     if (day is None) != bool(remove): raise RewriteError("Give either a date, or remove; nothing was changed.")
-    if remove: return editor.change(context, heading, lambda outline, node: unschedule(outline, node, kind), f"Took the {kind} date from {{}}")
-    return editor.change(context, heading, lambda outline, node: schedule(outline, node, day, kind, now=moment(context), until=read_clock(until)), f"{'Scheduled' if kind == 'scheduled' else 'Set the deadline of'} {{}} {'for' if kind == 'scheduled' else 'to'} {str(day)[:16]}{until and f'-{until}'}")
+    if remove:
+        return editor.change(context, heading, lambda outline, node: unschedule(outline, node, kind), f"Took the {kind} date from {{}}")
+    return editor.change(context, heading, lambda outline, node: schedule(outline, node, day, kind, now=moment(context),
+            until=read_clock(until)),
+                         f"{'Scheduled' if kind == 'scheduled' else 'Set the deadline of'} {{}} {'for' if kind == 'scheduled' else 'to'} "
+                         f"{str(day)[:16]}{until and f'-{until}'}")
 
 # %% ../nbs/12c_edittools.ipynb #6d90828c
 def guessed_letters(note: Note, other: Note, edits: list[FileEdit]) -> list[FileEdit]:
     "`edits`, unless they would carry letters that were guessed into another file."
     if note.seen.certain or not any(c > "\x7f" for c in note.outline.text): return edits
-    raise RewriteError(f"{note.file.display} is not UTF-8, and what its accented letters are was guessed; convert it first. Nothing was moved to {other.file.display}.")
+    raise RewriteError(f"{note.file.display} is not UTF-8, and what its accented letters are was guessed; convert it first. Nothing was "
+                       f"moved to {other.file.display}.")
 
 # %% ../nbs/12c_edittools.ipynb #58ad959f
 def refile_edit(editor: Editor, context: ToolContext, heading: str, under: str) -> list[FileEdit]:
@@ -205,9 +222,11 @@ def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[Fil
     note, node = editor.find(context, heading)
     file = context.resources["archive"]
     wanted = archive_name(note.file.display)
-    if file.display != wanted: raise RewriteError(f"The archive of {note.file.display} is {wanted}, not {file.display}. Nothing was archived.")
+    if file.display != wanted:
+        raise RewriteError(f"The archive of {note.file.display} is {wanted}, not {file.display}. Nothing was archived.")
     other = open_note(file, editor.cache, tuple(archive_name(s) for s in SUFFIXES), new=True)
-    here, there = archive(note.outline, node, None if other.before is None else other.seen.text, now=moment(context), where=full_name(note.file))
+    here, there = archive(note.outline, node, None if other.before is None else other.seen.text, now=moment(context),
+                          where=full_name(note.file))
     said = f"Archived {editor.name(note.outline, node)} to {file.display}"
     return guessed_letters(note, other, other.edit(there, said)) + note.edit(here, f"and took it out of {note.file.display}")
 
@@ -224,7 +243,9 @@ def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kin
 def check_edit(editor: Editor, context: ToolContext, heading: str, item: str, done: bool, add: bool) -> list[FileEdit]:
     "The edit that checks an item off (or opens it again), or with `add` appends one."
     from passepartout.checkboxes import add_item, check
-    if add: return editor.change(context, heading, lambda outline, node: add_item(outline, node, item), f"Added the item “{item.strip()}” to {{}}")
+    if add:
+        return editor.change(context, heading, lambda outline, node: add_item(outline, node, item),
+                             f"Added the item “{item.strip()}” to {{}}")
     said = f"{'Checked off' if done else 'Opened again'} “{item.strip()}” in {{}}"
     return editor.change(context, heading, lambda outline, node: check(outline, node, item, done, now=moment(context)), said)
 
@@ -239,7 +260,9 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
     "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty."
     note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
-    if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())): raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading without an ID, or give it a new one. Nothing was changed.")
+    if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
+        raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
+                           "without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
 
 # %% ../nbs/12c_edittools.ipynb #fa0ef144
@@ -247,38 +270,49 @@ ADDS = Effects(read_only=False, destructive=False, idempotent=False, open_world=
 SETS = Effects(read_only=False, destructive=True, idempotent=True, open_world=False)
 TAKES = Effects(read_only=False, destructive=True, idempotent=False, open_world=False)
 PATH = Parameter("path", "string", "the note", kind="path", access="write")
-HEADING = Parameter("heading", "string", "which heading: its path of titles such as Roof/Call the roofer, its ID, its line number, or both as line 3: Roof › Call the roofer")
+HEADING = Parameter("heading", "string",
+                    "which heading: its path of titles such as Roof/Call the roofer, its ID, its line number, or both as line 3: Roof › "
+                    "Call the roofer")
 BELOW = Parameter("heading", "string", "the heading it goes below; empty for the file itself", default="")
 
 # %% ../nbs/12c_edittools.ipynb #5a7b8962
-def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
+def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
+               holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
     "The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
     do = Editor(cache or NoteCache(), tuple(private_tags), holders)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
-        return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled, "deadline": deadline, "first": first})
+        return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
+                                                            "deadline": deadline, "first": first})
     def todo(path, heading, state, note, context): return todo_edit(do, context, heading, state, note)
     def put(path, heading, name, value, remove, context):
         if name.strip().upper() == "PRIORITY" and heading.strip(): return priority_edit(do, context, heading, "" if remove else value)
-        if remove: return do.change(context, heading, lambda outline, node: delete_property(outline, node, name), f"Removed the property {name} from {{}}")
+        if remove:
+            return do.change(context, heading, lambda outline, node: delete_property(outline, node, name),
+                             f"Removed the property {name} from {{}}")
         return set_edit(do, context, heading, name, value)
     def tag(path, heading, add, remove, context):
         if not (add or remove): raise RewriteError("Say which tags to add or to remove; nothing was changed.")
-        return do.change(context, heading, lambda outline, node: change_tags(outline, node, add or (), remove or ()), f"Tags of {{}}: {' '.join([*('+' + t for t in add or ()), *('-' + t for t in remove or ())])}")
+        return do.change(context, heading, lambda outline, node: change_tags(outline, node, add or (), remove or ()),
+                         f"Tags of {{}}: {' '.join([*('+' + t for t in add or ()), *('-' + t for t in remove or ())])}")
     def plan(path, heading, date, kind, remove, until, context): return schedule_edit(do, context, heading, date, kind, remove, until)
-    def title(path, heading, title, context): return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”")
+    def title(path, heading, title, context):
+        return do.change(context, heading, lambda outline, node: retitle(outline, node, title), f"Renamed {{}} to “{title.strip()}”")
     def move(path, heading, target, under, context): return refile_edit(do, context, heading, under)
     def store(path, heading, archive, context): return archive_edit(do, context, heading)
     def write(path, heading, text, mode, context):
         from passepartout.moves import edit_body
-        return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()), "Changed the text below {}")
+        return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()),
+                         "Changed the text below {}")
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
     def read(path, heading, context): return read_heading(do, context, heading)
-    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], read, effects=READS, returns=LINES), *declare(add, todo, put, tag, plan, title, move, store, write, box)]
+    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], read, effects=READS, returns=LINES),
+            *declare(add, todo, put, tag, plan, title, move, store, write, box)]
 
 # %% ../nbs/12c_edittools.ipynb #8df48564
 def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[Tool]:
     "The declarations for the bodies of `edit_tools`."
-    text, flag = lambda name, said, **more: Parameter(name, "string", said, **more), lambda name, said: Parameter(name, "boolean", said, default=False)
+    text, flag = lambda name, said, **more: Parameter(name, "string", said, **more), lambda name, said: Parameter(name, "boolean", said,
+            default=False)
     tool = lambda name, said, parameters, body, effects: Tool(name, said, parameters, pure(body), effects=effects, edits=True)
     return [
         tool("org-add-headline", "Add a heading or a task below a heading of a note", [PATH, BELOW, text("title", "one line"), text("kind", "note or task", default="note"), text("body", "further text", default=""),

@@ -86,7 +86,8 @@ def dead_blocks(outline: Outline, node: Node) -> Iterator[Block]:
 def org_blocks(outline: Outline, node: Node) -> list[Block]:
     "Blocks with prose in them, dynamic blocks, drawers, and lines behind a colon."
     text, found, lines = outline.text, list(runs(outline, node, FIXED, "fixed")), list(own_lines(outline, node))
-    marks = [None if dead or text.find(":", start, end) < 0 and text.find("#+", start, end) < 0 else MARKER.match(text[start:end]) for _, start, end, dead in lines]
+    marks = [None if dead or text.find(":", start, end) < 0 and text.find("#+", start, end) < 0 else MARKER.match(text[start:end])
+             for _, start, end, dead in lines]
     if not any(marks): return found
     ends, at, bounds = ends_of(marks), 0, [(len(lines), 0)]
     while at < len(lines):
@@ -97,7 +98,8 @@ def org_blocks(outline: Outline, node: Node) -> list[Block]:
         elif m and (key := opened(m)) and (last := next_of(ends.get(key, ()), at)) < stop:
             rest = (m["drawer"] or m["call"] or m["rest"] or "").strip()
             name = rest.split(" ")[0] if key in ("drawer", "dynamic") else ""
-            found.append(Block(key, name, start, min(lines[last][2] + 1, len(text)), line, (end + 1, lines[last][1]), rest[len(name):].strip()))
+            found.append(Block(key, name, start, min(lines[last][2] + 1, len(text)), line, (end + 1, lines[last][1]),
+                               rest[len(name):].strip()))
             bounds.append((last, 1))
         at += 1
     return found
@@ -167,7 +169,9 @@ def footnotes(outline: Outline, node: Node) -> list[Footnote]:
     text, defined = outline.text, list(definitions(outline, node))
     marks, heads = [], {d.start for d in defined}
     for number, start, end, dead in own_lines(outline, node):
-        if dead or text.find("[fn:" if outline.format == "org" else "^", start, end) < 0 or outline.format == "org" and QUOTED_LINE.match(text, start, end): continue
+        if dead or text.find("[fn:" if outline.format == "org" else "^", start,
+                             end) < 0 or outline.format == "org" and QUOTED_LINE.match(text, start, end):
+            continue
         skip = DEFINITION[outline.format].match(text, start, end).end() if start in heads else start
         code = [m.span() for m in (VERBATIM if outline.format == "org" else CODE).finditer(text, skip, end)]
         marks += [note for note in line_marks(text, skip, end, number, MARK[outline.format]) if not inside(code, note.start)]

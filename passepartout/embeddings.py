@@ -178,10 +178,12 @@ class VectorStore(HeldRows):
     def step(self, index: Index) -> bool:
         "Embed the headings of one file that changed, or forget one that is gone; whether there was any."
         known = {path: each.hash for path, each in tuple(index.known.items()) if not each.why}
-        path = next((p for p, hash in known.items() if self.done.get(p) != hash), None) or next((p for p in self.done if p not in known), None)
+        path = (next((p for p, hash in known.items() if self.done.get(p) != hash), None)
+                or next((p for p in self.done if p not in known), None))
         if path is None: return False
         found = index.guarded(texts_of, index, path) if path in known else []
-        with self.lock: new = {own: text for _, own, text in found if not self.db.execute("SELECT 1 FROM vector WHERE own = ?", (own,)).fetchone()}
+        with self.lock:
+            new = {own: text for _, own, text in found if not self.db.execute("SELECT 1 FROM vector WHERE own = ?", (own,)).fetchone()}
         vectors = self.embedder.embed(list(new.values())) if new else ()
         self.write(path, known.get(path), found, [(own, packed(row)) for own, row in zip(new, vectors)])
         return True

@@ -46,12 +46,14 @@ class Endorsement:
         "What it says, for the person."
         where = f"in the conversation “{self.session}”" if self.session else "in every conversation"
         until = "Until you take it back" if self.expires == ALWAYS else f"Until {datetime.fromtimestamp(self.expires):%a %d %b %H:%M}"
-        return visible(f"{until}, {where}, {self.value[:200]} is right as the {self.argument.replace('_', '-')} of {self.tool}. Everything else about such a call is still asked.")
+        return visible(f"{until}, {where}, {self.value[:200]} is right as the {self.argument.replace('_', '-')} of {self.tool}. Everything "
+                       "else about such a call is still asked.")
 
 # %% ../nbs/17bb_endorsements.ipynb #8c7e8ab3
 def strange_arguments(tool: Any, args: Mapping[str, Any], held: Callable[[Any], bool]) -> dict[str, Any]:
     "The targets of a call that the person's words do not hold, each single: of a list, its parts."
-    found = {p.name: args.get(p.name) for p in tool.parameters if p.target and p.kind in ("text", "address") and args.get(p.name) not in (None, "") and not isinstance(args.get(p.name), (bool, Mapping))}
+    found = {p.name: args.get(p.name) for p in tool.parameters if p.target and p.kind in ("text", "address")
+             and args.get(p.name) not in (None, "") and not isinstance(args.get(p.name), (bool, Mapping))}
     return {name: value for name, value in found.items() if not all(held(part) for part in parts_of(value))}
 
 def parts_of(value: Any) -> tuple:
@@ -70,7 +72,9 @@ class Sayings:
     @classmethod
     def index(cls) -> str: return f"CREATE INDEX IF NOT EXISTS chain_{cls.kind}s ON chain(seq) WHERE kind = '{cls.kind}'"
 
-    def has_any(self) -> bool: return bool(self._standing) or self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"chain_{self.kind}s",)).fetchone() is not None
+    def has_any(self) -> bool:
+        return (bool(self._standing)
+                or self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"chain_{self.kind}s",)).fetchone() is not None)
 
     def made(self, at: float, body: Mapping[str, Any]) -> Any: raise NotImplementedError
 
@@ -113,7 +117,8 @@ class Standing(Reading):
 
     def write(self, session: str, body: dict) -> None:
         "Put one record into the journal, durably. `EndorsementRefused` when it holds a secret, which does not go there."
-        if (scanner := self.journal.scanner) is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text: raise EndorsementRefused("What it says is a secret, or looks like one, so it does not go on the record.")
+        if (scanner := self.journal.scanner) is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text:
+            raise EndorsementRefused("What it says is a secret, or looks like one, so it does not go on the record.")
         draft = Draft(session, "", self.journal.clock)
         draft.change(lambda store, seq, draft: store._run(self.index()))
         draft.record(self.kind, body)
@@ -126,7 +131,8 @@ class Endorsements(Standing):
     "The endorsements of one journal."
     kind = "endorse"
 
-    def made(self, at: float, body: Mapping[str, Any]) -> Endorsement: return Endorsement(*[body[name] for name in ("tool", "argument", "value", "session", "expires", "id")], given=at)
+    def made(self, at: float, body: Mapping[str, Any]) -> Endorsement:
+        return Endorsement(*[body[name] for name in ("tool", "argument", "value", "session", "expires", "id")], given=at)
 
     def standing(self, session: str | None = None) -> list[Endorsement]:
         "Those that count now, oldest first; of `session`, and of all conversations."
@@ -142,7 +148,8 @@ class Endorsements(Standing):
 
     def give(self, endorsement: Endorsement, by: str, approval: str = "") -> Endorsement:
         "Put an endorsement on the record, durably. `EndorsementRefused` when it holds a secret, which does not go there."
-        body = {**asdict(endorsement), "id": os.urandom(4).hex(), "state": "given", "by": by, "approval": approval, "words": endorsement.words()}
+        body = {**asdict(endorsement), "id": os.urandom(4).hex(), "state": "given", "by": by, "approval": approval,
+                "words": endorsement.words()}
         self.write(endorsement.session, body)
         return self._standing[body["id"]]
 
@@ -163,9 +170,12 @@ def agreement(words: str) -> str:
     return sha256(str(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 # %% ../nbs/17bb_endorsements.ipynb #362102e7
-def offered(tool: Any, args: Mapping[str, Any], held: Callable[[Any], bool], argument: str, session: str, expires: float) -> list[Endorsement]:
+def offered(tool: Any, args: Mapping[str, Any], held: Callable[[Any], bool], argument: str, session: str,
+            expires: float) -> list[Endorsement]:
     "The endorsements that would answer for `argument` of this call, or for its one strange target. `EndorsementRefused` when there is none, or when it is not clear which."
     found = strange_arguments(tool, args, held)
     name = argument.replace("-", "_") or (next(iter(found)) if len(found) == 1 else "")
-    if name not in found: raise EndorsementRefused(f"Which value is right? Say one of: {', '.join(n.replace('_', '-') for n in found)}" if found else "There is no value in that question for which a person could answer.")
+    if name not in found:
+        raise EndorsementRefused(f"Which value is right? Say one of: {', '.join(n.replace('_', '-') for n in found)}" if found
+                                 else "There is no value in that question for which a person could answer.")
     return [Endorsement(tool.name, name, canonical(part), session, expires) for part in parts_of(found[name]) if not held(part)]

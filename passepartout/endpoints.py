@@ -32,10 +32,12 @@ class Endpoint:
         "The endpoint at the address `text`. `PassepartoutError` says what to write instead."
         said = repr(text[:80])
         if not re.match(r"(?i)https?://[^/]", text):
-            raise PassepartoutError(f"{said} is not the address of a server: it begins with http:// or https://, as in http://127.0.0.1:8080/v1.")
+            raise PassepartoutError(f"{said} is not the address of a server: it begins with http:// or https://, as in "
+                                    "http://127.0.0.1:8080/v1.")
         try: parts, port = (split := urlsplit(text)), split.port
         except ValueError as error: raise PassepartoutError(f"{said} is not the address of a server: {error}.") from None
-        if "@" in parts.netloc: raise PassepartoutError("The address of a server holds a name or password. Leave it out, and put the key into .env.")
+        if "@" in parts.netloc:
+            raise PassepartoutError("The address of a server holds a name or password. Leave it out, and put the key into .env.")
         if not parts.hostname or parts.query or parts.fragment or not text.isprintable() or re.search(r"[\s\\]", text):
             raise PassepartoutError(f"{said} is not the plain address of a server.")
         host = parts.hostname.lower().rstrip(".")

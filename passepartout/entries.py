@@ -121,11 +121,13 @@ def date_row(outline: Outline, stamp: Stamp) -> tuple:
             stamp.until_day and stamp.until_day.toordinal(), minute(stamp.until), repeat, stamp.warn, stamp.line)
 
 # %% ../nbs/08g_entries.ipynb #f5347e6c
-def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, until_minute: int | None, repeat: str | None, warn: int | None, line: int) -> Stamp:
+def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, until_minute: int | None, repeat: str | None,
+               warn: int | None, line: int) -> Stamp:
     "The date that a row stands for."
     clock = lambda m: None if m is None else time(*divmod(m, 60))
     rule = repeat and Repeat(repeat.rstrip("hdwmy0123456789"), int(repeat.strip(".+hdwmy")), repeat[-1])
-    return Stamp(KINDS[kind], True, date.fromordinal(day), clock(minute), until_day and date.fromordinal(until_day), clock(until_minute), rule or None, warn, 0, 0, 0, line)
+    return Stamp(KINDS[kind], True, date.fromordinal(day), clock(minute), until_day and date.fromordinal(until_day), clock(until_minute),
+                 rule or None, warn, 0, 0, 0, line)
 
 # %% ../nbs/08g_entries.ipynb #ff37de7b
 OPEN, DONE, COMMENTED, ARCHIVED, TASK = 1, 2, 4, 8, 16
@@ -187,7 +189,8 @@ def file_entry(outline: Outline) -> FileEntry:
     rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
         at, up, tags, shown = node.index, node.parent, " ".join(node.tags), plain_text(node.title)
-        handed.append((handed[up] if not node.tags else tuple(dict.fromkeys((*handed[up], *node.tags)))[:MOST_TAGS]) if up >= 0 else node.tags[:MOST_TAGS])
+        handed.append((handed[up] if not node.tags else tuple(dict.fromkeys((*handed[up], *node.tags)))[:MOST_TAGS]) if up >= 0
+                      else node.tags[:MOST_TAGS])
         title, mine, above, facts = index_text(shown) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
         body, spans = body_of(outline, node)

@@ -32,7 +32,9 @@ def still_needed(store: Ledger) -> set[int]:
 def _lasting(store: Ledger, kind: str) -> set[int]:
     "The records of one kind of what was said for longer, from the first on that still counts. They have an index of their own, which is made with the first of them."
     if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"chain_{kind}s",)).fetchone(): return set()
-    found = [(seq, json.loads(body)) for seq, body in store.db.execute(f"SELECT seq, body FROM chain INDEXED BY chain_{kind}s WHERE kind = '{kind}' AND body IS NOT NULL ORDER BY seq")]
+    found = [(seq, json.loads(body))
+             for seq, body in store.db.execute(f"SELECT seq, body FROM chain INDEXED BY chain_{kind}s WHERE kind = '{kind}' AND body IS "
+                                               "NOT NULL ORDER BY seq")]
     now, over = store.clock(), {body.get("id") for _, body in found if body.get("state") == "revoked"}
     counts = lambda body: body["expires"] > now if body.get("expires") else body.get("id") not in over
     first = next((seq for seq, body in found if counts(body)), None)
@@ -63,13 +65,15 @@ def _standing(store: Ledger, numbers: Sequence[int]) -> dict:
     "How the effects and approvals stand of which these records tell."
     among, found = set(numbers), {}
     for table, column in (("effects", "settled"), ("approvals", "decided")):
-        rows = store._run(f"SELECT id, seq, state, {column} FROM {table} WHERE seq BETWEEN ? AND ? OR {column} BETWEEN ? AND ?", (numbers[0], numbers[-1]) * 2).fetchall()
+        rows = store._run(f"SELECT id, seq, state, {column} FROM {table} WHERE seq BETWEEN ? AND ? OR {column} BETWEEN ? AND ?",
+                          (numbers[0], numbers[-1]) * 2).fetchall()
         if concerned := [row for row in rows if row[1] in among or row[3] in among]: found[table] = concerned
     return found
 
 def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     "Within the transaction: remove the texts that are still there, and have the draft say so."
-    rows = [store._run(f"{_ROWS} WHERE seq = ?", (n,)).fetchone() or _refuse(f"There is no record {n} that could be erased.") for n in wanted]
+    rows = [store._run(f"{_ROWS} WHERE seq = ?", (n,)).fetchone() or _refuse(f"There is no record {n} that could be erased.")
+            for n in wanted]
     for row in rows:
         if row[1] in OWN: _refuse(f"Record {row[0]} says what was done to the journal itself and stays.")
     rows = [row for row in rows if row[5] is not None]

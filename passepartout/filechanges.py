@@ -43,7 +43,8 @@ def now_in(path: Path) -> bytes | None:
     except OSError as error: raise PassepartoutError(f"{path} cannot be read: {error.strerror}.") from error
     with open(handle, "rb") as file:
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > 1_000_000: raise PassepartoutError(f"{path} is no regular file, or larger than 1 MB, so it is not written.")
+        if not stat.S_ISREG(found.st_mode) or found.st_size > 1_000_000:
+            raise PassepartoutError(f"{path} is no regular file, or larger than 1 MB, so it is not written.")
         if found.st_uid != os.geteuid(): raise PassepartoutError(f"{path} belongs to somebody else, so it is not written.")
         return file.read()
 
@@ -53,7 +54,8 @@ def undisturbed() -> Iterator[None]:
     "No Ctrl-C, SIGTERM or SIGHUP within; they come when it is over."
     if threading.current_thread() is not threading.main_thread(): return (yield)       # Python handles signals in the main thread only
     came: list[int] = []
-    before = {each: signal.signal(each, lambda number, frame: came.append(number)) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {each: signal.signal(each, lambda number, frame: came.append(number))
+              for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try: yield
     finally:
         for each, handler in before.items(): signal.signal(each, signal.SIG_DFL if handler is None else handler)
@@ -107,14 +109,17 @@ class Changes:
             try:
                 for folder in (*self.folders, *(Path(os.path.realpath(each.path)).parent for each in self.files)): make_folder(folder, made)
                 for each in self.files:
-                    if now_in(each.path) != each.before: raise PassepartoutError(f"{each.path} was changed meanwhile. Nothing was written; begin again.")
+                    if now_in(each.path) != each.before:
+                        raise PassepartoutError(f"{each.path} was changed meanwhile. Nothing was written; begin again.")
                 for each in self.files: beside.append(set_aside(each))
                 for each, new in zip(self.files, beside):
                     exchange(each, new)
                     done.append(each)
             except BaseException as error:
                 self.take_back(made, beside, done)
-                if isinstance(error, OSError): raise PassepartoutError(f"It could not be written: {error.strerror}, {str(error.filename or '')[:200]!r}. Everything is as it was.") from error
+                if isinstance(error, OSError):
+                    raise PassepartoutError(f"It could not be written: {error.strerror}, {str(error.filename or '')[:200]!r}. Everything "
+                                            "is as it was.") from error
                 raise
             self.written = True
 

@@ -33,12 +33,15 @@ MOST_PATTERN = 1_000
 def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
     "`pattern` for texts in UTF-8: a fixed text, or with `regex` an expression for re2 in which ^ and $ stand for the ends of a line."
     import re2
-    if not pattern.strip() or len(pattern) > MOST_PATTERN: raise SearchError(f"Search for something between 1 and {MOST_PATTERN:,} characters.")
-    if any(c < " " and c != "\t" or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in pattern): raise SearchError("A search looks at single lines, so line breaks and control characters cannot be searched for.")
+    if not pattern.strip() or len(pattern) > MOST_PATTERN:
+        raise SearchError(f"Search for something between 1 and {MOST_PATTERN:,} characters.")
+    if any(c < " " and c != "\t" or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in pattern):
+        raise SearchError("A search looks at single lines, so line breaks and control characters cannot be searched for.")
     options = re2.Options()
     options.encoding, options.max_mem, options.log_errors, options.case_sensitive = re2.Options.Encoding.UTF8, 8 << 20, False, case
     try: return re2.compile((f"(?m){pattern}" if regex else re2.escape(pattern)).encode(), options)
-    except re2.error as error: raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({_complaint(error)}).") from None
+    except re2.error as error:
+        raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({_complaint(error)}).") from None
 
 def _complaint(error: Exception) -> str:
     "What re2 says, as text, and of the pattern as it was written."
@@ -80,7 +83,8 @@ def _marked(file: OpenedPath, text: str, hits: list[Match], private: Sequence[st
     "The hits, marked where they stand under private tags: of a note, of a copy of one, or of any file that has headings."
     if not hits or not mentions_private(text, private): return hits
     outline = parse_note(text, as_note(file.display))
-    def hidden(line: int) -> bool: return is_private(outline.tags(next(n for n in reversed(outline.nodes) if n.line <= line or n is outline.nodes[0])), private)
+    def hidden(line: int) -> bool:
+        return is_private(outline.tags(next(n for n in reversed(outline.nodes) if n.line <= line or n is outline.nodes[0])), private)
     return [hit._replace(private=hidden(hit.line)) for hit in hits]
 
 # %% ../nbs/12e_filesearch.ipynb #cb670a92
@@ -98,7 +102,9 @@ _MOST_SAID = 8 << 20
 
 def _said(argv: Sequence[str], folder: int, deadline: float) -> tuple[bytes] | None:
     "What a program printed in the open `folder` until `deadline`; `None` when it failed, was too slow, or said too much."
-    try: process = subprocess.Popen(argv, cwd=f"/proc/self/fd/{folder}", env={"LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        process = subprocess.Popen(argv, cwd=f"/proc/self/fd/{folder}", env={"LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
     except OSError: return None
     said, ended = b"", False
     with process, selectors.DefaultSelector() as waiting:
@@ -117,13 +123,16 @@ class Searched(NamedTuple):
     matches: tuple[Match, ...]
     cut: str = ""
 
-def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50, private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS) -> Searched:
+def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
+                 private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS) -> Searched:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
     found, wanted, hits, deadline = compiled(pattern, regex, case), _named(files), [], time.monotonic() + seconds
     names = worth_opening(folder, pattern, case, time.monotonic() + seconds / 2) if scout and not regex else None
     for count, file in enumerate(folder.walk(max_files=MOST_FILES + 1) if names is None else _opened(folder, names)):
-        if time.monotonic() > deadline: return Searched(tuple(hits), f"The search was ended after {seconds:g} seconds; name a folder further down.")
-        if count >= MOST_FILES: return Searched(tuple(hits), f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
+        if time.monotonic() > deadline:
+            return Searched(tuple(hits), f"The search was ended after {seconds:g} seconds; name a folder further down.")
+        if count >= MOST_FILES:
+            return Searched(tuple(hits), f"Only the first {MOST_FILES:,} files were searched; name a folder further down.")
         if not wanted(file.relative) or file.kind != "file" or file is not folder and file.sensitive: continue
         hits += matches_in(file, found, most + 1 - len(hits), private)
         if len(hits) > most: return Searched(tuple(hits[:most]), f"There are more than {most}; ask for something more particular.")

@@ -38,7 +38,9 @@ def write_edit(text: str, context: ToolContext) -> list[FileEdit]:
     "The edit that makes `text` the whole content of the opened file. `RewriteError` when it cannot be a text file."
     note = opened_text(context.resources["path"])
     if "\0" in text: raise RewriteError("A text with NUL characters would not be read as text again; nothing was written.")
-    if note.before is None: return note.edit(text, f"Wrote {count_lines(text)} to {note.file.display} (a new file)") or [FileEdit(note.file, None, b"", f"Made the empty file {note.file.display}")]
+    if note.before is None:
+        return (note.edit(text, f"Wrote {count_lines(text)} to {note.file.display} (a new file)")
+                or [FileEdit(note.file, None, b"", f"Made the empty file {note.file.display}")])
     return note.edit(text, f"Wrote {count_lines(text)} to {note.file.display}, in place of {count_lines(note.seen.text)}")
 
 # %% ../nbs/12f_filetools.ipynb #baf20146
@@ -47,12 +49,15 @@ def replace_edit(old: str, new: str, every: bool, context: ToolContext) -> list[
     note = opened_text(context.resources["path"])
     text, name = note.seen.text, note.file.display
     if note.before is None: raise RewriteError(f"There is no {name}.")
-    if "\r\n" in text and "\n" not in text.replace("\r\n", ""): old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
+    if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
+        old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     if not old: raise RewriteError("Say which text is to be replaced; an empty one stands everywhere.")
     if "\0" in new: raise RewriteError("A text with NUL characters would not be read as text again; nothing was changed.")
     count = text.count(old)
     if not count: raise RewriteError(f"{name} does not hold {shown(old)}. Read it again; spaces and line breaks count.")
-    if count > 1 and not every: raise RewriteError(f"{shown(old)} stands {count} times in {name}, in {lines_with(text, old)}. Take more of the lines around it, or replace every one.")
+    if count > 1 and not every:
+        raise RewriteError(f"{shown(old)} stands {count} times in {name}, in {lines_with(text, old)}. Take more of the lines around it, or "
+                           "replace every one.")
     return note.edit(text.replace(old, new), f"Replaced {'one passage' if count == 1 else f'{count} passages'} of {name}")
 
 def lines_with(text: str, old: str, most: int = 8) -> str:
@@ -68,12 +73,15 @@ def list_folder(deep: bool, context: ToolContext) -> ToolResult:
     "The names in the opened folder, or with `deep` all files below it."
     folder = context.resources["folder"]
     if deep: found = [(shown(folder.prefix + file.relative), "file") for file in folder.walk(max_files=MOST_NAMES + 1)]
-    else: found = [(shown(folder.display), "file")] if folder.kind == "file" else [(shown(name), kind) for name, kind in folder.entries() if kind != "other"]
+    else:
+        found = ([(shown(folder.display), "file")] if folder.kind == "file"
+                 else [(shown(name), kind) for name, kind in folder.entries() if kind != "other"])
     lines = [name + "/" * (kind == "dir") for name, kind in found[:MOST_NAMES]]
     more = [f"… and more than {MOST_NAMES} in all: name a folder further down."] if len(found) > MOST_NAMES else []
     if folder.kept_out and (remark := folder.kept_out.remark()): more.append(remark)
     where = "the memex" if folder.display == "." else folder.display
-    head = f"In {where}{', with all folders below it' * deep}:" if lines else f"{where} holds {'no files' if deep else 'nothing'}{' that is shown here' * bool(more)}."
+    head = (f"In {where}{', with all folders below it' * deep}:" if lines
+            else f"{where} holds {'no files' if deep else 'nothing'}{' that is shown here' * bool(more)}.")
     text = "\n".join([head, *lines, *more])
     return ToolResult(text, [{"name": name, "kind": kind} for name, kind in found[:MOST_NAMES]], notes_label([folder.display], False))
 
@@ -87,7 +95,8 @@ def search_text(pattern: str, regex: bool, case: bool, files: str, limit: int, c
     found = search_files(folder, pattern, regex=regex, case=case, files=files, most=limit, private=private)
     lines = [f"{match.file}:{match.line}: {match.text}" for match in found.matches] or [f"No line holds {shown(pattern)}."]
     label = notes_label((match.file for match in found.matches), any(match.private for match in found.matches))
-    return ToolResult("\n".join(filter(None, [*lines, found.cut, folder.kept_out and folder.kept_out.remark()])), [match._asdict() for match in found.matches], label)
+    return ToolResult("\n".join(filter(None, [*lines, found.cut, folder.kept_out and folder.kept_out.remark()])),
+                      [match._asdict() for match in found.matches], label)
 
 # %% ../nbs/12f_filetools.ipynb #b2bbc970
 REPLACES = Effects(read_only=False, destructive=True, idempotent=True, open_world=False)
@@ -99,7 +108,8 @@ def file_tools(private_tags: Sequence[str] = ("@personal", "@private")) -> list[
     def write(path, text, context): return write_edit(text, context)
     def replace(path, old, new, every, context): return replace_edit(old, new, every, context)
     def names(folder, deep, context): return list_folder(deep, context)
-    def search(pattern, folder, files, regex, case, limit, context): return search_text(pattern, regex, case, files, limit, context, private_tags)
+    def search(pattern, folder, files, regex, case, limit, context):
+        return search_text(pattern, regex, case, files, limit, context, private_tags)
     return [
         Tool("write-file", "Write a text file as a whole, new or in place of what it holds; its folder must exist", [PATH, Parameter("text", "string", "the whole content")], pure(write), effects=REPLACES, edits=True),
         Tool("replace-string", "Replace a passage of a text file, which must stand there once", [PATH, Parameter("old", "string", "the passage, exactly"), Parameter("new", "string", "what comes in its place", default=""),

@@ -45,7 +45,8 @@ def lineage(index: Index, file: int, place: int, seen: dict) -> list[tuple[str, 
 # %% ../nbs/08j_finding.ipynb #77409b86
 def lineages(index: Index, ids: Iterable[int]) -> dict[tuple[int, int], list[tuple[str, str]]]:
     "(file, place) -> lineage, for all headings with these numbers and those above them, in one question."
-    rows = {(file, place): (parent, title, tags) for file, place, parent, title, tags in index.db.execute(ALL_UPWARD, (json.dumps(list(ids)),))}
+    rows = {(file, place): (parent, title, tags) for file, place, parent, title, tags in index.db.execute(ALL_UPWARD,
+            (json.dumps(list(ids)),))}
     found = {}
     for file, place in sorted(rows):               # what is above comes before
         parent, title, tags = rows[file, place]
@@ -82,18 +83,21 @@ def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term]
 def make_hits(index: Index, chosen: Sequence[tuple[float, Candidate]], terms: Sequence[Term]) -> tuple[Hit, ...]:
     "The hits for some candidates."
     ids, texts, hits = [each.id for _, each in chosen], {}, []
-    rows = {id: rest for id, *rest in index.db.execute("SELECT id, title, line, start, body, keyword FROM node WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))}
+    rows = {id: rest for id, *rest in index.db.execute("SELECT id, title, line, start, body, keyword FROM node WHERE id IN (SELECT value "
+                                                       "FROM json_each(?))", (json.dumps(ids),))}
     seen = lineages(index, ids)
     for value, each in chosen:
         path, above, (title, line, start, body, keyword) = index.files()[each.file][0], seen[each.file, each.place], rows[each.id]
         if terms and path not in texts: texts[path] = note_text(index, path)
         at, shown = best_line(texts[path], line, start, body, terms) if terms and texts[path] else (line, "")
         hidden = "commented" if each.state & COMMENTED else "archived" if each.state & ARCHIVED else ""
-        hits.append(Hit(path, tuple([plain_text(t) for t, _ in above[1:]]), plain_text(title), line, at, shown, keyword, own_tags(above), round(value, 2), hidden))
+        hits.append(Hit(path, tuple([plain_text(t) for t, _ in above[1:]]), plain_text(title), line, at, shown, keyword, own_tags(above),
+                        round(value, 2), hidden))
     return tuple(hits)
 
 # %% ../nbs/08j_finding.ipynb #924fa35f
-def find_indexed(index: Index, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None, folder: str = ".", private: Sequence[str] = ()) -> Found:
+def find_indexed(index: Index, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None, folder: str = ".",
+                 private: Sequence[str] = ()) -> Found:
     "What `search.find` finds, from the index, and by the filters of [query](08i_query.ipynb). `IndexFailed` when there is no index to ask."
     try: question = ask(query, today or date.today())
     except QueryError as error: return Found((), 0, error.message)
@@ -110,7 +114,8 @@ def make_found(index: Index, best: Best, limit: int, terms: Sequence[Term], priv
     "The answer from what was ranked."
     secret, shown = private_sections(index, private), best.order[:max(0, limit)]
     public = best.total if best.cut else best.total - sum(each.id in secret for _, each in best.order)
-    return Found(make_hits(index, shown, terms), best.total, cut=best.cut, public=public, private=any(each.id in secret for _, each in shown))
+    return Found(make_hits(index, shown, terms), best.total, cut=best.cut, public=public,
+                 private=any(each.id in secret for _, each in shown))
 
 # %% ../nbs/08j_finding.ipynb #85cd9a88
 def private_sections(index: Index, private: Sequence[str]) -> frozenset[int]:
@@ -126,7 +131,8 @@ def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
     if not marked: return
     within = set(index.db.execute("SELECT file, place FROM node WHERE tags IN (SELECT value FROM json_each(?))", (json.dumps(marked),)))
     files = json.dumps(sorted({file for file, _ in within}))
-    for id, file, place, parent in index.db.execute("SELECT id, file, place, parent FROM node WHERE file IN (SELECT value FROM json_each(?)) ORDER BY file, place", (files,)):
+    for id, file, place, parent in index.db.execute("SELECT id, file, place, parent FROM node WHERE file IN (SELECT value FROM "
+                                                    "json_each(?)) ORDER BY file, place", (files,)):
         if (file, place) in within or (file, parent) in within:
             within.add((file, place))
             yield id
@@ -136,22 +142,26 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     "(why nothing was found, whether private notes had a say in that): no notes, a word that is nowhere, a filter that nothing passes, or words that never meet."
     if not index.known: return "There are no notes in this folder.", False
     secret = private_sections(index, private)
-    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)] for word in question.words}
+    held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)]
+            for word in question.words}
     doubt = any(found and all(found) for found in held.values())
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
-        return f"No note mentions {' or '.join(map(repr, missing))}." + (f" Close to it: {', '.join(near)}." if near else "") + misread(query), doubt
+        return f"No note mentions {' or '.join(map(repr, missing))}." + (f" Close to it: {', '.join(near)}." if near
+                else "") + misread(query), doubt
     if not held: return f"Nothing fits this filter: {query.strip()[:80]}." + misread(query), doubt
     many = [f"{word}: {len(found)}" if len(found) <= MOST else f"{word}: more than {MOST}" for word, found in held.items()]
     said = "" if secret else f" ({', '.join(many)})"
-    return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2 else f"Every word occurs, but never together in one section{said}. Try fewer words."), doubt
+    return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2
+            else f"Every word occurs, but never together in one section{said}. Try fewer words."), doubt
 
 # %% ../nbs/08j_finding.ipynb #6faed130
 def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = frozenset()) -> list[str]:
     "Words in the notes that are spelled like this one, and occur elsewhere than in the sections `secret`."
     if " " in word or not 2 < len(word) < 40: return []
     index.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
-    rows = index.db.execute("SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND abs(length(term) - ?) < 3 LIMIT 20000", (word[0], word[0] + "\U0010ffff", len(word)))
+    rows = index.db.execute("SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND abs(length(term) - ?) < 3 LIMIT 20000",
+                            (word[0], word[0] + "\U0010ffff", len(word)))
     near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
     return [each for each in near if any(one.id not in secret for one in select(index, Question(each, "", ()), f'"{each}"'))][:most]
 
@@ -165,12 +175,14 @@ GROUPS = ("repeat IS NULL AND kind IN (0, 1) AND day BETWEEN :start AND :end",
           "repeat IS NOT NULL AND day <= :horizon")
 
 # %% ../nbs/08j_finding.ipynb #64f8cbd3
-def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None, private: Sequence[str] = ()) -> list[Item]:
+def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: int = 14, folder: str = ".", most: int | None = None,
+                   private: Sequence[str] = ()) -> list[Item]:
     """What `agenda.agenda` lists, from the index. Items after the first `most` have no title, tags and headings, unless one of the tags
     `private` applies to them. `PassepartoutError` for a range that is no range."""
     check_range(start, end)
     def look():
-        items = sorted(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn), key=lambda found: sort_key(found[0]))
+        items = sorted(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn),
+                       key=lambda found: sort_key(found[0]))
         secret = private_sections(index, private) if most is not None and len(items) > most else frozenset()
         wanted = [most is None or n < most or id in secret for n, (_, id, *_) in enumerate(items)]
         seen = lineages(index, {id for (_, id, *_), full in zip(items, wanted) if full})
@@ -184,7 +196,8 @@ def items_of(index: Index, rows: Iterable[tuple], start: date, end: date, today:
     for *stamp, id, file, place, line, keyword, priority, live in rows:
         stamp, habit = read_stamp(*stamp), bool(live & HABIT)
         facts = Facts("", keyword, priority, (), (), files[file][0], line)
-        for found in listed(stamp, start, end, today, warn, once=bool(live & ONCE), habit=habit): yield make_item(facts, stamp, *found, habit), id, file, place
+        for found in listed(stamp, start, end, today, warn, once=bool(live & ONCE), habit=habit):
+            yield make_item(facts, stamp, *found, habit), id, file, place
 
 # %% ../nbs/08j_finding.ipynb #82b4f272
 def date_rows(index: Index, start: date, end: date, today: date, warn: int, folder: str) -> list[tuple]:
@@ -192,35 +205,45 @@ def date_rows(index: Index, start: date, end: date, today: date, warn: int, fold
     covered, limit = start <= today <= end, date.max.toordinal()
     longest = index.db.execute("SELECT max(warn) FROM date WHERE warn IS NOT NULL").fetchone()[0] or 0
     horizon = min(limit, max(end.toordinal(), today.toordinal() + max(warn, longest) if covered else 0))
-    values = {"start": start.toordinal(), "end": end.toordinal(), "today": today.toordinal(), "horizon": horizon, "covered": covered, "folder": folder}
-    inside = "" if folder in (".", "") else "WHERE n.file IN (SELECT id FROM file WHERE path = :folder OR path >= :folder || '/' AND path < :folder || '0')"
-    ids = " UNION ".join(f"SELECT rowid FROM date {'INDEXED BY date_delay' * group.startswith('warn')} WHERE live AND {group}" for group in GROUPS)
-    return index.db.execute(f"SELECT {COLUMNS} FROM ({ids}) found JOIN date d ON d.rowid = found.rowid JOIN node n ON n.id = d.node {inside} ORDER BY d.rowid", values).fetchall()
+    values = {"start": start.toordinal(), "end": end.toordinal(), "today": today.toordinal(), "horizon": horizon, "covered": covered,
+              "folder": folder}
+    inside = ("" if folder in (".", "")
+              else "WHERE n.file IN (SELECT id FROM file WHERE path = :folder OR path >= :folder || '/' AND path < :folder || '0')")
+    ids = " UNION ".join(f"SELECT rowid FROM date {'INDEXED BY date_delay' * group.startswith('warn')} WHERE live AND {group}"
+                         for group in GROUPS)
+    return index.db.execute(f"SELECT {COLUMNS} FROM ({ids}) found JOIN date d ON d.rowid = found.rowid JOIN node n ON n.id = d.node "
+                            f"{inside} ORDER BY d.rowid", values).fetchall()
 
 # %% ../nbs/08j_finding.ipynb #ea1a7341
 def full_item(item: Item, above: Sequence[tuple[str, str]]) -> Item:
     "The item with title, tags and headings, from its lineage."
-    return item._replace(title=first_title((title for title, _ in reversed(above)), item.file), tags=own_tags(above), path=tuple([plain_text(t) for t, _ in above[1:-1]]))
+    return item._replace(title=first_title((title for title, _ in reversed(above)), item.file), tags=own_tags(above),
+                         path=tuple([plain_text(t) for t, _ in above[1:-1]]))
 
 def broken_indexed(index: Index, folder: str = ".", programs: bool = False) -> list[tuple[str, int, str]]:
     "(file, line, text) of dates that no calendar has, or of those that are programs."
-    rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE b.program = ? ORDER BY f.path, b.line", (int(programs),)).fetchall())
+    rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE "
+                                                  "b.program = ? ORDER BY f.path, b.line", (int(programs),)).fetchall())
     return [row for row in rows if folder in (".", "") or row[0] == folder or row[0].startswith(folder + "/")]
 
 # %% ../nbs/08j_finding.ipynb #7fcb6a44
 def tags_at(index: Index, file: str, line: int) -> tuple[str, ...]:
     "The tags that apply to a line of a file. Must be used inside of `guarded`."
-    row = index.db.execute("SELECT file, place FROM node WHERE file = (SELECT id FROM file WHERE path = ?) AND line <= ? ORDER BY place DESC LIMIT 1", (file, max(1, line))).fetchone()
+    row = index.db.execute("SELECT file, place FROM node WHERE file = (SELECT id FROM file WHERE path = ?) AND line <= ? ORDER BY "
+                           "place DESC LIMIT 1", (file, max(1, line))).fetchone()
     return own_tags(lineage(index, *row, {})) if row else ()
 
 # %% ../nbs/08j_finding.ipynb #d7d54b6f
 def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]:
     "What `views.open_items` and `views.projects_in` give, from the index."
     def look():
-        inside, values = ("", ()) if folder in (".", "") else ("WHERE f.path = ? OR f.path >= ? AND f.path < ?", (folder, folder + "/", folder + "0"))
-        rows = index.db.execute(f"SELECT n.id, n.file, n.place, n.parent, n.line, n.keyword, n.priority, n.title, n.tags, n.state, f.path FROM node n JOIN file f ON f.id = n.file {inside} ORDER BY f.path, n.place", values).fetchall()
+        inside, values = ("", ()) if folder in (".", "") else ("WHERE f.path = ? OR f.path >= ? AND f.path < ?",
+                                                               (folder, folder + "/", folder + "0"))
+        rows = index.db.execute("SELECT n.id, n.file, n.place, n.parent, n.line, n.keyword, n.priority, n.title, n.tags, n.state, f.path "
+                                f"FROM node n JOIN file f ON f.id = n.file {inside} ORDER BY f.path, n.place", values).fetchall()
         dates, places = {}, {row[1:3]: row for row in rows}
-        for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line FROM date WHERE live ORDER BY rowid"):
+        for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line FROM "
+                                                   "date WHERE live ORDER BY rowid"):
             sooner(dates, node, bool(live & HABIT), read_stamp(*stamp))
         found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & (COMMENTED | ARCHIVED)]
         items = [open_item(open_facts(row, above), *dates.get(row[0], (False, None))) for row, above in found]
@@ -238,7 +261,8 @@ def open_lineage(places: dict[tuple[int, int], tuple], row: tuple) -> list[tuple
 def open_facts(row: tuple, above: Sequence[tuple]) -> Facts:
     "The facts of a task, from its row and those above it."
     path = tuple([plain_text(each[7]) for each in above[-2:0:-1]])
-    return Facts(first_title((each[7] for each in above), row[10]), row[5], row[6], own_tags([(each[7], each[8]) for each in reversed(above)]), path, row[10], row[4])
+    return Facts(first_title((each[7] for each in above), row[10]), row[5], row[6],
+                 own_tags([(each[7], each[8]) for each in reversed(above)]), path, row[10], row[4])
 
 # %% ../nbs/08j_finding.ipynb #1547bce8
 def project_row(above: Sequence[tuple]) -> tuple[str, int]:
@@ -264,7 +288,8 @@ class IndexedNotes:
     def view(self, name: str, today: date) -> tuple[dict[str, list[Item]], str]:
         "(groups, text) of one of `views.VIEWS`."
         items, project_of = open_indexed(self.index, self.folder)
-        return arrange(name, items, agenda_indexed(self.index, today, today, today, folder=self.folder) if name == "overdue" else (), project_of)
+        return arrange(name, items, agenda_indexed(self.index, today, today, today, folder=self.folder) if name == "overdue" else (),
+                       project_of)
 
     def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
         "(file, line, text) of dates that no calendar has, or that are programs."
@@ -276,7 +301,8 @@ class IndexedNotes:
 
     def report(self) -> str:
         "What was left out or is in doubt."
-        inside = lambda remarks: tuple([r for r in remarks if self.folder in (".", "") or r.file == self.folder or r.file.startswith(self.folder + "/")])
+        inside = lambda remarks: tuple([r for r in remarks if self.folder in (".", "") or r.file == self.folder
+                                        or r.file.startswith(self.folder + "/")])
         left, doubtful = self.index.remarks()
         return Notes((), inside(left), inside(doubtful), self.index.cut).report()
 

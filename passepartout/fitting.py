@@ -75,7 +75,9 @@ def gates_or_nothing(agent: Any) -> None:
     try: install_gates(agent)
     except (PassepartoutError, OSError): raise
     except Exception as error:
-        raise PassepartoutError(f"A mandatory gate cannot be loaded ({type(error).__name__}: {str(error)[:200]}), so nothing is started: the installation of Passepartout is damaged. Install it anew, as you installed it; your notes and the record are not touched by that.") from error
+        raise PassepartoutError(f"A mandatory gate cannot be loaded ({type(error).__name__}: {str(error)[:200]}), so nothing is started: "
+                                "the installation of Passepartout is damaged. Install it anew, as you installed it; your notes and the "
+                                "record are not touched by that.") from error
 
 # %% ../nbs/18f_fitting.ipynb #d137c361
 def report_rules(agent: Any) -> None:
@@ -91,7 +93,9 @@ def install_tools(agent: Any) -> None:
     agent.note_cache = NoteCache()
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
-    agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault, agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked, onward))))
+    agent.tools.register(web_tool(Reader(agent.settings.allowed_hosts, agent.vault,
+                                         agrees=lambda asked, onward: agent.permissions.agrees(agent.tools.get("web-fetch"), asked,
+            onward))))
     install_writing(agent)
     install_shell(agent)
 
@@ -101,15 +105,20 @@ def memex_tools(agent: Any) -> list:
     from passepartout.filetools import file_tools
     from passepartout.notetools import note_tools
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
-    indexed = {"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors} if agent.upkeep is not None else {}
-    return [*note_tools(**shared, **indexed), *edit_tools(**shared, holders=partial(holders, agent)), *file_tools(agent.settings.privacy_filter_tags)]
+    indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
+               if agent.upkeep is not None else {})
+    return [*note_tools(**shared, **indexed), *edit_tools(**shared, holders=partial(holders, agent)),
+            *file_tools(agent.settings.privacy_filter_tags)]
 
 # %% ../nbs/18f_fitting.ipynb #09d49246
 def holders(agent: Any, ident: str) -> list[str]:
     "The files in which a heading has this identity, as far as the index knows."
     from passepartout.indexfile import IndexFailed
     index = agent.upkeep and agent.upkeep.index
-    try: return index.reading(lambda: [path for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE node.ident = ?", (ident,))]) if index else []
+    try:
+        return index.reading(lambda: [path
+                                      for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE "
+                                                                    "node.ident = ?", (ident,))]) if index else []
     except IndexFailed: return []
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
@@ -135,12 +144,14 @@ def try_sandbox() -> Callable[[], str]:
 def install_skills(agent: Any, stays: bool = False) -> None:
     "Load the skills that come from pages. One that is not loaded is a finding; a mandatory one that is not refuses everything."
     settings = agent.settings
-    places = (settings.config_dir / "passepartout" / "skills", settings.state_dir / "passepartout" / "skills", *([settings.memex_dir / "skills"] if settings.skills_from_memex else []))
+    places = (settings.config_dir / "passepartout" / "skills", settings.state_dir / "passepartout" / "skills",
+              *([settings.memex_dir / "skills"] if settings.skills_from_memex else []))
     if not stays and not any(place.is_dir() for place in places): return
     from passepartout.skillbook import book_for
     agent.book = book_for(agent, settings, agent.log)
     agent.book.load()
-    agent.problems += [Finding(why, agent.book.left_with(key), "Mend the page and see: passepartout skills check") for key, why in agent.book.problems.items()]
+    agent.problems += [Finding(why, agent.book.left_with(key), "Mend the page and see: passepartout skills check")
+                       for key, why in agent.book.problems.items()]
 
 # %% ../nbs/18f_fitting.ipynb #6096474c
 def follow_skills(agent: Any) -> None:
@@ -178,7 +189,8 @@ def install_script(agent: Any) -> None:
     "Register the provider that replays proposals from a file."
     from passepartout.providers.scripted import make_scripted
     try: register_backend(agent, "scripted", make_scripted(agent.settings.scripted_file), local=True, blind=True)
-    except PassepartoutError as error: agent.problems.append(Finding(error.message, "So the provider scripted is not there.", "Correct the setting scripted_file."))
+    except PassepartoutError as error:
+        agent.problems.append(Finding(error.message, "So the provider scripted is not there.", "Correct the setting scripted_file."))
 
 # %% ../nbs/18f_fitting.ipynb #6de9fc7e
 def install_models(agent: Any, environ: Mapping[str, str] = os.environ) -> None:

@@ -56,7 +56,8 @@ def nobody_endorses(tool: str, argument: str, value: Any) -> bool:
 # %% ../nbs/14c_flow.ipynb #ec9909ac
 def asks_only(tool: Tool, parameter: Parameter) -> bool:
     "Does a call of one of our own tools only ask for what stands at this address, so that asking twice is the same as asking once?"
-    return tool.effects.read_only or parameter.kind == "address" and not tool.foreign and tool.effects.idempotent and not tool.effects.destructive
+    return (tool.effects.read_only or parameter.kind == "address" and not tool.foreign and tool.effects.idempotent
+            and not tool.effects.destructive)
 
 def is_sent_link(value: Value) -> bool:
     "Was it copied whole out of one message with an attested sender?"
@@ -67,15 +68,19 @@ def is_target_trusted(tool: Tool, parameter: Parameter, value: Value, words: Wor
     "Does somebody answer for this target?"
     label, data = label_of(value), plain_data(value)
     if is_trusted(label) or words.hold(data): return True
-    if not tool.foreign and (data == parameter.default or label == MODEL and (parameter.choices or isinstance(data, bool) or parameter.kind in ("command", "limit"))): return True
+    if not tool.foreign and (data == parameter.default or label == MODEL
+                             and (parameter.choices or isinstance(data, bool) or parameter.kind in ("command", "limit"))):
+        return True
     return asks_only(tool, parameter) and is_sent_link(value)
 
-def strange_targets(tool: Tool, args: Mapping[str, Value], words: Words, endorsed: Endorsed = nobody_endorses) -> Iterator[tuple[str, Value]]:
+def strange_targets(tool: Tool, args: Mapping[str, Value], words: Words,
+                    endorsed: Endorsed = nobody_endorses) -> Iterator[tuple[str, Value]]:
     "The targets that nobody answers for, one by one."
     for name, value in args.items():
         if not tool.by_name[name].target or is_target_trusted(tool, tool.by_name[name], value, words): continue
         parts = value.data if isinstance(value.data, tuple) and all(isinstance(v, Value) for v in value.data) else (value,)
-        yield from ((name, part) for part in parts if not is_target_trusted(tool, tool.by_name[name], part, words) and not endorsed(tool.name, name, plain_data(part)))
+        yield from ((name, part) for part in parts if not is_target_trusted(tool, tool.by_name[name], part, words)
+                    and not endorsed(tool.name, name, plain_data(part)))
 
 # %% ../nbs/14c_flow.ipynb #67e9d545
 def strange_addresses(tool: Tool, args: Mapping[str, Value], words: Words) -> Iterator[tuple[str, str, Value]]:
@@ -88,7 +93,8 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
     "Would something private, or that something private decided it, become known to somebody whom the person did not name?"
     if not tool.effects.open_world or not (under.private or joined(args.values()).private): return False
     named = [value for name, value in args.items() if tool.by_name[name].target]
-    return not named or any(label_of(v).private or label_of(v).origin not in ("person", "settings") and not words.hold(plain_data(v)) for v in named)
+    return (not named or any(label_of(v).private or label_of(v).origin not in ("person", "settings") and not words.hold(plain_data(v))
+                             for v in named))
 
 # %% ../nbs/14c_flow.ipynb #5a0e57a3
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
@@ -102,18 +108,21 @@ def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label]
 def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
     "Does a call look up what the person named, and nothing else?"
     said = {name: value for name, value in given.items() if plain_data(value) != tool.by_name[name].default}
-    return bool(said) and not tool.foreign and all(asks_only(tool, tool.by_name[name]) and label_of(value) == PERSON for name, value in said.items())
+    return (bool(said) and not tool.foreign and all(asks_only(tool, tool.by_name[name]) and label_of(value) == PERSON
+                                                    for name, value in said.items()))
 
 def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
     "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
     if data == parameter.default or data is False and parameter.default is None:
         if not tool.foreign: return Value(data, PERSON)
         if not is_trusted(label(data)): return Value(data, Label("network", sources=(tool.name,)))
-    return Value(tuple([Value(each, label(each)) for each in data]), PERSON) if isinstance(data, tuple) and data else Value(data, label(data))
+    return (Value(tuple([Value(each, label(each)) for each in data]), PERSON) if isinstance(data, tuple) and data
+            else Value(data, label(data)))
 
 def whole_call(tool: Tool, case: Case) -> dict[str, Value]:
     "The arguments of a call of a foreign tool, with those that it fills in by itself, in its own words."
-    filled = {name: Value(data, Label("network", sources=(tool.name,))) for name, data in (case.action.payload.get("args") or {}).items() if name in tool.by_name and name not in case.args}
+    filled = {name: Value(data, Label("network", sources=(tool.name,)))
+              for name, data in (case.action.payload.get("args") or {}).items() if name in tool.by_name and name not in case.args}
     return {**case.args, **filled}
 
 def is_left_to_model(case: Case, label: Label) -> bool:
@@ -123,7 +132,8 @@ def is_left_to_model(case: Case, label: Label) -> bool:
 def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
     "The texts of a single proposal that nobody answers for."
     if not case.alone: return
-    yield from ((name, value) for name, value in case.args.items() if not tool.by_name[name].target and not is_trusted(label := label_of(value)) and not is_left_to_model(case, label))
+    yield from ((name, value) for name, value in case.args.items() if not tool.by_name[name].target
+                and not is_trusted(label := label_of(value)) and not is_left_to_model(case, label))
 
 # %% ../nbs/14c_flow.ipynb #68a22773
 def is_answered_for(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> bool:
@@ -148,10 +158,16 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
     "Why the call has to be asked about, in sentences; none when it may run."
     if not case.planned and not case.alone: return [made_late(case.read)]
     args = whole_call(tool, case) if tool.foreign else case.args
-    said = [f"The {name.replace('_', '-')} is “{str(plain_data(value))[:120]}”: {stood_in(label_of(value))}." for name, value in (*strange_targets(tool, {name: value for name, value in args.items() if not is_left_to_model(case, label_of(value))}, words, endorsed), *strange_texts(tool, case))]
-    if not case.alone: said += [f"The {name.replace('_', '-')} carries “{found[:120]}”: {stood_in(label_of(value))}." for name, found, value in strange_addresses(tool, args, words)]
+    said = [f"The {name.replace('_', '-')} is “{str(plain_data(value))[:120]}”: {stood_in(label_of(value))}."
+            for name, value in (*strange_targets(tool, {name: value for name, value in args.items()
+                                                        if not is_left_to_model(case, label_of(value))}, words, endorsed),
+                                *strange_texts(tool, case))]
+    if not case.alone:
+        said += [f"The {name.replace('_', '-')} carries “{found[:120]}”: {stood_in(label_of(value))}."
+                 for name, found, value in strange_addresses(tool, args, words)]
     if leaks(tool, args, words, case.under): said.append("Something private would go to somebody whom you did not name.")
-    return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4 else [])
+    return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4
+            else [])
 
 def made_late(read: Label) -> str:
     "That something was proposed under the influence of what had been read."

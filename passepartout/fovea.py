@@ -48,14 +48,16 @@ SECTIONS = (("below", "BELOW IT"), ("beside", "BESIDE IT"), ("linked", "LINKED W
 def by_nearness(focus: Focus, most: int, local: bool, count: Counter = utf8_bound) -> Iterator[Line]:
     "The lines of a focus, the most important first: heading, what is above, half of the room for the body, what is near, the rest of the body."
     yield Line((0,), f"IN FOCUS: {focus.head}", focus.private)
-    if above := [m for m in focus.above if local or not m.private]: yield Line((1,), "PART OF: " + " › ".join([m.text for m in above]), any(m.private for m in above))
+    if above := [m for m in focus.above if local or not m.private]:
+        yield Line((1,), "PART OF: " + " › ".join([m.text for m in above]), any(m.private for m in above))
     body, used, n = focus.body.strip("\n").split("\n") if focus.body.strip() else [], 0, 0
     while n < len(body) and (used := used + count(body[n] + "\n")) <= most // 2:
         yield Line((2, n), body[n], focus.private)
         n += 1
     for place, (name, title) in enumerate(SECTIONS, 3):
         shown = [m for m in getattr(focus, name) if local or not m.private]
-        for row, mention in enumerate(shown): yield Line((place, row), f"{title}:\n- {mention.text}" if not row else f"- {mention.text}", mention.private)
+        for row, mention in enumerate(shown):
+            yield Line((place, row), f"{title}:\n- {mention.text}" if not row else f"- {mention.text}", mention.private)
     for n in range(n, len(body)): yield Line((2, n), body[n], focus.private)
 
 # %% ../nbs/08p_fovea.ipynb #e6b9ff82
@@ -113,7 +115,8 @@ def find_node(targets: LinkTargets, wanted: str) -> tuple[Outline, Node] | None:
 def linked_nodes(targets: LinkTargets, outline: Outline, node: Node) -> list[tuple[Outline, Node]]:
     "Where the links of a node lead, then what links to it; each once."
     out = [led for link in all_links(outline) if link.node == node.index and (led := targets.resolve(outline, link))]
-    back = [(o, o.nodes[place]) for file, place, _ in backlinks(targets).get((outline.file, node.index), ()) for o in targets.outlines if o.file == file]
+    back = [(o, o.nodes[place]) for file, place, _ in backlinks(targets).get((outline.file, node.index), ())
+            for o in targets.outlines if o.file == file]
     return [led for led in {(o.file, n.index): (o, n) for o, n in out + back}.values() if led[1] is not node][:MOST_NEAR]
 
 # %% ../nbs/08p_fovea.ipynb #c4fbdff0
@@ -142,7 +145,8 @@ def rows_of(index: Index, where: str, *values: Any) -> list[Found]:
 def find_row(index: Index, wanted: str) -> Found | None:
     "The heading with an identity, or at a path, or at path:line."
     found = rows_of(index, "n.ident = ?", wanted) or rows_of(index, "f.path = ? AND n.place = 0", wanted)
-    if not found and (at := PLACE.fullmatch(wanted)): found = rows_of(index, "f.path = ? AND n.line <= ? ORDER BY n.place DESC LIMIT 1", at[1], max(1, int(at[2])))
+    if not found and (at := PLACE.fullmatch(wanted)):
+        found = rows_of(index, "f.path = ? AND n.line <= ? ORDER BY n.place DESC LIMIT 1", at[1], max(1, int(at[2])))
     return found[0] if found else None
 
 # %% ../nbs/08p_fovea.ipynb #8566ebab
@@ -150,8 +154,10 @@ def index_focus(index: Index, wanted: str, private: tuple[str, ...], similar: Ca
     "The focus called `wanted` from the index; `similar(identity)` gives the identities of what is alike. Must be used inside of `guarded`."
     row, seen = find_row(index, wanted), {}
     if row is None: return None
-    name = lambda r: Mention(heading_line(r.keyword, r.title) if r.place else r.path, is_private(own_tags(lineage(index, r.file, r.place, seen)), private))
-    full = lambda r: Mention(with_path([plain_text(t) for t, _ in lineage(index, r.file, r.place, seen)[1:]], r.keyword, r.path), name(r).private)
+    name = lambda r: Mention(heading_line(r.keyword, r.title) if r.place else r.path,
+                             is_private(own_tags(lineage(index, r.file, r.place, seen)), private))
+    full = lambda r: Mention(with_path([plain_text(t) for t, _ in lineage(index, r.file, r.place, seen)[1:]], r.keyword, r.path),
+                             name(r).private)
     text = note_text(index, row.path)
     body = "".join([text[row.start + int(a):row.start + int(b)] for a, b in (span.split("-") for span in row.body.split())])
     alike = [found for ident in similar(row.ident) if (found := find_row(index, ident))] if similar else []
@@ -171,8 +177,10 @@ def above_rows(index: Index, row: Found) -> list[Found]:
 def beside_rows(index: Index, row: Found) -> list[Found]:
     "The nearest siblings, in the order of the text."
     if row.parent < 0: return []
-    before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place, MOST_NEAR)
-    behind = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place, MOST_NEAR)
+    before = rows_of(index, "n.file = ? AND n.parent = ? AND n.place < ? ORDER BY n.place DESC LIMIT ?", row.file, row.parent, row.place,
+                     MOST_NEAR)
+    behind = rows_of(index, "n.file = ? AND n.parent = ? AND n.place > ? ORDER BY n.place LIMIT ?", row.file, row.parent, row.place,
+                     MOST_NEAR)
     nearest = sorted(before + behind, key=lambda r: abs(r.place - row.place))[:MOST_NEAR]
     return sorted(nearest, key=lambda r: r.place)
 
@@ -181,7 +189,8 @@ def linked_rows(index: Index, row: Found) -> list[Found]:
     "Where the links of a row lead, then what links to it; each once."
     out = [name for name, in index.db.execute("SELECT name FROM link WHERE file = ? AND node = ? LIMIT ?", (row.file, row.id, MOST_NEAR))]
     names = link_names(row.title if row.place else "", row.ident, None if row.place else row.path)
-    back = index.db.execute(f"SELECT DISTINCT node FROM link WHERE name IN ({','.join('?' * len(names))}) LIMIT ?", (*names, MOST_NEAR)).fetchall()
+    back = index.db.execute(f"SELECT DISTINCT node FROM link WHERE name IN ({','.join('?' * len(names))}) LIMIT ?",
+                            (*names, MOST_NEAR)).fetchall()
     rows = [r for name in out for r in named_rows(index, name)] + [r for node, in back for r in rows_of(index, "n.id = ?", node)]
     return [r for r in {r.id: r for r in rows}.values() if r.id != row.id][:MOST_NEAR]
 
@@ -191,7 +200,8 @@ def named_rows(index: Index, name: str) -> list[Found]:
     if kind == "id": return rows_of(index, "n.ident = ?", target)
     if kind == "file": return rows_of(index, "f.path = ? AND n.place = 0", target)
     if not (words := " ".join(fold(target).split()).replace('"', " ").strip()): return []
-    found = rows_of(index, "n.id IN (SELECT rowid FROM words WHERE words MATCH ? LIMIT 50) ORDER BY n.place > 0, n.id", f'title : "{words}"')
+    found = rows_of(index, "n.id IN (SELECT rowid FROM words WHERE words MATCH ? LIMIT 50) ORDER BY n.place > 0, n.id",
+                    f'title : "{words}"')
     return [r for r in found if name in link_names(r.title, r.ident, None if r.place else r.path)][:1]
 
 # %% ../nbs/08p_fovea.ipynb #2700a8ba
@@ -199,7 +209,8 @@ def object_focus(memory: Any, wanted: str) -> Focus | None:
     "The focus from the objects of a memory."
     if (found := memory.lookup(wanted)) is None: return None
     name = lambda ids: tuple([Mention(title_of(o), o.label.private) for i in ids if (o := memory.lookup(i)) is not None])
-    return Focus(title_of(found), found.label.private, found.content or "", name((found.parent_id,) if found.parent_id else ()), name(found.children[:MOST_NEAR]))
+    return Focus(title_of(found), found.label.private, found.content or "", name((found.parent_id,) if found.parent_id else ()),
+                 name(found.children[:MOST_NEAR]))
 
 def title_of(found: Any) -> str:
     "The title of an object, or else its id."

@@ -39,7 +39,8 @@ class Gateway(Protocol):
     name: str
     key: str
     limit: int
-    async def receive(self, after: int | None) -> list[Incoming]: "Wait for messages with a number above `after` (None: whatever there is), for about a minute."
+    async def receive(self, after: int | None) -> list[Incoming]:
+        "Wait for messages with a number above `after` (None: whatever there is), for about a minute."
     async def send(self, chat: str, text: str) -> None: "Send one message."
     async def close(self) -> None: "Let go of connections."
 
@@ -61,7 +62,8 @@ def _within(text: str, cut: int) -> bool:
     "Would a cut here divide what is seen as one character?"
     if not 0 < cut < len(text): return False
     before, after = text[cut - 1], text[cut]
-    if _is_flag(before) and _is_flag(after): return (cut - next((at for at in range(cut, 0, -1) if not _is_flag(text[at - 1])), 0)) % 2 == 1       # a flag is two letters
+    if _is_flag(before) and _is_flag(after):        # a flag is two letters
+        return (cut - next((at for at in range(cut, 0, -1) if not _is_flag(text[at - 1])), 0)) % 2 == 1
     return "\u200d" in (before, after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff"
 
 def _is_flag(char: str) -> bool: return "\U0001f1e6" <= char <= "\U0001f1ff"

@@ -38,8 +38,10 @@ def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
     try: code = links.new_code(service)
     except PassepartoutError as error: fail(error.message, 1)
     finally: links.close()
-    tell(f"Send this to your bot, from your own account, within ten minutes:\n\n    /link {code}\n\nWhoever sends it is linked, so show it to nobody.")
-    if service not in settings.gateway: tell(f"Nobody listens yet: write gateway = {service} into your settings.ini, and start the daemon.", "yellow")
+    tell(f"Send this to your bot, from your own account, within ten minutes:\n\n    /link {code}\n\nWhoever sends it is linked, so show "
+         "it to nobody.")
+    if service not in settings.gateway:
+        tell(f"Nobody listens yet: write gateway = {service} into your settings.ini, and start the daemon.", "yellow")
     try: token_of(settings, os.environ)
     except PassepartoutError as error: tell(error.message, "yellow")
 
@@ -53,7 +55,8 @@ def gateway_unlink(service: _Service = "telegram", memex: Memex = None) -> None:
     tell("The link is gone." if gone else "Nobody was linked.")
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #c54b6564
-def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway: telegram.")], allowed: Annotated[str, typer.Argument(help="on or off.")], memex: Memex = None) -> None:
+def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway: telegram.")],
+                      allowed: Annotated[str, typer.Argument(help="on or off.")], memex: Memex = None) -> None:
     "Let the linked account answer what is asked, or no longer."
     _, links = open_links(memex, service)
     if allowed not in ("on", "off"): fail("Say on or off.", 2)
@@ -61,7 +64,8 @@ def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway
     except PassepartoutError as error: fail(error.message, 1)
     finally: links.close()
     if not there: fail(f"Nobody is linked: passepartout gateway link {service}", 1)
-    tell("From now on what is asked there is shown with its code, and a yes from there counts. Whoever has that phone unlocked can say it." if allowed == "on" else "From now on what is asked can be answered at the terminal only.")
+    tell("From now on what is asked there is shown with its code, and a yes from there counts. Whoever has that phone unlocked can say it."
+         if allowed == "on" else "From now on what is asked can be answered at the terminal only.")
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #49d55487
 def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
@@ -70,14 +74,19 @@ def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
     try: link = links.linked("telegram")
     except PassepartoutError as error: fail(error.message, 1, json_)
     finally: links.close()
-    if json_: return as_json({"gateway": "telegram", "on": "telegram" in settings.gateway, "linked": link is not None, "name": link and link.name, "account": link and link.account, "approvals": bool(link and link.approvals)})
-    tell(f"telegram: {'on' if 'telegram' in settings.gateway else 'off (gateway in settings.ini)'}, " + (f"linked to {link.name} (account {link.account}), which may {'' if link.approvals else 'not '}answer what is asked." if link else "linked to nobody."))
+    if json_:
+        return as_json({"gateway": "telegram", "on": "telegram" in settings.gateway, "linked": link is not None, "name": link and link.name,
+                        "account": link and link.account, "approvals": bool(link and link.approvals)})
+    tell(f"telegram: {'on' if 'telegram' in settings.gateway else 'off (gateway in settings.ini)'}, "
+         + (f"linked to {link.name} (account {link.account}), which may {'' if link.approvals else 'not '}answer what is asked." if link
+            else "linked to nobody."))
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #686d61d8
 def gateway_app() -> typer.Typer:
     "The commands behind `gateway`."
     app = typer.Typer(help="Talk with the agent from elsewhere.", rich_markup_mode=None, invoke_without_command=True)
-    for name, fn in (("status", gateway_status), ("link", gateway_link), ("unlink", gateway_unlink), ("approvals", gateway_approvals)): app.command(name)(fn)
+    for name, fn in (("status", gateway_status), ("link", gateway_link), ("unlink", gateway_unlink), ("approvals", gateway_approvals)):
+        app.command(name)(fn)
     @app.callback()
     def start(context: typer.Context, memex: Memex = None) -> None:
         if memex is not None: context.default_map = {name: {"memex": memex} for name in ("status", "link", "unlink", "approvals")}

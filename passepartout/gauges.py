@@ -36,7 +36,8 @@ def _plain(value: Any) -> str:
 # %% ../nbs/19d_gauges.ipynb #0d88feae
 class Lines:
     "Writes log lines to `stream`, at most `most` a second; a stream that is gone is no reason to stop."
-    def __init__(self, stream: Any, most: int = 20, clock: Callable[[], float] = time.monotonic, under_systemd: bool | None = None, as_json: bool = False):
+    def __init__(self, stream: Any, most: int = 20, clock: Callable[[], float] = time.monotonic, under_systemd: bool | None = None,
+                 as_json: bool = False):
         self.stream, self.most, self.clock, self.as_json = stream, most, clock, as_json
         self.bare = bool(os.environ.get("JOURNAL_STREAM")) if under_systemd is None else under_systemd
         self.second, self.written, self.left_out = -1, 0, 0
@@ -74,7 +75,9 @@ class Gauges:
 
     def text(self, now: Mapping[str, float]) -> str:
         "All numbers in the text form of Prometheus, with those of this moment."
-        rows = dict(sorted(self.counts.items())) | {(name, ""): value for name, value in now.items()} | {("start_time_seconds", ""): self.begun, ("resident_bytes", ""): resident_bytes()}
+        rows = dict(sorted(self.counts.items())) | {(name, ""): value
+                                                    for name, value in now.items()} | {("start_time_seconds", ""): self.begun,
+                ("resident_bytes", ""): resident_bytes()}
         told = []
         for name, what in METRICS.items():
             if not (mine := [(each, label, value) for (each, label), value in rows.items() if _family(each) == name]): continue

@@ -68,19 +68,23 @@ def usual_scope(tool: Any, args: Mapping[str, Any], places: Places) -> dict[str,
     return {p.name: scope for p in tool.parameters if (scope := _scope(p, args.get(p.name), harmless, places)) != ()}
 
 def _scope(parameter: Any, value: Any, harmless: bool, places: Places) -> tuple[str, ...] | None:
-    if parameter.kind == "path" and value: return tuple(dict.fromkeys(_folder(names, parameter.access) for names in places(parameter.name, value)))
+    if parameter.kind == "path" and value:
+        return tuple(dict.fromkeys(_folder(names, parameter.access) for names in places(parameter.name, value)))
     if parameter.kind == "address" and value: return (_host(value),)
     return None if parameter.kind == "text" and harmless else ()
 
 def _folder(names: Any, access: str) -> str:
-    if names is UNREADABLE or names[-1].endswith("/"): raise GrantRefused("It cannot be said where this path leads, so nothing more than this one time can be allowed.")
+    if names is UNREADABLE or names[-1].endswith("/"):
+        raise GrantRefused("It cannot be said where this path leads, so nothing more than this one time can be allowed.")
     folder, slash, _ = names[-1].rpartition("/")
-    if any(sign in names[-1] for sign in "*?"): raise GrantRefused(f"{visible(names[-1])} has a * or ? in its name, which a pattern cannot say. It can be allowed this one time.")
+    if any(sign in names[-1] for sign in "*?"):
+        raise GrantRefused(f"{visible(names[-1])} has a * or ? in its name, which a pattern cannot say. It can be allowed this one time.")
     return f"{folder}/" if folder and access != "tree" else names[-1]
 
 def _host(value: Any) -> str:
     try: address = read_address(value)
-    except (AddressRefused, AttributeError) as error: raise GrantRefused("It cannot be said where this address leads, so nothing more than this one time can be allowed.") from error
+    except (AddressRefused, AttributeError) as error:
+        raise GrantRefused("It cannot be said where this address leads, so nothing more than this one time can be allowed.") from error
     return f"{address.scheme}://{address.netloc}/*"
 
 # %% ../nbs/17ba_grants.ipynb #330c010e
@@ -93,13 +97,17 @@ def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) ->
     for word in told:
         name, equals, pattern = word.partition("=")
         name, pattern = ("", next(told, "")) if word.lower() == "in" else (name.lower().replace("-", "_"), pattern)
-        if not pattern or (name and (not equals or name not in tool.by_name)): raise GrantRefused(f"“{visible(word)[:60]}” is not understood. Say: in FOLDER, or NAME=PATTERN with one of {', '.join(tool.by_name)}; the tool is {tool.name}.")
+        if not pattern or (name and (not equals or name not in tool.by_name)):
+            raise GrantRefused(f"“{visible(word)[:60]}” is not understood. Say: in FOLDER, or NAME=PATTERN with one of "
+                               f"{', '.join(tool.by_name)}; the tool is {tool.name}.")
         for each in [name] if name else [p.name for p in tool.paths if args.get(p.name)]:
             if tool.by_name[each].kind == "command": raise GrantRefused("A command is allowed exactly as it is, or not at all.")
-            scope[each] = None if pattern == "*" and tool.by_name[each].kind == "text" else (_as_folder(pattern) if tool.by_name[each].kind == "path" else pattern,)
+            scope[each] = (None if pattern == "*" and tool.by_name[each].kind == "text"
+                           else (_as_folder(pattern) if tool.by_name[each].kind == "path" else pattern,))
     return scope
 
-def _as_folder(pattern: str) -> str: return pattern if pattern.endswith("/") or "*" in pattern or "." in pattern.rpartition("/")[2] else pattern + "/"
+def _as_folder(pattern: str) -> str:
+    return pattern if pattern.endswith("/") or "*" in pattern or "." in pattern.rpartition("/")[2] else pattern + "/"
 
 # %% ../nbs/17ba_grants.ipynb #aff08279
 def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expires: float, said: str = "", rule: str = "") -> Grant:
@@ -107,7 +115,8 @@ def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expi
     scope = said_scope(tool, args, places, said)
     grant = Grant(tool.name, session, expires, tuple((n, s) for n, s in scope.items() if s is not None), tuple(n for n, s in scope.items() if s is None),
                   tuple((p.name, canonical(args.get(p.name))) for p in tool.parameters if p.name not in scope), rule=rule)
-    if not covers(grant, tool, args, places, session): raise GrantRefused("That would not cover what was asked about. Name the folder and the arguments so that it does.")
+    if not covers(grant, tool, args, places, session):
+        raise GrantRefused("That would not cover what was asked about. Name the folder and the arguments so that it does.")
     return grant
 
 # %% ../nbs/17ba_grants.ipynb #4a179d80
@@ -116,8 +125,11 @@ def in_words(grant: Grant) -> str:
     told = [f"{name.replace('_', '-')} {' or '.join(('in ' if p.endswith('/') else 'like ' if '*' in p or '?' in p else '') + p for p in patterns)}" for name, patterns in grant.where]
     told += [f"{name.replace('_', '-')} {_short(value)}" for name, value in grant.exact if value not in ("null", '""', "[]", "false")]
     free = f"; {' and '.join(name.replace('_', '-') for name in grant.free)} may be anything" if grant.free else ""
-    until, others = f"{datetime.fromtimestamp(grant.expires):%a %d %b %H:%M}", f"The rule “{grant.rule}” no longer asks then; other rules and other gates still do." if grant.rule else "What rules and other gates ask about, they still ask."
-    return visible(f"Until {until}, in the conversation “{grant.session}”, {grant.tool} runs without asking" + (f" with {', '.join(told)}" if told else "") + f"{free}. {others}")
+    until, others = (f"{datetime.fromtimestamp(grant.expires):%a %d %b %H:%M}",
+                     f"The rule “{grant.rule}” no longer asks then; other rules and other gates still do." if grant.rule
+                     else "What rules and other gates ask about, they still ask.")
+    return visible(f"Until {until}, in the conversation “{grant.session}”, {grant.tool} runs without asking"
+                   + (f" with {', '.join(told)}" if told else "") + f"{free}. {others}")
 
 def _short(value: str) -> str: return "exactly " + (value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)")
 
@@ -131,8 +143,10 @@ def read_until(text: str, now: datetime) -> tuple[datetime, str]:
     "When `for 1 hour`, `until 18:00` or `until 2026-11-21` is over, and what stands behind it. `GrantRefused` when it is past, too far off, or no time."
     text = text.strip()
     try: end, rest = _span(text, now) or _until(text, now)
-    except (TypeError, ValueError, OverflowError): raise GrantRefused(f"“{visible(text)[:40]}” is no time. Say: for 1 hour, until 18:00, or until 2026-11-21.") from None
-    if not now < end <= now + LONGEST: raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
+    except (TypeError, ValueError, OverflowError):
+        raise GrantRefused(f"“{visible(text)[:40]}” is no time. Say: for 1 hour, until 18:00, or until 2026-11-21.") from None
+    if not now < end <= now + LONGEST:
+        raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
     return end, rest
 
 def _span(text: str, now: datetime) -> tuple[datetime, str] | None:
@@ -173,7 +187,8 @@ class StandingGrants:
     def read(self) -> None:
         "Take in what was recorded since the last look, here or by another process."
         with self.journal.lock, explained(self.journal.path):
-            if not self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone(): return self._standing.clear()
+            if not self.journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_grants'").fetchone():
+                return self._standing.clear()
             for seq, in self.journal.db.execute(_SINCE, (self._seen,)).fetchall(): self._take(seq)
             self._make_sure()
 
@@ -196,7 +211,8 @@ class StandingGrants:
         "The grants that count now, oldest first."
         self.read()
         now = self.journal.clock()
-        return [g for seq, g in self._standing.values() if _holds(self.journal, seq) and session in (None, g.session) and not expired(g.given, g.expires, now)]
+        return [g for seq, g in self._standing.values() if _holds(self.journal, seq) and session in (None, g.session)
+                and not expired(g.given, g.expires, now)]
 
 # %% ../nbs/17ba_grants.ipynb #092f6baf
 class Grants(StandingGrants):
@@ -209,7 +225,8 @@ class Grants(StandingGrants):
         "Put a grant on the record, durably."
         ident, scanner = os.urandom(4).hex(), self.journal.scanner
         body = {**asdict(grant), "id": ident, "state": "given", "approval": approval, "by": by, "words": in_words(grant)}
-        if scanner is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text: raise GrantRefused("What was asked about holds a secret, which does not go on the record. It can be allowed this one time.")
+        if scanner is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text:
+            raise GrantRefused("What was asked about holds a secret, which does not go on the record. It can be allowed this one time.")
         _write(self.journal, grant.session, body)
         return next(g for g in self.standing(grant.session) if g.id == ident)
 

@@ -56,7 +56,8 @@ class Bucket:
         return max(0.0, -self.level / self.rate)
 
 # %% ../nbs/19e_guests.ipynb #325ed79e
-async def drive(steps: Generator, reader: asyncio.StreamReader, idle_s: float, whole_s: float, big: asyncio.Semaphore, big_chars: int) -> Any:
+async def drive(steps: Generator, reader: asyncio.StreamReader, idle_s: float, whole_s: float, big: asyncio.Semaphore,
+                big_chars: int) -> Any:
     "Run `steps` on a stream. FramingError when the time is over, and whatever the steps raise."
     data, held, ends = None, False, None
     try:
@@ -70,7 +71,8 @@ async def drive(steps: Generator, reader: asyncio.StreamReader, idle_s: float, w
                 except ConnectionError: data = b""
     except StopIteration as done: return done.value
     except TimeoutError:
-        raise FramingError(f"The message was not complete after {whole_s:g} seconds. Send it in one piece." if ends is not None else f"Nothing was said for {idle_s:g} seconds.") from None
+        raise FramingError(f"The message was not complete after {whole_s:g} seconds. Send it in one piece." if ends is not None
+                           else f"Nothing was said for {idle_s:g} seconds.") from None
     finally:
         if held: big.release()
 
@@ -78,7 +80,8 @@ async def drive(steps: Generator, reader: asyncio.StreamReader, idle_s: float, w
 def understood(text: str, max_chars: int) -> Mapping:
     "The message in `text`, without anything that only the agent may say. `ProtocolError` when it is none."
     message = read_plist(text, max_chars=max_chars)
-    if isinstance(message, Mapping) and key_name(str(message.get("type"))) == "health_check": return read_plist("(:TYPE :EVENT :PAYLOAD (:ACTION :HEALTH-CHECK))")
+    if isinstance(message, Mapping) and key_name(str(message.get("type"))) == "health_check":
+        return read_plist("(:TYPE :EVENT :PAYLOAD (:ACTION :HEALTH-CHECK))")
     return discard_authority(validate_message(message))
 
 # %% ../nbs/19e_guests.ipynb #cd21b323
@@ -157,7 +160,8 @@ class Guest(Writing):
     mistakes: int = 0
 
     @property
-    def ended(self) -> bool: return bool(self.gone) or self.reader is not None and self.reader.at_eof()      # it says no more, and perhaps does not listen either
+    def ended(self) -> bool:        # it says no more, and perhaps does not listen either
+        return bool(self.gone) or self.reader is not None and self.reader.at_eof()
 
     @property
     def via(self) -> str: return "unix" if self.seal is None else "tcp"
@@ -167,7 +171,8 @@ class Guest(Writing):
         limits, self.bucket = self.limits, self.bucket or Bucket(self.limits.rate, self.limits.burst)
         while not self.gone:
             most, idle = (limits.hello_chars, limits.hello_s) if self.stranger else (limits.frame_chars, limits.idle_s)
-            found = await drive((read_steps if self.seal is None else sealed_steps)(most), self.reader, idle, min(idle, limits.frame_s), self.big, limits.big_chars)
+            found = await drive((read_steps if self.seal is None else sealed_steps)(most), self.reader, idle, min(idle, limits.frame_s),
+                                self.big, limits.big_chars)
             if found is None: return None
             text = found if self.seal is None else self.seal.open(*found)
             if (wait := self.bucket.take(1 + len(text) / 10_000)) > 0: await asyncio.sleep(wait)

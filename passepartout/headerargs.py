@@ -61,7 +61,8 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 def read_value(text: str) -> str:
     "A value as Org reads it: without its quotes, `Lisp` for what Org would evaluate."
     if text[:1] in ("(", "'", "`", "[") or text == "*this*": return Lisp(text)
-    if text[:1] == '"' and (quoted := _QUOTED.match(text)): return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1], flags=re.S)
+    if text[:1] == '"' and (quoted := _QUOTED.match(text)):
+        return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1], flags=re.S)
     return text
 
 # %% ../nbs/08s_headerargs.ipynb #8d10c641
@@ -107,7 +108,8 @@ class Arguments(dict):
     def text(self, name: str, default: str | None = "") -> str | None:
         "The value of `name`, or `default`. `TangleError` when it would have to be evaluated."
         value = self.get(name)
-        if isinstance(value, Lisp): raise TangleError(f"{name} {str(value)[:60]} is Lisp, which is never evaluated here. Write the value itself.")
+        if isinstance(value, Lisp):
+            raise TangleError(f"{name} {str(value)[:60]} is Lisp, which is never evaluated here. Write the value itself.")
         return default if value is None else value
 
     def has(self, name: str, *words: str) -> bool:

@@ -42,60 +42,79 @@ def examine(checks: Sequence[Callable[[Any], Iterable]], subject: Any) -> Iterat
         try:
             for found in check(subject): yield name, found
         except Exception as error:
-            yield name, Finding(f"The check of {name} failed: {brief(error)}", "Whether all is well there is not known.", "Start passepartout again. If this comes back, one of its files may be damaged: passepartout restore puts the record back from a backup.", "unhealthy")
+            yield name, Finding(f"The check of {name} failed: {brief(error)}", "Whether all is well there is not known.",
+                                "Start passepartout again. If this comes back, one of its files may be damaged: passepartout restore puts "
+                                "the record back from a backup.", "unhealthy")
 
 # %% ../nbs/17f_health.ipynb #7c8e1f48
 def chain_findings(verdict: Any) -> Iterator[Finding]:
     "About the result of checking the audit chain; `None`: it was not checked."
     if verdict is not None and not verdict.ok:
-        yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.", "Look at it: passepartout trace --verify. To go on with what is there: passepartout journal accept", "unhealthy")
+        yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.",
+                      "Look at it: passepartout trace --verify. To go on with what is there: passepartout journal accept", "unhealthy")
 
 def clock_findings(behind: float) -> Iterator[Finding]:
     "About a clock that stands so many seconds before the last entry of the journal."
     if behind <= 60: return
     size, unit = next(pair for pair in ((86_400, "days"), (3_600, "hours"), (60, "minutes")) if behind >= 2 * pair[0] or pair[0] == 60)
-    yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.", "Due dates and expiries may be off.", "Set the system clock.")
+    yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.",
+                  "Due dates and expiries may be off.", "Set the system clock.")
 
 def sandbox_findings(problem: str) -> Iterator[Finding]:
     "About a sandbox with a `problem`; empty when it works."
-    if problem: yield Finding(problem, "Commands run without isolation, so every one of them asks first.", "Install bubblewrap, or allow user namespaces.")
+    if problem:
+        yield Finding(problem, "Commands run without isolation, so every one of them asks first.",
+                      "Install bubblewrap, or allow user namespaces.")
 
 # %% ../nbs/17f_health.ipynb #7c52c276
 def effect_findings(effects: Iterable[dict], severity: str = "degraded") -> Iterator[Finding]:
     "About effects of which nobody knows whether they happened."
     for effect in effects:
-        yield Finding(f"An earlier run ended in the middle of an effect ({effect['id']}), and whether it happened is unknown.", "It will not be repeated by itself.", "Look at it: passepartout trace", severity)
+        yield Finding(f"An earlier run ended in the middle of an effect ({effect['id']}), and whether it happened is unknown.",
+                      "It will not be repeated by itself.", "Look at it: passepartout trace", severity)
 
 def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Finding]:
     "About actions that ended between two files: the effects of each that happened, and those that did not."
     for done, left in actions:
-        names = [" and ".join(dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in effects)) for effects in (done, left)]
-        yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.", "Nothing is lost; what was to be moved stands in both.", "Take back the part that was done: passepartout undo; then ask again.")
+        names = [" and ".join(dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in effects))
+                 for effects in (done, left)]
+        yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.",
+                      "Nothing is lost; what was to be moved stands in both.",
+                      "Take back the part that was done: passepartout undo; then ask again.")
 
 def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding]:
     "About requests that an earlier run did not answer any more, the latest `most` of them: their `text`, and what had been done for them (`effects`)."
-    if len(requests) > most: yield Finding(f"An earlier run ended before it had answered {len(requests)} requests.", f"The last {most} are told here.", "All of them: passepartout trace", "note")
+    if len(requests) > most:
+        yield Finding(f"An earlier run ended before it had answered {len(requests)} requests.", f"The last {most} are told here.",
+                      "All of them: passepartout trace", "note")
     for request in requests[-most:]:
         words = " ".join(request.text.split())
-        yield Finding("An earlier run ended before it had answered a request.", f"It was “{words[:80]}{'…' * (len(words) > 80)}”; {done_for(request.effects)}.", "If you still want it, ask again. How far it came: passepartout trace", "note")
+        yield Finding("An earlier run ended before it had answered a request.",
+                      f"It was “{words[:80]}{'…' * (len(words) > 80)}”; {done_for(request.effects)}.",
+                      "If you still want it, ask again. How far it came: passepartout trace", "note")
 
 def done_for(effects: Iterable[dict]) -> str:
     "What had been done for a request, in words."
     happened = [effect for effect in effects if effect["state"] != "failed"]
     paths = dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in happened if "edit" in (effect["detail"] or {}))
     others = sum("edit" not in (effect["detail"] or {}) for effect in happened)
-    told = [f"{' and '.join(paths)} was changed for it"] * bool(paths) + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others)
+    told = ([f"{' and '.join(paths)} was changed for it"] * bool(paths)
+            + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others))
     return " and ".join(told) or "nothing was changed, sent or run for it"
 
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
-    for problem in problems: yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.", "Correct the file, then start again. A daemon that runs reads it with: kill -HUP, or systemctl --user reload passepartout")
+    for problem in problems:
+        yield Finding(problem, "Nothing is changed, sent or run; reading the notes goes on.",
+                      "Correct the file, then start again. A daemon that runs reads it with: kill -HUP, or systemctl --user "
+                      "reload passepartout")
     for rule in absent: yield Finding(rule, "Everything else is as you said.", "If the name is a mistake, correct it.")
 
 # %% ../nbs/17f_health.ipynb #b7ee2a2d
 def check_gates(agent):
     "Findings about gates that have to be there."
-    if problem := manifest_problem(agent): yield Finding("A mandatory gate is missing.", problem, "Start passepartout again; run pytest.", "unhealthy")
+    if problem := manifest_problem(agent):
+        yield Finding("A mandatory gate is missing.", problem, "Start passepartout again; run pytest.", "unhealthy")
 
 def check_settings(agent):
     "Findings about settings that were not understood."
@@ -107,9 +126,11 @@ def check_start(agent):
 
 def check_providers(agent):
     "Findings about providers that the cascade names and nobody set up, unless that was told already."
-    told = {word.strip("'.:") for problem in agent.problems for word in f"{getattr(problem, 'what', problem)} {getattr(problem, 'why', '')}".split()}
+    told = {word.strip("'.:") for problem in agent.problems
+            for word in f"{getattr(problem, 'what', problem)} {getattr(problem, 'why', '')}".split()}
     if missing := [p for p in agent.provider_cascade if p not in agent.backends and p not in told]:
-        yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.", "Change PROVIDER_CASCADE in the settings or the environment.")
+        yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.",
+                      "Change PROVIDER_CASCADE in the settings or the environment.")
 
 def check_journal(agent):
     "Findings about the record: its chain, effects and requests that an earlier run left."
@@ -125,6 +146,9 @@ def check_clock(agent):
 def check_folders(agent):
     "Findings about folders that are not there any more."
     for root in agent.roots:
-        if why := said_of(root): yield Finding(why, "Nothing is read or written there, and what is known of it is kept.", f"Put it back, or make it anew: mkdir -p '{root.aliases[-1]}'. A daemon goes on with that by itself, a chat has to be started again.", "unhealthy")
+        if why := said_of(root):
+            yield Finding(why, "Nothing is read or written there, and what is known of it is kept.",
+                          f"Put it back, or make it anew: mkdir -p '{root.aliases[-1]}'. A daemon goes on with that by itself, a chat has "
+                          "to be started again.", "unhealthy")
 
 CHECKS = (check_gates, check_settings, check_start, check_providers, check_journal, check_clock, check_folders)

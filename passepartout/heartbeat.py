@@ -45,7 +45,8 @@ def page_jobs(book: Any) -> list[Skill]:
     "The workers on the pages of a book, as skills."
     if book is None: return []
     pages = [each[-1].page for each in tuple(book.versions.values()) if each and not each[-1].broken and "worker" in each[-1].page.parts]
-    return [Skill(page.name, job=Job(worker_of(book, page), page.schedule, f"worker on {page.path.name}", timeout_s=30.0, foreign=True), foreign=True) for page in pages]
+    return [Skill(page.name, job=Job(worker_of(book, page), page.schedule, f"worker on {page.path.name}", timeout_s=30.0, foreign=True),
+                  foreign=True) for page in pages]
 
 # %% ../nbs/19k_heartbeat.ipynb #9ffe35b5
 def worker_of(book: Any, page: Any) -> Callable[[Beat], None]:
@@ -70,7 +71,8 @@ def today_of(agent: Any) -> list[dict]:
     from passepartout.finding import agenda_indexed
     if (index := agent.indexed()) is None: return []
     private, today = set(agent.settings.privacy_filter_tags), agent.today()
-    return [{"title": i.title, "at": i.at and f"{i.at:%H:%M}", "kind": i.kind, "days": i.days, "file": i.file} for i in agenda_indexed(index, today, today, today) if private.isdisjoint(i.tags)][:200]
+    return [{"title": i.title, "at": i.at and f"{i.at:%H:%M}", "kind": i.kind, "days": i.days, "file": i.file}
+            for i in agenda_indexed(index, today, today, today) if private.isdisjoint(i.tags)][:200]
 
 # %% ../nbs/19k_heartbeat.ipynb #9bf4f9db
 MOST_ANSWERS = 20
@@ -79,7 +81,8 @@ def carry_out(beat: Beat, said: Any) -> None:
     "Do what a worker's answer asks for. `PassepartoutError` for what is no answer."
     for each in (said if isinstance(said, list) else [said])[:MOST_ANSWERS]:
         if each is None: continue
-        if not isinstance(each, dict) or not set(each) <= {"say", "key", "propose", "reason", "keep"}: raise PassepartoutError("A worker answers with None, or with say, propose and keep.")
+        if not isinstance(each, dict) or not set(each) <= {"say", "key", "propose", "reason", "keep"}:
+            raise PassepartoutError("A worker answers with None, or with say, propose and keep.")
         if each.get("say"): beat.notify(brief(each["say"], 2000), f"{beat.name}: {each['key']}" if each.get("key") else None)
         if isinstance(each.get("propose"), dict): beat.propose(each["propose"], brief(each.get("reason") or "", 300))
         if isinstance(each.get("keep"), dict): beat.kept = each["keep"]
@@ -145,7 +148,8 @@ class Looking(Beginning):
             if skill.name in self.running or skill.name in self.left: continue
             known, rests = self.known(skill.name, now)
             if rests > now: wait = min(wait, rests - now)
-            elif (why := due(skill.job.triggers, known, now, self.zone, skill.job.late_s)) is None: wait = min(wait, wait_for(skill.job.triggers, known, now, self.zone))
+            elif (why := due(skill.job.triggers, known, now, self.zone, skill.job.late_s)) is None:
+                wait = min(wait, wait_for(skill.job.triggers, known, now, self.zone))
             elif len(self.running) < self.most: self.begin(skill, why)
         return wait
 

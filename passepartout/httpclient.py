@@ -26,7 +26,8 @@ def library() -> Any:
     return httpx
 
 # %% ../nbs/11ca_httpclient.ipynb #05c61cab
-_LATE = ("sniffio", "anyio.abc", "anyio.lowlevel", "anyio.to_thread", "anyio.streams.tls", "anyio.streams.memory", "anyio._backends._asyncio")
+_LATE = ("sniffio", "anyio.abc", "anyio.lowlevel", "anyio.to_thread", "anyio.streams.tls", "anyio.streams.memory",
+         "anyio._backends._asyncio")
 
 def load_the_rest() -> None:
     "Import what the library would import with its first connection."
@@ -92,7 +93,8 @@ class Sending(Connections):
 # %% ../nbs/11ca_httpclient.ipynb #087d7a88
 class Http(Sending):
     "One agent's connections to servers of models: a question, and its answer whole or in pieces."
-    async def post(self, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times = Times()) -> bool:
+    async def post(self, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None],
+                   times: Times = Times()) -> bool:
         """POST `body` as JSON and give each piece of the answer to `take`; whether it came in pieces.
 
         `take` says of a piece whether it held a word, or `None` when it was the last. `HttpFailed` says what went wrong."""
@@ -139,7 +141,8 @@ class _Watch:
         if self.timer is not None: self.timer.cancel()
 
 # %% ../nbs/11ca_httpclient.ipynb #f44dc2d0
-async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None], times: Times) -> bool:
+async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str], body: Any, take: Callable[[Any], bool | None],
+                    times: Times) -> bool:
     "One question and its answer; whether that came in pieces. Every failure leaves as `HttpFailed`."
     client, httpx, watch = await http.client(), library(), _Watch(take, times.idle)
     try:
@@ -170,7 +173,8 @@ def _failure(error: Exception, url: str, times: Times, begun: bool) -> HttpFaile
 def _why(error: BaseException, url: str = "") -> str:
     "A short reason from an error of the library, in our words where it is one of the usual ones; `url`: what could not be reached."
     said = str(error) or type(error).__name__
-    if re.search(r"name or service|name resolution|nodename|getaddrinfo", said, re.I): return "its name leads nowhere. Is this machine online?"
+    if re.search(r"name or service|name resolution|nodename|getaddrinfo", said, re.I):
+        return "its name leads nowhere. Is this machine online?"
     if re.search(r"refused|all connection attempts failed", said, re.I): return "nothing answers there"
     if re.search(r"certificate", said, re.I): return "this machine does not trust its certificate"
     return "what answers there does not speak https. Should the address begin with http://?" if url.startswith("https:") else said[:120]
@@ -187,7 +191,8 @@ async def _answer(response: Any, taken: Callable[[Any], bool], times: Times, ali
     if kind in _STREAMS:
         await _pieces(response, kind == "text/event-stream", taken, times, alive)
         return True
-    if not kind.endswith("json"): raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
+    if not kind.endswith("json"):
+        raise HttpFailed(f"the answer is of the type {kind[:60] or 'unknown'!r} instead of JSON. Is the address right?", 200)
     try: data = read_json(await _whole(response, times.most))
     except UnicodeDecodeError: raise HttpFailed("the answer is not in UTF-8, in which JSON has to be. Is the address right?", 200) from None
     except ValueError as error: raise HttpFailed(f"the answer is broken JSON ({_why(error)})", 200) from None

@@ -55,7 +55,8 @@ MOST_VERSIONS = 50         # of one heading; the oldest go first
 def keep_version(db: sqlite3.Connection, ident: str, own: bytes, now: float) -> None:
     "Note what a heading said until now."
     db.execute("INSERT INTO version(ident, own, until) VALUES (?,?,?)", (ident, own, now))
-    db.execute("DELETE FROM version WHERE ident = :ident AND rowid NOT IN (SELECT rowid FROM version WHERE ident = :ident ORDER BY until DESC LIMIT :most)", {"ident": ident, "most": MOST_VERSIONS})
+    db.execute("DELETE FROM version WHERE ident = :ident AND rowid NOT IN (SELECT rowid FROM version WHERE ident = :ident ORDER BY until "
+               "DESC LIMIT :most)", {"ident": ident, "most": MOST_VERSIONS})
 
 def versions(db: sqlite3.Connection, ident: str) -> list[tuple[bytes, float | None]]:
     "(hash, until when) of what a heading said, the present first, with None."
@@ -94,7 +95,8 @@ def new_ident(turn: Turn, path: str, new: Sequence[Heading], heading: Heading, f
 # %% ../nbs/08gc_identbook.ipynb #c5fd436c
 def assign_idents(book: IdentBook, path: str, file: int, old: Sequence[tuple], new: Sequence[Heading], now: float) -> list[str]:
     "The identity of each heading of a file. `old` are rows (id, ident, own, title, parent, level, key); what is gone and what was said before is noted."
-    was = [Heading(ident, own, plain_text(title), parent, level, "" if ident[0] == "~" else ident) for _, ident, own, title, parent, level, _ in old]
+    was = [Heading(ident, own, plain_text(title), parent, level, "" if ident[0] == "~" else ident)
+           for _, ident, own, title, parent, level, _ in old]
     found, idents = match_headings(was, new), []
     first = [fresh_ident(path, titles_above(new, heading)) if place < 0 else "" for heading, place in zip(new, found)]
     turn = Turn(book, file, {name for heading, name in zip(new, first) for name in (heading.id, name) if name})

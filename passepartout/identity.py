@@ -95,7 +95,8 @@ def pair_up(old, new, found: list[int], free: set[int], key, alone: bool = False
     if not waiting: return
     takers: dict = {}
     for at, heading in enumerate(new):
-        if found[at] < 0 and (name := key(heading, found[heading.parent] if heading.parent >= 0 else -1)) in waiting: takers.setdefault(name, []).append(at)
+        if found[at] < 0 and (name := key(heading, found[heading.parent] if heading.parent >= 0 else -1)) in waiting:
+            takers.setdefault(name, []).append(at)
     for name, places in takers.items():
         if alone and (len(places) > 1 or len(waiting[name]) > 1): continue
         for at, place in zip(places, waiting[name]):
@@ -113,7 +114,8 @@ def pair_gaps(old, new, found: list[int], free: set[int]) -> None:
         first = found[at - 1] + 1 if at else 1
         last = found[stop] if stop < len(new) else len(old)
         run = range(first, last)
-        if len(run) == stop - at and all(place in free and not new[at + n].id and old[place].level == new[at + n].level for n, place in enumerate(run)):
+        if len(run) == stop - at and all(place in free and not new[at + n].id and old[place].level == new[at + n].level
+                                         for n, place in enumerate(run)):
             found[at:stop] = run
             free.difference_update(run)
         at = stop

@@ -35,10 +35,15 @@ def write_file(index: Any, found: Prepared, now: float) -> None:
     if found.origin: db.execute("UPDATE OR REPLACE file SET path = ? WHERE path = ?", (found.path, found.origin))
     row = db.execute("SELECT id FROM file WHERE path = ?", (found.path,)).fetchone()
     fields = (*found.mark, found.read_at, found.hash, found.why, found.flag)
-    if row is None: file = db.execute("INSERT INTO file(dev, ino, mtime, size, read_at, hash, why, flag, path) VALUES (?,?,?,?,?,?,?,?,?)", (*fields, found.path)).lastrowid
-    else: db.execute("UPDATE file SET dev=?, ino=?, mtime=?, size=?, read_at=?, hash=?, why=?, flag=? WHERE id = ?", (*fields, file := row[0]))
+    if row is None:
+        file = db.execute("INSERT INTO file(dev, ino, mtime, size, read_at, hash, why, flag, path) VALUES (?,?,?,?,?,?,?,?,?)",
+                          (*fields, found.path)).lastrowid
+    else:
+        db.execute("UPDATE file SET dev=?, ino=?, mtime=?, size=?, read_at=?, hash=?, why=?, flag=? WHERE id = ?",
+                   (*fields, file := row[0]))
     if entry is None and not found.why: return
-    old = db.execute(f"SELECT id, ident, own, title, parent, level, key, {', '.join(COLUMNS)} FROM node WHERE file = ? ORDER BY place", (file,)).fetchall() if row else []
+    old = (db.execute(f"SELECT id, ident, own, title, parent, level, key, {', '.join(COLUMNS)} FROM node WHERE file = ? ORDER BY place",
+                      (file,)).fetchall() if row else [])
     idents = assign_idents(index.book, found.path, file, [each[:7] for each in old], entry.headings if entry else [], now)
     pointed = sorted(name for name, in db.execute("SELECT name FROM link WHERE file = ?", (file,)))
     if pointed != sorted(name for _, name in (entry.links if entry else ())): index.links = None
@@ -62,7 +67,8 @@ def write_rows(index: Any, file: int, entry: FileEntry, idents: list[str], old: 
     db.executemany("INSERT INTO words(rowid, title, tags, body, above, file, facets) VALUES (?,?,?,?,?,?,?)", fresh)
     had = {row[0]: row for row in old}
     db.executemany("DELETE FROM node WHERE id = ?", [(number,) for number in had.keys() - set(numbers)])
-    db.executemany(PUT_NODE, [row for row in ((number, file, ident, *row) for number, ident, row in zip(numbers, idents, entry.rows)) if had.get(row[0]) != row])
+    db.executemany(PUT_NODE, [row for row in ((number, file, ident, *row) for number, ident, row in zip(numbers, idents, entry.rows))
+                              if had.get(row[0]) != row])
     put_list(db, "date", file, [(file, numbers[place], *rest) for place, *rest in entry.dates])
     put_list(db, "link", file, [(file, numbers[place], name) for place, name in entry.links])
     put_list(db, "broken", file, [(file, line, text[:80], program) for line, text, program in entry.broken])
@@ -92,7 +98,8 @@ class Refreshed(NamedTuple):
 # %% ../nbs/08h_noteindex.ipynb #d3d4a1c5
 class Opened:
     "What is kept of the notes below `root`, in the database at `path` (None: in memory). `IndexFailed` says why there cannot be one."
-    def __init__(self, root: Root, path: str | os.PathLike | None = None, *, default: Keywords = Keywords(), clock: Callable[[], float] = time.time):
+    def __init__(self, root: Root, path: str | os.PathLike | None = None, *, default: Keywords = Keywords(),
+                 clock: Callable[[], float] = time.time):
         self.root, self.path, self.default, self.clock = root, None if path is None else Path(path), default, clock
         self.lock, self.folders, self.passed, self.cut = threading.RLock(), {}, (), False
         self.open()
@@ -192,7 +199,8 @@ class Index(Database):
 
     def linked(self) -> Links:
         "How many links lead where; counted anew only when a link came or went."
-        if self.links is None: self.links = count_links(self.guarded(lambda: self.db.execute("SELECT name, count(*) FROM link GROUP BY name").fetchall()))
+        if self.links is None:
+            self.links = count_links(self.guarded(lambda: self.db.execute("SELECT name, count(*) FROM link GROUP BY name").fetchall()))
         return self.links
 
     def files(self) -> dict[int, tuple[str, float]]:
@@ -240,7 +248,8 @@ def sweep(index: Index, progress: Callable[[int, int, str], None] | None = None,
     if why := said_of(index.root): raise IndexFailed(f"{why} What is known of the notes is kept.")
     if which_file(index.path) != index.file: index.replace()
     if index.db.execute("PRAGMA data_version").fetchone()[0] != index.version: index.load()
-    folders, marks, changed = None, {}, poll(index.root, index.folders, index.known) if only is None else [p for p in only if p in index.known or p.lower().endswith(SUFFIXES) and not hidden(p)]
+    folders, marks, changed = (None, {}, poll(index.root, index.folders, index.known) if only is None
+                               else [p for p in only if p in index.known or p.lower().endswith(SUFFIXES) and not hidden(p)])
     gone: set[str] = set()
     if changed is None:
         folders = folder_times(index.root)
@@ -292,7 +301,8 @@ def write_batch(index: Index, batch: Sequence[Prepared], now: float, gone: Itera
     with index.transaction():
         for found in batch:
             row = db.execute("SELECT dev, ino, mtime, size, hash FROM file WHERE path = ?", (found.path,)).fetchone()
-            if row and row[:4] == found.mark and row[4] == found.hash and found.entry is not None: continue      # another process was faster
+            if row and row[:4] == found.mark and row[4] == found.hash and found.entry is not None:        # another process was faster
+                continue
             write_file(index, found, now)
             written += found.entry is not None
         for path in gone: remove_file(index, path, now)

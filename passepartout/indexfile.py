@@ -63,7 +63,8 @@ def connect(path: Path | None) -> sqlite3.Connection:
         except FileExistsError: pass
     db = sqlite3.connect(":memory:" if path is None else path, timeout=5.0, isolation_level=None, check_same_thread=False)
     if not db.execute("PRAGMA auto_vacuum").fetchone()[0]: db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000", "secure_delete = FAST", "temp_store = MEMORY", "mmap_size = 268435456", "trusted_schema = OFF"):
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000", "secure_delete = FAST", "temp_store = MEMORY",
+                   "mmap_size = 268435456", "trusted_schema = OFF"):
         db.execute(f"PRAGMA {pragma}")
     return db
 
@@ -110,7 +111,8 @@ def prepare_tables(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC")]
+            tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER "
+                                                   "BY sql LIKE 'CREATE VIRTUAL%' DESC")]
             for name in tables: db.execute('DROP TABLE IF EXISTS "' + name.replace('"', '""') + '"')
             for statement in SCHEMA.split(";\n"): db.execute(statement)
             db.execute(f"PRAGMA user_version = {VERSION}")
@@ -127,7 +129,8 @@ def remove_database(path: Path | None) -> None:
 def lost(error: sqlite3.Error) -> bool:
     "Whether the error means that the database has to be made anew."
     code = getattr(error, "sqlite_errorcode", None)
-    return code in (522, 1032) or code is not None and code & 0xff in (1, 11, 20, 26)      # short read, moved; error in SQL, corrupt, mismatch, not a database
+    # short read, moved; error in SQL, corrupt, mismatch, not a database
+    return (code in (522, 1032) or code is not None and code & 0xff in (1, 11, 20, 26))
 
 def sentence(error: Exception) -> str:
     "What happened to the index, for the person."

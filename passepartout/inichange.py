@@ -62,7 +62,8 @@ def added(lines: list[str], section: str, line: str) -> list[str]:
     "These lines with one more at the end of a section, which is made when it is not there."
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     whole = [each if each.endswith(("\n", "\r")) else each + end for each in lines]
-    heads = [n for n, each in enumerate(whole) if (head := re.fullmatch(r"\s*\[([^]]*)\]\s*([#;].*)?\s*", each)) and head[1].strip().lower() == section]
+    heads = [n for n, each in enumerate(whole) if (head := re.fullmatch(r"\s*\[([^]]*)\]\s*([#;].*)?\s*", each))
+             and head[1].strip().lower() == section]
     if not heads: return [*whole, *([end] if whole and whole[-1].strip() else []), f"[{section}]{end}", end, f"{line}{end}"]
     after = next((n for n in range(heads[-1] + 1, len(whole)) if whole[n].lstrip().startswith("[")), len(whole))
     while whole[after - 1].strip() == "" and after - 1 > heads[-1]: after -= 1

@@ -83,7 +83,8 @@ def read_amount(raw: Any, whole: bool = False) -> float:
     "What may be spent: dollars (`5`, `$0.50`, `5 USD`), or a `whole` number of tokens; 0 means nothing at all."
     text = re.sub(r"(?i)^\$\s*|\s*(usd|\$)$", "", str(raw).strip()) if not whole else str(raw).strip().replace("_", "")
     if not re.fullmatch(r"\d{1,12}" if whole else r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text, re.ASCII):
-        raise ValueError("is not a whole number of tokens, 0 or more" if whole else "is not an amount of dollars such as 5 or 0.50, 0 or more")
+        raise ValueError("is not a whole number of tokens, 0 or more" if whole
+                         else "is not an amount of dollars such as 5 or 0.50, 0 or more")
     return int(text) if whole else float(text)
 
 
@@ -166,7 +167,8 @@ def read_small(path: Path, private: bool = False, own: bool = False) -> str | No
         if private and state.st_mode & 0o077:
             raise PassepartoutError(f"{path} holds keys and others on this machine can open it, so it was ignored. Run: chmod 600 {path}")
         if own and (state.st_mode & 0o002 or state.st_uid not in (os.geteuid(), 0)):
-            raise PassepartoutError(f"Anybody on this machine may write to {path}, or it belongs to somebody else, and it decides what the agent may do. Look at what stands in it. If it is as you want it: chmod go-w '{path}'")
+            raise PassepartoutError(f"Anybody on this machine may write to {path}, or it belongs to somebody else, and it decides what the "
+                                    f"agent may do. Look at what stands in it. If it is as you want it: chmod go-w '{path}'")
         with open(handle, "rb", closefd=False) as file:
             return file.read().decode("utf-8-sig", "replace")
     finally:

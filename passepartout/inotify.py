@@ -38,7 +38,8 @@ def calls() -> tuple[Callable, Callable, Callable] | None:
     return found
 
 # %% ../nbs/08jb_inotify.ipynb #dbbcad4f
-MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF = 0x2, 0x4, 0x8, 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
+MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE, DELETE_SELF, MOVE_SELF = (0x2, 0x4, 0x8, 0x40, 0x80, 0x100, 0x200, 0x400,
+        0x800)
 UNMOUNT, OVERFLOW, IGNORED, ONLY_FOLDERS, NO_LINKS, IS_FOLDER = 0x2000, 0x4000, 0x8000, 0x01000000, 0x02000000, 0x40000000
 CHANGES = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
 ARRIVALS = MOVED_TO | CREATE
@@ -88,7 +89,8 @@ class Trees(Folders):
             path, follow = todo.pop()
             try:
                 self.folders[self.watch(path, follow=follow)] = (path, True)
-                with os.scandir(path) as entries: todo += [(each.path, False) for each in entries if each.is_dir(follow_symlinks=False) and not each.name.startswith(".")]
+                with os.scandir(path) as entries:
+                    todo += [(each.path, False) for each in entries if each.is_dir(follow_symlinks=False) and not each.name.startswith(".")]
             except (FileNotFoundError, NotADirectoryError, PermissionError):
                 if path == folder and follow: raise
 

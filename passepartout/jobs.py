@@ -47,7 +47,8 @@ class Job:
     foreign: bool = False          # somebody else's: whatever it says about the labels of its proposals counts as the network's
 
     def __post_init__(self):
-        object.__setattr__(self, "triggers", tuple(read_trigger(each) for each in ([self.triggers] if isinstance(self.triggers, str) else self.triggers)))
+        object.__setattr__(self, "triggers", tuple(read_trigger(each)
+                                                   for each in ([self.triggers] if isinstance(self.triggers, str) else self.triggers)))
         if not callable(self.work): raise SkillError("The work of a job must be a function.")
 
 # %% ../nbs/18c_jobs.ipynb #536c9fca
@@ -68,7 +69,8 @@ async def put_forward(agent: Any, proposal: Any, name: str, reason: str = "", la
     try: action = explained(Action.of(proposal), why)
     except (PassepartoutError, ValueError) as error: return PutForward("rejected", brief(error))
     if known := before(agent, action): return PutForward("again", known)
-    signal = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=name, reason=why), meta=FrozenDict(source=CLI, session=session), label=label))
+    signal = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=name, reason=why),
+                                        meta=FrozenDict(source=CLI, session=session), label=label))
     try:
         judgement = consider(agent, action, signal)
         agent.note(signal, "proposal", {"attempt": 1, "provider": f"job {name}", "proposal": str(action), **judgement_record(judgement)})
@@ -79,7 +81,8 @@ async def put_forward(agent: Any, proposal: Any, name: str, reason: str = "", la
             agent.turns.show("job-ask", {"approval": turn.approvals[0].id}, turn.id)
             return PutForward("asked", brief(verdict.reason if isinstance(verdict, ApprovalRequired) else reason), turn.approvals[0].id)
         payload = result.payload if result is not None else {}
-        return PutForward("rejected", str(payload["message"])) if payload.get("message") else PutForward("done", str(payload.get("content") or ""))
+        return (PutForward("rejected", str(payload["message"])) if payload.get("message")
+                else PutForward("done", str(payload.get("content") or "")))
     finally: await agent.end_turn(signal)
 
 # %% ../nbs/18c_jobs.ipynb #3d00fe87
@@ -136,7 +139,8 @@ class Beat(OneRun):
         self.check()
         if new := self.diary.add_news(self.name, self.agent.log.redact(str(text)), key, private):
             self.told.append(str(text))
-            self.loop.call_soon_threadsafe(self.agent.turns.show, "news", {"job": self.name, "text": "" if private else str(text), "private": private}, "")
+            self.loop.call_soon_threadsafe(self.agent.turns.show, "news",
+                                           {"job": self.name, "text": "" if private else str(text), "private": private}, "")
         return new
 
     def once(self, key: str) -> bool:
@@ -147,8 +151,10 @@ class Beat(OneRun):
     def propose(self, proposal: Any, reason: str = "", label: Label = NOTES, session: str = "main") -> PutForward:
         "Propose an action. More than the job's share is not even looked at."
         self.check()
-        if len(self.proposals) >= self.job.effects: return PutForward("rejected", f"A run of {self.name} may propose {self.job.effects} actions.")
-        found = self.wait(put_forward(self.agent, proposal, self.name, reason, label if not self.job.foreign else Label("network", label.private, label.sources), session))
+        if len(self.proposals) >= self.job.effects:
+            return PutForward("rejected", f"A run of {self.name} may propose {self.job.effects} actions.")
+        found = self.wait(put_forward(self.agent, proposal, self.name, reason,
+                                      label if not self.job.foreign else Label("network", label.private, label.sources), session))
         if found.state != "again": self.proposals.append(found)
         return found
 
@@ -160,9 +166,12 @@ class Beat(OneRun):
 async def ask_models(beat: Beat, prompt: str, system: str) -> str | None:
     "Ask the cascade on behalf of a run."
     agent = beat.agent
-    if beat.turn is None: beat.turn = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=beat.name), meta=FrozenDict(session=f"job-{beat.name}"), label=NOTES))
+    if beat.turn is None:
+        beat.turn = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=beat.name),
+                                               meta=FrozenDict(session=f"job-{beat.name}"), label=NOTES))
     agent.allowances[agent.turn_of(beat.turn).id] = {("turn", "money"): int(beat.job.money * 1e9), ("turn", "tokens"): beat.job.tokens}
-    names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends._backends.get(name)) is not None and not known.blind]
+    names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends._backends.get(name)) is not None
+             and not known.blind]
     if not names: return None
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=names, context=beat.turn)
     return answer if isinstance(answer, str) else None
@@ -190,7 +199,8 @@ async def run_job(beat: Beat) -> str:
     except asyncio.CancelledError:
         cut, state, why = True, "interrupted", "the agent was closed"
         raise
-    except Exception as error: why = error.message if isinstance(error, PassepartoutError) else f"{type(error).__name__}: {brief(error, 300)}"
+    except Exception as error:
+        why = error.message if isinstance(error, PassepartoutError) else f"{type(error).__name__}: {brief(error, 300)}"
     finally:
         beat.over.set()
         note_end(beat, state, why, known.failures + 1 if state in ("failed", "late") else known.failures if cut else 0)
@@ -201,7 +211,9 @@ def note_end(beat: Beat, state: str, why: str, failures: int) -> None:
     "Write down how a run ended."
     now, done = beat.diary.clock(), state == "done"
     if why: beat.agent.log(f"JOBS: {beat.name} {state}: {why}")
-    try: beat.diary.finish(beat.name, state, beat.agent.log.redact(why), wake=beat.wake if done else None, kept=beat.kept if done else None, failures=failures, rests=now + rest_for(failures, None) if failures else 0.0)
+    try:
+        beat.diary.finish(beat.name, state, beat.agent.log.redact(why), wake=beat.wake if done else None, kept=beat.kept if done else None,
+                          failures=failures, rests=now + rest_for(failures, None) if failures else 0.0)
     except PassepartoutError as error: beat.agent.log(f"JOBS: {error.message}")
 
 # %% ../nbs/18c_jobs.ipynb #72b92470

@@ -25,8 +25,10 @@ def known_jobs(settings: Any, book: Any) -> list[Any]:
     from passepartout.heartbeat import shipped
     from passepartout.jobs import Job
     from passepartout.skills import Skill
-    pages = [page for page in book.look()[0] if "worker" in page.parts and page.name not in book.memory.disabled] if book is not None else []
-    return [skill for skill in shipped(settings) if skill.name not in settings.jobs_off] + [Skill(page.name, job=Job(print, page.schedule, f"worker on {page.path.name}"), foreign=True) for page in pages]
+    pages = ([page for page in book.look()[0] if "worker" in page.parts and page.name not in book.memory.disabled] if book is not None
+             else [])
+    return [skill for skill in shipped(settings) if skill.name not in settings.jobs_off] + [Skill(page.name,
+            job=Job(print, page.schedule, f"worker on {page.path.name}"), foreign=True) for page in pages]
 
 def job_rows(skills: list, diary: Any, now: float, zone: Any) -> list[dict]:
     "What is on record of each job, and when it is due by the calendar."
@@ -37,14 +39,17 @@ def job_rows(skills: list, diary: Any, now: float, zone: Any) -> list[dict]:
     found = []
     for skill in skills:
         known = rows.get(skill.name) or Standing(skill.name, now)
-        ahead = [at for each in skill.job.triggers if (at := next_moment(each, max(now, known.seen), zone))] + [(known.begun or now) + each.seconds for each in skill.job.triggers if isinstance(each, Every)] + ([known.wake] if known.wake else [])
-        found.append({"job": skill.name, "about": skill.job.about, "state": known.state, "why": known.why, "begun": moment(known.begun), "next": moment(min(ahead)) if ahead else None, "rests": moment(known.rests) if known.rests > now else None})
+        ahead = [at for each in skill.job.triggers if (at := next_moment(each, max(now, known.seen), zone))] + [(known.begun or now)
+                + each.seconds for each in skill.job.triggers if isinstance(each, Every)] + ([known.wake] if known.wake else [])
+        found.append({"job": skill.name, "about": skill.job.about, "state": known.state, "why": known.why, "begun": moment(known.begun),
+                      "next": moment(min(ahead)) if ahead else None, "rests": moment(known.rests) if known.rests > now else None})
     return found
 
 def row_line(row: dict) -> str:
     "A job on one line."
     last = f"{row['state']} {row['begun'][:16].replace('T', ' ')}" if row["begun"] else "never ran"
-    ahead = f"rests until {row['rests'][:16].replace('T', ' ')}" if row["rests"] else f"next {row['next'][:16].replace('T', ' ')}" if row["next"] else "when notes change"
+    ahead = (f"rests until {row['rests'][:16].replace('T', ' ')}" if row["rests"] else f"next {row['next'][:16].replace('T', ' ')}"
+             if row["next"] else "when notes change")
     return f"{row['job']:<12}  {last:<28}  {ahead:<24}  {row['about']}" + (f"\n{'':<14}{row['why']}" if row["why"] else "")
 
 # %% ../nbs/20dg_jobscommand.ipynb #c96da0f5
@@ -68,10 +73,12 @@ def jobs_list(memex: Memex = None, json_: AsJson = False) -> None:
     if json_: return as_json({"jobs": rows})
     for row in rows: tell(row_line(row))
     from passepartout.sockets import socket_path
-    if not socket_path(settings).exists(): tell("No daemon runs for these notes, so nothing runs by itself: passepartout daemon", "yellow", sys.stderr)
+    if not socket_path(settings).exists():
+        tell("No daemon runs for these notes, so nothing runs by itself: passepartout daemon", "yellow", sys.stderr)
 
 # %% ../nbs/20dg_jobscommand.ipynb #42c17968
-def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what was read already.")] = False, memex: Memex = None, json_: AsJson = False) -> None:
+def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what was read already.")] = False, memex: Memex = None,
+              json_: AsJson = False) -> None:
     "What jobs have to tell."
     settings, diary = open_diary(memex, json_)
     try:
@@ -84,7 +91,9 @@ def jobs_news(everything: Annotated[bool, typer.Option("--all", help="Also what 
     if not found: tell("There is nothing new." if not everything else "Nothing was told yet.")
 
 # %% ../nbs/20dg_jobscommand.ipynb #0f5f3fcb
-def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "", due: Annotated[bool, typer.Option("--due", help="Everything that is due, and nothing else.")] = False, memex: Memex = None, json_: AsJson = False) -> None:
+def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "",
+             due: Annotated[bool, typer.Option("--due", help="Everything that is due, and nothing else.")] = False, memex: Memex = None,
+             json_: AsJson = False) -> None:
     "Run one job now, or all that are due."
     from passepartout.agent import run_anywhere
     from passepartout.heartbeat import Heart, install, run_due, run_now
@@ -97,7 +106,8 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "", due: 
         if name and name not in skills: fail(f"There is no job {name[:60]}; there are {', '.join(skills)}.", 1, json_)
         before = {each.id for each in agent.pending()}
         try:
-            states = {name: run_anywhere(run_now(agent, skills[name], heart.diary))} if name else dict.fromkeys(run_anywhere(run_due(heart)), "ran")
+            states = ({name: run_anywhere(run_now(agent, skills[name], heart.diary))} if name
+                      else dict.fromkeys(run_anywhere(run_due(heart)), "ran"))
             standing = heart.diary.standing(name) if name else None
         finally: heart.diary.close()
         asks = [each for each in agent.pending(source="cli") if each.id not in before]
@@ -106,7 +116,8 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "", due: 
         if standing is not None and standing.state != "done": fail(f"{name} {standing.state}: {standing.why}.", 1, json_)
         if not json_:
             for text in told: tell(text)
-            if not told and not asks: tell(f"{', '.join(states) or 'Nothing was due'}: nothing to tell.".replace("due: nothing to tell.", "due."))
+            if not told and not asks:
+                tell(f"{', '.join(states) or 'Nothing was due'}: nothing to tell.".replace("due: nothing to tell.", "due."))
         finish(Reply("\n".join(told) if json_ else "", "requires-approval" if asks else "answered", "", tuple(asks)), json_, memex)
 
 # %% ../nbs/20dg_jobscommand.ipynb #74c84088

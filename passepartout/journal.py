@@ -35,7 +35,8 @@ class Shared(Entries):
 
     def _can_wait(self) -> bool:
         journal = self.journal
-        return journal.path is None and not journal.closed and len(journal._waiting) < 64 and (not self.changes or _cannot_fail(journal, self.changes))
+        return (journal.path is None and not journal.closed and len(journal._waiting) < 64
+                and (not self.changes or _cannot_fail(journal, self.changes)))
 
 # %% ../nbs/06_journal.ipynb #c6184b97
 def _cannot_fail(journal: "Journal", changes: list) -> bool:
@@ -91,7 +92,8 @@ class Batch(Committing):
     def next(self) -> "Batch":
         "An empty batch for the same turn."
         batch = object.__new__(Batch)
-        batch.session, batch.turn, batch.clock, batch.journal, batch.scanner = self.session, self.turn, self.clock, self.journal, self.scanner
+        batch.session, batch.turn, batch.clock, batch.journal, batch.scanner = (self.session, self.turn, self.clock, self.journal,
+                self.scanner)
         batch.records, batch.changes, batch.remembered, batch.first = [], [], [], None
         batch.durable, batch.written, batch.error = False, False, None
         return batch
@@ -144,7 +146,8 @@ class History(Ledger):
 
         In order of number, or the `newest` first; at most `limit`."""
         kinds = list(kinds or ())
-        tests = ["seq > ?"] + ["turn = ?"] * (turn is not None) + ["session = ?"] * (session is not None) + ["at >= ?"] * (since is not None)
+        tests = (["seq > ?"] + ["turn = ?"] * (turn is not None) + ["session = ?"] * (session is not None)
+                 + ["at >= ?"] * (since is not None))
         tests += [f"kind IN ({', '.join('?' * len(kinds))})"] * bool(kinds)
         values = [value for value in (after, turn, session, since, *kinds, -1 if limit is None else limit) if value is not None]
         return self._list(f"{_FIELDS} WHERE {' AND '.join(tests)} ORDER BY seq {'DESC' if newest else 'ASC'} LIMIT ?", values, _record)

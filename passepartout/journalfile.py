@@ -45,7 +45,8 @@ def explain(error: Exception, path) -> JournalError:
     if isinstance(error, sqlite3.ProgrammingError):
         return JournalError("The journal is closed; open it again to go on.")
     if isinstance(error, PermissionError):
-        return JournalError(TROUBLE["SQLITE_READONLY"].format(path=path) + " Nothing is done without a record; what was recorded before is safe.")
+        return JournalError(TROUBLE["SQLITE_READONLY"].format(path=path)
+                            + " Nothing is done without a record; what was recorded before is safe.")
     return JournalError(f"The journal {path} failed: {error}. What was recorded before is safe.")
 
 # %% ../nbs/05bc_journalfile.ipynb #0a3bd2bd

@@ -29,7 +29,8 @@ def shape_of(declared: Any) -> Any:
     if declared is None or isinstance(declared, str) and declared in (SURE, SENDER, FREE): return declared
     if isinstance(declared, Mapping): return FrozenDict({field_name(k): shape_of(v) for k, v in declared.items()})
     if isinstance(declared, (list, tuple)) and len(declared) == 1: return (shape_of(declared[0]),)
-    raise PassepartoutError(f"A result is declared as {SURE}, {SENDER} or {FREE}, as a mapping of fields, or as a list with one entry for all items; not as {str(declared)[:60]!r}.")
+    raise PassepartoutError(f"A result is declared as {SURE}, {SENDER} or {FREE}, as a mapping of fields, or as a list with one entry for "
+                            f"all items; not as {str(declared)[:60]!r}.")
 
 # %% ../nbs/03b_labels.ipynb #e7427f76
 @record
@@ -61,14 +62,17 @@ def result_value(data: Any, label: Label, shape: Any = None, given: Label = PERS
 def child(whole: Value, data: Any, shape: Any) -> Value:
     "A part of `whole`, with the label that its place in the schema gives it."
     size = size_of(data) if isinstance(data, (Mapping, list, tuple)) else 1
-    if isinstance(shape, str): return Value(data, whole.label if shape == FREE else whole.sure, None, whole.sure, whole.chosen, whole.sender, size)
+    if isinstance(shape, str):
+        return Value(data, whole.label if shape == FREE else whole.sure, None, whole.sure, whole.chosen, whole.sender, size)
     return Value(data, whole.label, shape, whole.sure, whole.chosen, whole.sender, size)
 
 # %% ../nbs/03b_labels.ipynb #4233d8e9
 def part(value: Value, name: str) -> Value:
     "The field `name` of a record. `PassepartoutError` when it has none."
     name = field_name(name)
-    if not isinstance(value.data, Mapping) or name not in value.data: raise PassepartoutError(f"There is no field {name.replace('_', '-')} in it" + (f"; it has {', '.join(map(str, list(value.data)[:12]))}." if isinstance(value.data, Mapping) else "."))
+    if not isinstance(value.data, Mapping) or name not in value.data:
+        raise PassepartoutError(f"There is no field {name.replace('_', '-')} in it"
+                                + (f"; it has {', '.join(map(str, list(value.data)[:12]))}." if isinstance(value.data, Mapping) else "."))
     known = value.shape if isinstance(value.shape, Mapping) else {}
     return child(value, value.data[name], known.get(name, known.get("*")))
 
@@ -86,7 +90,8 @@ def label_of(value: Value) -> Label:
     if isinstance(value.data, (list, tuple)) and (value.shape is not None or any(isinstance(each, Value) for each in value.data)):
         return reduce(Label.join, [label_of(each) for each in items(value)], value.sure if value.shape is not None else PERSON)
     if isinstance(value.data, Mapping):
-        if any(isinstance(each, Value) for each in value.data.values()): return reduce(Label.join, [label_of(each) for each in value.data.values()])
+        if any(isinstance(each, Value) for each in value.data.values()):
+            return reduce(Label.join, [label_of(each) for each in value.data.values()])
         if isinstance(value.shape, Mapping): return reduce(Label.join, [label_of(part(value, name)) for name in value.data], value.sure)
     return value.label
 
@@ -137,7 +142,9 @@ def _alike(c: str) -> str:
 def links(record: Value) -> list[Value]:
     "The links that stand in the text of a record or of a list of records, with the attested sender of each."
     if isinstance(record.data, (list, tuple)): return [found for each in items(record) for found in links(each)]
-    if not isinstance(record.data, Mapping): return [replace(record, data=each.rstrip(".,;:!?"), shape=None) for each in LINK.findall(record.data)] if isinstance(record.data, str) else []
+    if not isinstance(record.data, Mapping):
+        return ([replace(record, data=each.rstrip(".,;:!?"), shape=None) for each in LINK.findall(record.data)]
+                if isinstance(record.data, str) else [])
     told = record.shape if isinstance(record.shape, Mapping) else {}
     sender = next((part(record, name) for name in record.data if told.get(name) == SENDER), None)
     sender = sender if sender is not None and is_trusted(sender.label) else None

@@ -40,8 +40,11 @@ class Answer:
 
 def answers(agent, since: float | None = None) -> list[Answer]:
     "The questions about tools that are there now, and that a rule could have answered, oldest first; those that the person answered."
-    said = {r["body"]["approval"]: ("allow" if r["body"]["state"] == "approved" else "deny", r["at"]) for r in agent.journal.records(kinds=["approval"], since=since, limit=MOST, newest=True) if r["body"] and r["body"].get("by") == "person"}
-    found = [made for row in reversed(agent.journal.approvals()) if row["id"] in said and (made := _answer(agent, row, *said[row["id"]])) is not None]
+    said = {r["body"]["approval"]: ("allow" if r["body"]["state"] == "approved" else "deny", r["at"])
+            for r in agent.journal.records(kinds=["approval"], since=since, limit=MOST, newest=True) if r["body"]
+            and r["body"].get("by") == "person"}
+    found = [made for row in reversed(agent.journal.approvals()) if row["id"] in said
+             and (made := _answer(agent, row, *said[row["id"]])) is not None]
     return sorted(found, key=lambda each: each.at)
 
 def _answer(agent, row: dict, tier: str, at: float) -> Answer | None:
@@ -66,11 +69,18 @@ def rule_text(name: str, answer: Answer, where: Mapping[str, str], count: int, o
     verb = "allowed" if answer.tier == "allow" else "refused"
     given = {n: v for n, v in answer.args.items() if v not in (None, "", False) and (n in where or answer.tool.by_name[n].required)}
     example = " ".join([answer.tool.name, *(f"{n}={shlex.quote(str(v))}" for n, v in given.items())])
-    spared = " ".join([answer.tool.name, *(f"{n}={shlex.quote(_elsewhere(answer.tool.by_name[n], v) if n == next(iter(where)) else str(v))}" for n, v in given.items())]) if where else other
-    lines = [f"[{name}]", f"tool = {answer.tool.name}", f"tier = {answer.tier}", *(f"{n.replace('_', '-')} = {pattern}" for n, pattern in where.items()), f"because = You {verb} this {count} times, last on {datetime.fromtimestamp(answer.at):%Y-%m-%d}.", f"matches = {example}", f"not = {spared}"]
+    spared = (" ".join([answer.tool.name,
+                        *(f"{n}={shlex.quote(_elsewhere(answer.tool.by_name[n], v) if n == next(iter(where)) else str(v))}"
+                          for n, v in given.items())]) if where else other)
+    lines = [f"[{name}]", f"tool = {answer.tool.name}", f"tier = {answer.tier}",
+             *(f"{n.replace('_', '-')} = {pattern}" for n, pattern in where.items()),
+             f"because = You {verb} this {count} times, last on {datetime.fromtimestamp(answer.at):%Y-%m-%d}.", f"matches = {example}",
+             f"not = {spared}"]
     return "\n".join(lines) + "\n"
 
-def _elsewhere(parameter: Any, value: Any) -> str: return "https://elsewhere.example/x" if parameter.kind == "address" else "some-other-place/x" if parameter.kind == "path" else f"{value} and more"
+def _elsewhere(parameter: Any, value: Any) -> str:
+    return ("https://elsewhere.example/x" if parameter.kind == "address" else "some-other-place/x" if parameter.kind == "path"
+            else f"{value} and more")
 
 _PLAIN = Regex(r"[^\s*?;#=\[\]%,\"'\\][^*?;#=\[\]%,\"'\\\n]{0,199}")
 
@@ -83,7 +93,9 @@ def patterns_for(answer: Answer, places: Any) -> dict[str, str] | None:
         value = answer.args.get(parameter.name)
         patterns = scope.get(parameter.name, (str(value),)) if value not in (None, "", False) else None
         if patterns is None: continue
-        if len(patterns) != 1 or isinstance(value, (list, tuple, Mapping)) or not patterns[0].isprintable() or not _PLAIN.fullmatch(patterns[0].replace("/*", "") if parameter.kind == "address" else patterns[0]): return None
+        if len(patterns) != 1 or isinstance(value,
+                                            (list, tuple, Mapping)) or not patterns[0].isprintable() or not _PLAIN.fullmatch(patterns[0].replace("/*", "") if parameter.kind == "address" else patterns[0]):
+            return None
         where[parameter.name] = patterns[0]
     return where
 
@@ -93,8 +105,10 @@ def proposals(agent, since: float | None = None, least: int = EQUAL) -> list[Pro
     groups: dict[tuple, list[Answer]] = {}
     said = answers(agent, since)
     for answer in said:
-        if (where := patterns_for(answer, agent.permissions.looked_up)) is not None: groups.setdefault((answer.tool.name, answer.tier, tuple(where.items())), []).append(answer)
-    found = [made for (name, tier, where), equal in groups.items() if len(equal) >= least and (made := _proposal(agent, equal, dict(where), said)) is not None]
+        if (where := patterns_for(answer, agent.permissions.looked_up)) is not None:
+            groups.setdefault((answer.tool.name, answer.tier, tuple(where.items())), []).append(answer)
+    found = [made for (name, tier, where), equal in groups.items() if len(equal) >= least
+             and (made := _proposal(agent, equal, dict(where), said)) is not None]
     return sorted(found, key=lambda each: (-each.count, each.name))
 
 def _proposal(agent, equal: list[Answer], where: dict[str, str], said: list[Answer]) -> Proposal | None:
@@ -102,7 +116,8 @@ def _proposal(agent, equal: list[Answer], where: dict[str, str], said: list[Answ
     name = re.sub(r"[^a-z0-9 ./_-]", "", f"{last.tier} {last.tool.name} {' '.join(where.values())}".lower())[:60].strip()
     text = rule_text(name, last, where, len(equal), other)
     book = read_rules(text, "rules.ini")
-    if book.problems or len(book.rules) != 1 or faults(book, agent.tools, [r.path for r in agent.roots], agent.permissions.commands): return None
+    if book.problems or len(book.rules) != 1 or faults(book, agent.tools, [r.path for r in agent.roots], agent.permissions.commands):
+        return None
     rule = book.rules[0]
     if (rule.tools, rule.tier, dict(rule.where)) != ((last.tool.name,), last.tier, {n: (p,) for n, p in where.items()}): return None
     if any(each.tier != rule.tier and fits(agent, rule, each) for each in said): return None
@@ -129,7 +144,8 @@ def would_have(agent, rule: Rule, since: float | None = None) -> dict[str, Any]:
     agreed = sum(each.tier == rule.tier for each in concerned)
     with in_the_shadow(agent, rule): looked = replay(agent, since).as_dict()
     now = replay(agent, since).as_dict()
-    return {"questions": len(concerned), "as_you_said": agreed, "otherwise": len(concerned) - agreed, "asks_without": now["asks_now"], "asks_with": looked["asks_now"]}
+    return {"questions": len(concerned), "as_you_said": agreed, "otherwise": len(concerned) - agreed, "asks_without": now["asks_now"],
+            "asks_with": looked["asks_now"]}
 
 # %% ../nbs/19bc_learning.ipynb #1fe616a0
 def shadows(agent) -> dict[str, tuple[float, str]]:
@@ -151,7 +167,9 @@ def record_rule(agent, name: str, state: str, text: str = "") -> None:
 def try_rule(agent, name: str) -> Proposal:
     "Try a proposal in the shadow. `PassepartoutError` when there is none of that name."
     found = [each for each in proposals(agent) if each.name.startswith(name)]
-    if len(found) != 1: raise PassepartoutError("There is no such proposal. passepartout rules shows them." if not found else f"Which one? {'; '.join(each.name for each in found)}")
+    if len(found) != 1:
+        raise PassepartoutError("There is no such proposal. passepartout rules shows them." if not found
+                                else f"Which one? {'; '.join(each.name for each in found)}")
     record_rule(agent, found[0].name, "tried", found[0].text)
     return found[0]
 
@@ -160,7 +178,8 @@ def adopt_rule(agent, name: str) -> str:
     found = [(each, text) for each, (_, text) in shadows(agent).items() if each.startswith(name)]
     if len(found) != 1: raise PassepartoutError("No such rule was tried. See first what it would decide: passepartout rules try NAME")
     (full, text), path = found[0], agent.settings.config_dir / "passepartout" / "rules.ini"
-    if any(rule.name == full for rule in agent.permissions.book.rules): raise PassepartoutError(f"There is a rule “{full}” in the file already.")
+    if any(rule.name == full for rule in agent.permissions.book.rules):
+        raise PassepartoutError(f"There is a rule “{full}” in the file already.")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "a", encoding="utf-8") as file: file.write(("\n" if file.tell() else "") + text)

@@ -49,7 +49,8 @@ def _genuine(store: Store, seq: int | None) -> tuple[float, dict] | None:
     return rows[-1][4], json.loads(rows[-1][5])
 
 # %% ../nbs/05d_ledger.ipynb #f6fc6716
-_ANSWERED = {"approved": " already, and what it allows is being done. This answer changed nothing.", "used": " already: it was done. This answer changed nothing."}
+_ANSWERED = {"approved": " already, and what it allows is being done. This answer changed nothing.",
+             "used": " already: it was done. This answer changed nothing."}
 
 def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
     "What was asked under `approval`, provided that it is in one of the `wanted` states. Raises `ApprovalGone`."
@@ -89,11 +90,14 @@ def _whole_since(store: Store, seqs: Iterable[int], index: str, where: str) -> s
 
 def _tells_all(store: Store, seq: int, index: str, where: str) -> bool:
     with explained(store.path):
-        told, there = [store.db.execute(f"SELECT seq FROM chain {by} WHERE {where} AND seq >= ? ORDER BY seq", (seq,)).fetchall() for by in (f"INDEXED BY {index}", "NOT INDEXED")]
+        told, there = [store.db.execute(f"SELECT seq FROM chain {by} WHERE {where} AND seq >= ? ORDER BY seq", (seq,)).fetchall()
+                       for by in (f"INDEXED BY {index}", "NOT INDEXED")]
     return told == there
 
 def _spent(store: Store, approval: str, decided: int) -> bool:
-    if not _unbroken(store, decided): raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. Look with passepartout trace --verify, and ask again.")
+    if not _unbroken(store, decided):
+        raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. "
+                           "Look with passepartout trace --verify, and ask again.")
     later = store.db.execute("SELECT body FROM chain WHERE seq > ? AND kind = 'approval' AND instr(body, ?)", (decided, approval))
     return any(json.loads(body).get("approval") == approval for body, in later)
 
@@ -170,7 +174,8 @@ class Entries(Announcing):
     "A draft that knows effects, approvals and memory. Nothing happens before it is committed."
     __slots__ = ()
 
-    def ask(self, approval: str, action_hash: str, action_text: str, *, code_hash: str, expires: float, reason: str, channel: str, shown: str = "", **more: Any) -> None:
+    def ask(self, approval: str, action_hash: str, action_text: str, *, code_hash: str, expires: float, reason: str, channel: str,
+            shown: str = "", **more: Any) -> None:
         """Ask the person on `channel` to allow an action until `expires` (Unix seconds). Only the hash of the one-time code is kept, and of what was `shown` besides.
         `more` stands in the record as well: `phrase`, what has to be typed; `preview`, what was shown of its result, with `result`, `moment` and `private`."""
         self._add("ask", {"approval": approval, "hash": action_hash, "action": action_text, "code_hash": code_hash,
@@ -251,9 +256,12 @@ class Ledger(Store):
 
     def orphans(self) -> list[dict]:
         "Effects that were begun by a process which no longer lives, and never settled. One whose outcome stands in the chain is none, whatever its table says."
-        with explained(self.path): owners = [owner for owner, in self.db.execute("SELECT DISTINCT owner FROM effects WHERE state = 'started'") if owner != self.boot]
+        with explained(self.path):
+            owners = [owner for owner, in self.db.execute("SELECT DISTINCT owner FROM effects WHERE state = 'started'")
+                      if owner != self.boot]
         dead = [owner for owner in owners if not (self.path and is_alive(self.path.with_suffix(".owners"), owner))]
-        begun = [effect for owner in dead for effect in self._list(f"{_EFFECTS} WHERE e.state = 'started' AND e.owner = ? ORDER BY e.seq", [owner], _effect)]
+        begun = [effect for owner in dead for effect in self._list(f"{_EFFECTS} WHERE e.state = 'started' AND e.owner = ? ORDER BY e.seq",
+                                                                   [owner], _effect)]
         came = "SELECT 1 FROM chain WHERE turn = ? AND kind = 'outcome' AND instr(body, ?)"
         with explained(self.path): return [each for each in begun if not self.db.execute(came, (each["turn"], each["id"])).fetchone()]
 
@@ -276,7 +284,8 @@ def decide(store: Ledger, approval: str, state: str, *, by: str, session: str, c
     "Record that `by` in `session` approved or denied a request, durably; `confirmed` are the words that they typed besides. Returns the approval. Raises `ApprovalGone`."
     found = store.approval(approval)
     draft = Draft(session, found["turn"] if found else "", store.clock)
-    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session, **({"confirmed": confirmed} if confirmed else {})})
+    draft.record("approval", {"approval": approval, "state": state, "by": by, "session": session,
+                              **({"confirmed": confirmed} if confirmed else {})})
     draft.change(_decide, approval, state)
     store.write([draft])
     return store.approval(approval)
@@ -294,7 +303,8 @@ def compare(store: Ledger) -> str | None:
     return _images(store) or _memories(store)
 
 def _memories(store: Ledger) -> str | None:
-    bad = next((id for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory") if seal != _memory_seal(store, id, hash, body)), None)
+    bad = next((id for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
+                if seal != _memory_seal(store, id, hash, body)), None)
     return None if bad is None else f"The memory object {bad} was changed by somebody without the key; it is not used."
 
 # %% ../nbs/05d_ledger.ipynb #27864496
@@ -305,12 +315,15 @@ def _is_image(before: Any, intent: str) -> bool:
 
 def _images(store: Ledger) -> str | None:
     "What is wrong with the earlier versions of files, or None."
-    rows = store.db.execute("SELECT c.seq, c.body, i.before FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND c.body IS NOT NULL")
-    lost = {seq for body, in store.db.execute("SELECT body FROM chain WHERE kind = 'accept'") for seq in (told_in(body) or {}).get("images", ())}
+    rows = store.db.execute("SELECT c.seq, c.body, i.before FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND "
+                            "c.body IS NOT NULL")
+    lost = {seq for body, in store.db.execute("SELECT body FROM chain WHERE kind = 'accept'")
+            for seq in (told_in(body) or {}).get("images", ())}
     for seq, body, before in rows:
         if not (before is None and seq in lost) and not _is_image(before, body):
             return f"What a file held before the edit of record {seq} is not what was put there."
-    stray = store.db.execute("SELECT min(seq) FROM images WHERE seq NOT IN (SELECT seq FROM chain WHERE kind = 'intent' AND body IS NOT NULL)").fetchone()[0]
+    stray = store.db.execute("SELECT min(seq) FROM images WHERE seq NOT IN (SELECT seq FROM chain WHERE kind = 'intent' AND "
+                             "body IS NOT NULL)").fetchone()[0]
     return None if stray is None else f"An earlier version of a file is kept for record {stray}, which speaks of none."
 
 # %% ../nbs/05d_ledger.ipynb #3a92f279
@@ -341,4 +354,5 @@ def memory_rows(store: Ledger) -> Iterator[tuple[str, str, str]]:
             if seal == _memory_seal(store, id, hash, body):
                 yield id, hash, body
             elif store.checked.ok:
-                store.checked = Verdict(False, 0, f"The memory object {id} was changed by somebody without the key; it is not used.", "forged", 0)
+                store.checked = Verdict(False, 0, f"The memory object {id} was changed by somebody without the key; it is not used.",
+                                        "forged", 0)

@@ -110,7 +110,8 @@ class Lent(ModelProcess):
                 return self.asked(json.dumps(list(texts)).encode() + b"\n", len(texts))
             except (OSError, ValueError, struct.error) as error:
                 self.end()
-                raise VectorsFailed("Search goes by words for now, because the process that has the model for search by meaning did not answer.") from error
+                raise VectorsFailed("Search goes by words for now, because the process that has the model for search by meaning "
+                                    "did not answer.") from error
             finally: self.used = time.monotonic()
 
     def rest(self, unused_s: float = UNUSED) -> None:

@@ -37,7 +37,8 @@ _AGAIN_S, _ONCE_MORE_S = 0.001, 0.25
 def _at_the_door(frame: types.FrameType | None) -> bool:
     "Whether this frame belongs to what enters and leaves a limited block."
     if frame is None: return False
-    return frame.f_globals.get("__name__") == "contextlib" or frame.f_code in [clock.__wrapped__.__code__ for clock in (_alarm, _timer, time_limit)]
+    return (frame.f_globals.get("__name__") == "contextlib" or frame.f_code in [clock.__wrapped__.__code__
+            for clock in (_alarm, _timer, time_limit)])
 
 @contextmanager
 def _alarm(seconds: float, mine: type):
@@ -95,7 +96,8 @@ def _look_at_the_time(seconds: float, mine: type):
 @contextmanager
 def time_limit(seconds: float, what: str = "this"):
     "Run the block for at most `seconds`; then it is stopped and `TimeLimitExceeded` names `what` was too slow."
-    clock, mine = _look_at_the_time if sys.platform == "emscripten" else _alarm if _alarm_is_free() else _timer, type("_Mine", (_Overtime,), {})
+    clock, mine = (_look_at_the_time if sys.platform == "emscripten" else _alarm if _alarm_is_free() else _timer,
+                   type("_Mine", (_Overtime,), {}))
     try:
         with clock(seconds, mine): yield
     except mine:
@@ -110,8 +112,10 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
         if not done.done(): setter(value)
     def work():
         try: outcome = (done.set_result, context.run(fn, *args, **kwargs))
-        except Exception as error: outcome = (done.set_exception, error if not isinstance(error, StopIteration) else RuntimeError("StopIteration"))
-        except BaseException as error: outcome = (done.set_exception, RuntimeError(f"{type(error).__name__} in a thread that may not end the program"))
+        except Exception as error:
+            outcome = (done.set_exception, error if not isinstance(error, StopIteration) else RuntimeError("StopIteration"))
+        except BaseException as error:
+            outcome = (done.set_exception, RuntimeError(f"{type(error).__name__} in a thread that may not end the program"))
         try: loop.call_soon_threadsafe(finish, *outcome)
         except RuntimeError: pass                        # the loop is gone, and with it whoever waited
     threading.Thread(target=work, daemon=True, name=f"passepartout-{getattr(fn, '__name__', 'call')}").start()

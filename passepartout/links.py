@@ -193,7 +193,9 @@ def find_in(outline: Outline, option: str) -> Node | None:
     if option[:1] == "*": at = names["heading"].get(folded)
     elif option[:1] == "#": at = names["custom-id"].get(option[1:], names["slug"].get(option[1:].casefold()))
     elif outline.format == "org" and LINE.fullmatch(option): return node_at_line(outline, int(option))
-    else: at = next((names[k][n] for k, n in (("target", folded), ("custom-id", option), ("heading", folded), ("slug", option.casefold())) if n in names[k]), None)
+    else:
+        at = next((names[k][n] for k, n in (("target", folded), ("custom-id", option), ("heading", folded), ("slug", option.casefold()))
+                   if n in names[k]), None)
     if at is None and outline.format == "markdown" and "#" in option: return find_in(outline, option.rsplit("#", 1)[1])
     return None if at is None else outline.nodes[at]
 
@@ -235,7 +237,8 @@ class Placed(Named):
         "The note at a path as it is written in `outline`."
         path = path.replace("\\", "/")
         joined = posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), path)).casefold()
-        if path[:1] not in ("/", "~"): return next((self.paths[joined + end] for end in ("", ".md", ".org") if joined + end in self.paths), None)
+        if path[:1] not in ("/", "~"):
+            return next((self.paths[joined + end] for end in ("", ".md", ".org") if joined + end in self.paths), None)
         tail = [o for o in self.outlines if path.casefold().endswith("/" + o.file.casefold())]
         return max(tail, key=lambda o: len(o.file)) if tail else None
 
@@ -269,7 +272,8 @@ def file_names(outline: Outline) -> frozenset[str]:
     "The folded names of a note: title, aliases, and each end of its path, with and without suffix."
     parts, aliases = outline.file.split("/"), outline.nodes[0].properties.get("ALIASES") or outline.nodes[0].properties.get("ALIAS") or []
     ends = ["/".join(parts[i:]) for i in range(len(parts))]
-    names = ends + [posixpath.splitext(end)[0] for end in ends] + [outline.nodes[0].title] + ([aliases] if isinstance(aliases, str) else list(aliases))
+    names = ends + [posixpath.splitext(end)[0] for end in ends] + [outline.nodes[0].title] + ([aliases] if isinstance(aliases, str)
+            else list(aliases))
     return frozenset(map(fold, names))
 
 def steps(one: str, other: str) -> int:
@@ -289,7 +293,8 @@ def backlinks(targets: LinkTargets) -> dict[tuple[str, int], list[tuple[str, int
     found: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
     for outline in targets.outlines:
         for link in all_links(outline):
-            if led := targets.resolve(outline, link): found.setdefault((led[0].file, led[1].index), []).append((outline.file, link.node, link.line))
+            if led := targets.resolve(outline, link):
+                found.setdefault((led[0].file, led[1].index), []).append((outline.file, link.node, link.line))
     return found
 
 # %% ../nbs/08k_links.ipynb #8c10fe08

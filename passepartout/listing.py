@@ -51,14 +51,16 @@ def row_lines(row: Row, width: int, column: int) -> list[list[tuple[str, str]]]:
     prefix = [(f"{text} ", style) for text, style in marks if text]
     used, tags = sum(cell_len(text) for text, _ in prefix), tag_text(row.tags)
     rows = wrapped(plain(row.title), max(width - gutter - used, 12))
-    lines = [[(" " * gutter, ""), *prefix, (rows[0], "bold" if row.style != "dim" else "dim")]] + [[(" " * (gutter + used), ""), (each, "bold")] for each in rows[1:]]
+    lines = [[(" " * gutter, ""), *prefix, (rows[0], "bold" if row.style != "dim" else "dim")]] + [[(" " * (gutter + used), ""),
+            (each, "bold")] for each in rows[1:]]
     if row.when and narrow: lines.insert(0, [(" " + piece, row.style) for piece in wrapped(plain(row.when), width - 1)[:1]])
     elif column and not narrow: lines[0][0] = ("  " + set_cell_size(plain(row.when), column) + "  ", row.style)
     for text, style in ((tags, "dim magenta"), (plain(row.place), "dim")):
         size = sum(cell_len(piece) for piece, _ in lines[-1])
         if text and not narrow and size + 2 + cell_len(text) <= width: lines[-1].append(("  " + text, style))
         elif text: lines += [[(" " * gutter, ""), (piece, style)] for piece in wrapped(text, width - gutter)]
-    return lines + [[(" " * gutter, ""), (piece, "italic" if not row.style == "dim" else "dim")] for piece in (wrapped(plain(row.below), max(width - gutter, 12)) if row.below else ())]
+    return lines + [[(" " * gutter, ""), (piece, "italic" if not row.style == "dim" else "dim")]
+                    for piece in (wrapped(plain(row.below), max(width - gutter, 12)) if row.below else ())]
 
 # %% ../nbs/20da_listing.ipynb #6b110813
 def terminal() -> Any:

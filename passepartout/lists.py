@@ -60,7 +60,8 @@ def list_items(outline: Outline, node: Node) -> list[ListItem]:
             indent = len(m[1].expandtabs(8 if org else 4))
             close(indent)
             if m["bullet"] and (m["bullet"] != "*" or indent or not org) and (org or not RULE.match(line)):
-                found.append(dict(start=start, line=number, depth=len(open_), parent=open_[-1][1] if open_ else -1, **item_facts(m, start, org)))
+                found.append(dict(start=start, line=number, depth=len(open_), parent=open_[-1][1] if open_ else -1,
+                                  **item_facts(m, start, org)))
                 open_.append((indent, len(found) - 1))
         last = min(end + 1, len(text))
     close(0)

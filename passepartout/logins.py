@@ -31,7 +31,8 @@ def taken(word: str, least: int = 4) -> bool:
 def mingled(word: str) -> bool:
     "Is `word` taken, and no plain word?"
     letters = "".join(filter(str.isalpha, word))
-    return taken(word, 5) and letters != "" and (letters != word or not (word.islower() or word.isupper() or word.istitle())) and "/" not in word
+    return (taken(word, 5) and letters != "" and (letters != word or not (word.islower() or word.isupper() or word.istitle()))
+            and "/" not in word)
 
 # %% ../nbs/04bb_logins.ipynb #1f90cea0
 _LAST = Regex(rb"([^\s\"'`]+)[\"'`]?[\s,;)}\]/>]*$")
@@ -41,7 +42,8 @@ _SIGN = Regex(rb"[=:][ \t]*[\"']?([^\"']*?)[\"',\\]*\s*$")
 def behind_sign(hit: Any, judge: Any = taken) -> Finding | None:
     "What stands in `hit` behind its first equals sign or colon, when `judge` says that it counts."
     word = _SIGN.search(hit[0])
-    return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1")) else None
+    return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1"))
+            else None)
 
 def last(hit: Any, judge: Any = taken, name: str = "password") -> Finding | None:
     "The last word of `hit`, when `judge` says that it counts."
@@ -110,7 +112,8 @@ def _apart(raw: bytes, hit: Any) -> Finding | None:
     name, word = _NAME_APART.search(hit[0]), _VALUE_APART.search(hit[0])
     if word is None or re.match(rb"@\w+/", word[1]): return None                # @string/password: where it stands
     kind = kind_of(next(filter(None, name.groups())).decode("latin-1")) if name else "password"
-    text, found = word[1].decode("latin-1"), Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password" if kind == "password" else "secret")
+    text, found = word[1].decode("latin-1"), Finding(hit.start() + word.start(1), hit.start() + word.end(1),
+                                                     "password" if kind == "password" else "secret")
     return found if (taken(text) if kind == "password" else looks_secret(text, "strong")) else None
 
 # %% ../nbs/04bb_logins.ipynb #57653657
@@ -195,7 +198,8 @@ _SPARE = r"""(?i)\b(?:recovery|backup|rescue|one-time|2fa)[ _-]codes?["']?[ ]?[:
 
 def chosen(word: str) -> bool:
     "Has `word` two digits, small letters, and capitals or signs, as what people choose for a password and hardly any word of a text?"
-    return taken(word, 8) and sum(map(str.isdigit, word)) >= 2 and any(map(str.islower, word)) and (any(map(str.isupper, word)) or not word.replace("-", "").replace("_", "").isalnum()) and "/" not in word
+    return (taken(word, 8) and sum(map(str.isdigit, word)) >= 2 and any(map(str.islower, word))
+            and (any(map(str.isupper, word)) or not word.replace("-", "").replace("_", "").isalnum()) and "/" not in word)
 
 @each(_WRITTEN)
 def _written(raw: bytes, hit: Any) -> Finding | None:
@@ -252,7 +256,8 @@ _ADDRESSED = r"""://[A-Za-z0-9_-]{20,255}@[\w\[]"""
 def _addressed(raw: bytes, hit: Any) -> Finding | None:
     "A key that stands in an address in place of a name."
     word = hit[0][3:-2].decode()
-    return Finding(hit.start() + 3, hit.end() - 2, "secret") if random_looking(word[:100].replace("_", "").replace("-", "")) or mixed(word[:100]) else None
+    return (Finding(hit.start() + 3, hit.end() - 2, "secret") if random_looking(word[:100].replace("_", "").replace("-", ""))
+            or mixed(word[:100]) else None)
 
 # %% ../nbs/04bb_logins.ipynb #f8d80ebd
 _WORTH = (r"(?i)(?:^|[\s\"'`(])(?:-u|-l|/u:|/user:|--user|--username|--login)[ =]?[\"']?[\w.@\\+-]+[\"']?[ \t]+(?:-|/p)|(?:pass|passwd|password|passphrase|pwd)[\"']?(?:=|:[ \t]|,?\s+[\"']?(?:string|parameter)?val|\([ ]?[\"']|[ ]for[ ]|[ ](?:of|f\xc3\xbcr)[ ]|[ ]?=)|(?:secret|token|api_?key)[\"']?,?\s+[\"']?(?:string|parameter)?val"
@@ -265,7 +270,8 @@ _CALLS_BEGIN = r"(?i)(?:connect(?:ion)?|_bind|_open|_change_user|_passwd|maxdb|\
 
 _SIGNS_BEGIN = r"(?i)(?:hmac|cookieparser|signedcookies?|jwt\.\w+|setsigningkey|secretkeyspec|\.bind)[ ]?\([^()\n]*[\"'][A-Za-z0-9+/=_-]{16}"
 
-_ALL = (_options, _variables, _pipes, _accounts_made, _named, _dotted, _capitals, _below_user, _properties, _whole_line, _apart, _fields, _hashes, _machines, _strokes, _for, _written, _codes, _spare, _calls, _signing, _setters, _sql, _addressed)
+_ALL = (_options, _variables, _pipes, _accounts_made, _named, _dotted, _capitals, _below_user, _properties, _whole_line, _apart, _fields,
+        _hashes, _machines, _strokes, _for, _written, _codes, _spare, _calls, _signing, _setters, _sql, _addressed)
 
 def login_heads() -> str:
     "What has to stand in a text before `find_logins` can find anything."

@@ -70,7 +70,9 @@ REPORTS = (LOOP_ERROR, TOOL_ERROR, SYNTAX_ERROR)
 # %% ../nbs/18_loop.ipynb #b08bccb8
 async def after_failure(agent, signal: Signal, error: Exception) -> Signal | None:
     "The `loop-error` signal for `error`, or `None` after telling the person when it must not go round again."
-    text = error.message if deliberate(error) else f"Something went wrong, and nothing more was done: {error.message if isinstance(error, PassepartoutError) else brief(error)}"
+    text = (error.message if deliberate(error)
+            else "Something went wrong, and nothing more was done: "
+                 f"{error.message if isinstance(error, PassepartoutError) else brief(error)}")
     if signal.depth <= 2 and signal.sensor not in REPORTS:
         return feedback(signal, {"sensor": LOOP_ERROR, "message": text, "depth": signal.depth})
     if signal.sensor != HEARTBEAT: await say_plainly(agent, signal, text)
@@ -103,7 +105,9 @@ async def too_deep(agent, current: Signal, last: Signal | None) -> None:
     agent.log(f"LOOP: a signal of depth {current.depth} was dropped; {agent.settings.max_depth} is the most.")
     if last is None or (turn := agent.turn_of(last)) is None or turn.beat is not None: return
     turn.status = "dropped"
-    await say_plainly(agent, last, f"I stopped after {agent.settings.max_depth} rounds and came to no answer. What was done until then stands: the trace shows it, and undo takes back what can be taken back.")
+    await say_plainly(agent, last,
+                      f"I stopped after {agent.settings.max_depth} rounds and came to no answer. What was done until then stands: the "
+                      "trace shows it, and undo takes back what can be taken back.")
 
 # %% ../nbs/18_loop.ipynb #8978326a
 async def run_loop(agent, current: Signal | None) -> Signal | None:
@@ -133,13 +137,15 @@ def stimulus_inject(agent, signal: Any) -> asyncio.Task:
     task = asyncio.get_running_loop().create_task(loop_process(agent, signal), context=contextvars.Context())
     agent.background.add(task)
     task.add_done_callback(agent.background.discard)
-    task.add_done_callback(lambda t: t.cancelled() or t.exception() is None or agent.log(f"LOOP: an injected signal failed: {brief(t.exception())}", private=True))
+    task.add_done_callback(lambda t: t.cancelled() or t.exception() is None
+                           or agent.log(f"LOOP: an injected signal failed: {brief(t.exception())}", private=True))
     return task
 
 # %% ../nbs/18_loop.ipynb #b2c28630
 def heartbeat_start(agent, interval: float | None = None) -> asyncio.Task:
     "Start ticking every `interval` seconds (default: the setting). Returns the task; cancel it to stop."
-    task = asyncio.get_running_loop().create_task(heartbeat(agent, interval or agent.settings.heartbeat_interval), context=contextvars.Context())
+    task = asyncio.get_running_loop().create_task(heartbeat(agent, interval or agent.settings.heartbeat_interval),
+                                                  context=contextvars.Context())
     agent.background.add(task)
     task.add_done_callback(agent.background.discard)
     return task
@@ -150,7 +156,8 @@ async def heartbeat(agent, interval: float) -> None:
     while not agent.interrupted:
         await asyncio.sleep(interval)
         if time.monotonic() - saved >= agent.settings.memory_auto_save_interval: saved = await auto_save(agent)
-        await asyncio.wait({stimulus_inject(agent, {"type": "EVENT", "payload": {"sensor": "heartbeat", "unix_time": int(time.time())}})})      # one that fails is logged, and the heart beats on
+        # one that fails is logged, and the heart beats on
+        await asyncio.wait({stimulus_inject(agent, {"type": "EVENT", "payload": {"sensor": "heartbeat", "unix_time": int(time.time())}})})
 
 # %% ../nbs/18_loop.ipynb #ad806f10
 async def auto_save(agent) -> float:

@@ -35,7 +35,8 @@ def read_front_matter(text: str) -> dict[str, Any]:
             name, value = pair[1].strip("\"'").upper(), (pair[2] or "").strip()
             if value[:1] == "[" and "]" not in value: value = whole_list(value, lines[at + 1:at + 200])
             if FOLDED.fullmatch(value): found[name], folded = "", []
-            elif listed := LISTED.fullmatch(value): found[name] = [unquote(v, item=True) for v in SCALARS.findall(" ".join(listed[1].split())) if v.strip()]
+            elif listed := LISTED.fullmatch(value):
+                found[name] = [unquote(v, item=True) for v in SCALARS.findall(" ".join(listed[1].split())) if v.strip()]
             else: found[name] = unquote(value)
     if folded: found[name] = " ".join(filter(None, folded))
     return found
@@ -66,7 +67,8 @@ def read_toml(text: str) -> dict[str, Any]:
     import tomllib
     try: tables = tomllib.loads(text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError): return {}
-    names = {**tables, **{name: value for part in ("params", "taxonomies") if isinstance(tables.get(part), dict) for name, value in tables[part].items()}}
+    names = {**tables, **{name: value for part in ("params", "taxonomies") if isinstance(tables.get(part), dict)
+                          for name, value in tables[part].items()}}
     plain = lambda value: [str(each) for each in value] if isinstance(value, list) else str(value)
     return {name.upper(): plain(value) for name, value in names.items() if not isinstance(value, dict)}
 
@@ -149,7 +151,8 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
             open_heading(build, heading, number, start, end)
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             level = build.stack[-1][1].level + 1
-            build.open(TASK_RANK + indent, kind="task", level=level, line=number, start=start, body_start=end, **task_facts(item[1], item[2] or ""))
+            build.open(TASK_RANK + indent, kind="task", level=level, line=number, start=start, body_start=end,
+                       **task_facts(item[1], item[2] or ""))
         elif "#" in rest and (tags := line_tags(rest)):
             more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))
         last_end = end
@@ -164,7 +167,8 @@ def open_heading(build: Builder, heading: re.Match, number: int, start: int, end
     title = (heading[2] or "").rstrip()
     if (bare := title.rstrip("#"))[-1:] in ("", " ", "\t"): title = bare.rstrip()
     level, tags = len(heading[1]), line_tags(title)
-    build.open(level, kind="heading", level=level, line=number, start=start, body_start=end, title=without_last_tags(title) if tags else title, tags=tags)
+    build.open(level, kind="heading", level=level, line=number, start=start, body_start=end,
+               title=without_last_tags(title) if tags else title, tags=tags)
 
 def read_top(node, text: str) -> int:
     "Fill in the node of the file from its front matter; returns where the rest begins."

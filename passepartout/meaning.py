@@ -75,7 +75,8 @@ TRY_AGAIN = 600.0         # seconds after a model that failed
 
 class Meaning:
     "The vectors of the notes of an agent, kept up to date beside its index. `ready` is told once how to find what is alike."
-    def __init__(self, upkeep: Upkeep, path: Path | None, least: float, ready: Callable[[Callable[[str], list[str]]], None] = lambda similar: None):
+    def __init__(self, upkeep: Upkeep, path: Path | None, least: float,
+                 ready: Callable[[Callable[[str], list[str]]], None] = lambda similar: None):
         self.upkeep, self.path, self.least, self.ready = upkeep, path, least, ready
         self.vectors: Vectors | None = None
 
@@ -116,6 +117,9 @@ class MeantNotes(IndexedNotes):
 def kept_vectors(path: Path | None) -> tuple[Vectors | None, str]:
     "(the vectors that a chat has left at `path`, or None; what the person should know about search by meaning)."
     if find_spec("wordllama") is None: return None, semantic_state(None)
-    if path is None or not path.exists(): return None, "Search goes by words. It goes by meaning as well when a chat on these notes has been open for a minute."
-    try: return (Vectors(path, embedder), semantic_state(embedder)) if (embedder := packaged_embedder()) is not None else (None, semantic_state(None))
+    if path is None or not path.exists():
+        return None, "Search goes by words. It goes by meaning as well when a chat on these notes has been open for a minute."
+    try:
+        return (Vectors(path, embedder), semantic_state(embedder)) if (embedder := packaged_embedder()) is not None else (None,
+                semantic_state(None))
     except VectorsFailed as error: return None, error.message

@@ -54,7 +54,8 @@ class Measure:
 
     def room(self, budget: int, beside: int, answer: int) -> int:
         "The tokens that a context may have, when `beside` bytes of other text go along and the answer may take so many tokens. The other text is English for the most part, and taken for two and a half bytes a token as long as nobody counted."
-        return budget if self.window is None else max(0, min(budget, self.window - self.answer(answer) - Rate(min(self.rate.per_byte, 0.4)).of(beside) - OVERHEAD))
+        return (budget if self.window is None
+                else max(0, min(budget, self.window - self.answer(answer) - Rate(min(self.rate.per_byte, 0.4)).of(beside) - OVERHEAD)))
 
     def answer(self, tokens: int) -> int:
         "How long an answer may be: at most a quarter of the window."
@@ -80,7 +81,8 @@ class Measure:
     def too_long(self, said: str, size: int) -> bool:
         "A question with so many bytes of text was too long, `said` the server. Whether a shorter one can be made of it; the window is what the server says, or half of what was sent."
         tokens, said_so = self.rate.of(size), window_in(said)
-        window = said_so if said_so is not None and (self.window is None or said_so < self.window) else min(tokens, self.window or tokens) // 2
+        window = (said_so if said_so is not None and (self.window is None or said_so < self.window)
+                  else min(tokens, self.window or tokens) // 2)
         if window < 1024 or window == self.window: return False
         if said_so is not None and not self.sure: self.rate = BYTES if tokens <= said_so else self.rate
         self.window = window
@@ -110,7 +112,9 @@ class Measures:
         found = read_measures(self.path) | {name: m for name, m in self.known.items() if m.rate != BYTES}
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file: json.dump({n: {"rate": m.rate.per_byte, "sure": m.sure} for n, m in list(found.items())[-200:]}, file)
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w",
+                      encoding="utf-8") as file:
+                json.dump({n: {"rate": m.rate.per_byte, "sure": m.sure} for n, m in list(found.items())[-200:]}, file)
             os.replace(new, self.path)
         except OSError: pass
 
@@ -120,7 +124,9 @@ def read_measures(path: Path | None) -> dict[str, Measure]:
     try: found = json.loads(path.read_bytes()[:100_000]) if path is not None else {}
     except (OSError, ValueError, RecursionError): return {}
     rate = lambda row: row.get("rate") if isinstance(row, dict) else None
-    return {name: Measure(Rate(rate(row)), None, row.get("sure") is True) for name, row in found.items() if isinstance(rate(row), float) and 0.05 <= rate(row) <= 1.0} if isinstance(found, dict) else {}
+    return ({name: Measure(Rate(rate(row)), None, row.get("sure") is True)
+             for name, row in found.items() if isinstance(rate(row), float) and 0.05 <= rate(row) <= 1.0} if isinstance(found, dict)
+            else {})
 
 # %% ../nbs/08na_measure.ipynb #400774d7
 def openai_tokens(model: str) -> Callable[[str], int] | None:

@@ -32,7 +32,8 @@ def current(memory: Any, writing: bool = False) -> Any:
         work = work.outer
     if work is not None and work.ended:
         if writing:
-            raise PipelineError("The signal that this write belongs to has ended, so it was not made. Start background work in an empty context.")
+            raise PipelineError("The signal that this write belongs to has ended, so it was not made. Start background work in an "
+                                "empty context.")
         return None
     return work
 

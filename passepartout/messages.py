@@ -122,7 +122,8 @@ def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> Frozen
     out = with_names(value)
     for name, item in out.items():
         kind = type(item)
-        if kind is str and name not in KEYWORD_FIELDS or kind is Keyword and "_" not in item: continue          # what most of them are, and nothing has to be done about
+        if kind is str and name not in KEYWORD_FIELDS or kind is Keyword and "_" not in item:        # what most of them are, and nothing has to be done about
+            continue
         if name in KEYWORD_FIELDS and isinstance(item, str) and item: out[name] = item = keyword(item) if words else as_text(item)
         if type(item) not in PLAIN: out[name] = freeze(item, depth + 1, words and name != "args")
     return FrozenDict(out)
@@ -160,7 +161,8 @@ USER_INPUT, CHAT_MESSAGE, TOOL_OUTPUT, TOOL_ERROR = (Keyword(k) for k in ("user-
 APPROVAL_REQUIRED, REQUIRES_APPROVAL, HEARTBEAT = Keyword("approval-required"), Keyword("requires-approval"), Keyword("heartbeat")
 LOOP_ERROR, SYNTAX_ERROR = Keyword("loop-error"), Keyword("syntax-error")
 PERCEIVED, REASONED = Keyword("perceived"), Keyword("reasoned")
-TOOL, CLI, SYSTEM, MESSAGE, CALL, PLAN = Keyword("tool"), Keyword("cli"), Keyword("system"), Keyword("message"), Keyword("call"), Keyword("plan")
+TOOL, CLI, SYSTEM, MESSAGE, CALL, PLAN = (Keyword("tool"), Keyword("cli"), Keyword("system"), Keyword("message"), Keyword("call"),
+                                          Keyword("plan"))
 TYPES = frozenset({EVENT, REQUEST, LOG, Keyword("response")})
 
 # %% ../nbs/03_messages.ipynb #7b62f048
@@ -242,7 +244,8 @@ class Readable:
     def only_known(cls, named: dict) -> dict:
         "Fields under normalised names, if all of them are known."
         if not named.keys() <= cls.blank.keys():
-            raise ProtocolError(f"{cls.called()} has no field {next(n for n in named if n not in cls.blank)}; it has {', '.join(cls.blank)}.")
+            raise ProtocolError(f"{cls.called()} has no field {next(n for n in named if n not in cls.blank)}; it has "
+                                f"{', '.join(cls.blank)}.")
         return named
 
     @classmethod
@@ -314,9 +317,11 @@ class Action(Message):
     def named_fields(cls, value: Mapping) -> dict:
         "The fields of an action. A plan, `(:TYPE :PLAN :STEPS (…))`, is a request to the target `:PLAN` with the rest as its payload."
         named = with_names(value)
-        if (kind := named.get("type")) is not REQUEST and isinstance(kind, str) and str(kind).lower().lstrip(":") == PLAN: named = {"type": REQUEST, "target": PLAN, "payload": {**{k: v for k, v in named.items() if k != "type"}, "action": PLAN}}
+        if (kind := named.get("type")) is not REQUEST and isinstance(kind, str) and str(kind).lower().lstrip(":") == PLAN:
+            named = {"type": REQUEST, "target": PLAN, "payload": {**{k: v for k, v in named.items() if k != "type"}, "action": PLAN}}
         given = named.get("payload")
-        if "steps" in map(folded, given) if type(given) is Plist else type(given) is not FrozenDict and is_mapping(given) and "steps" in map(field_name, given):
+        if "steps" in map(folded,
+                          given) if type(given) is Plist else type(given) is not FrozenDict and is_mapping(given) and "steps" in map(field_name, given):
             given = with_names(given)
             if (steps := given.pop("steps")) is not None: given["steps"] = freeze(steps, words=False)          # last, whatever came first
             named["payload"] = given

@@ -50,14 +50,17 @@ class Meter:
         call, at, read = self.call._replace(model=model or ""), time.time(), read + OVERHEAD
         most = self.prices.most(call.provider, call.model, read, written, url, at)
         number, bill = self.purse.reserve(call, read, written, most), Bill(read, written)
-        if most is None: self.log(f"BUDGET: nobody knows what {call.model or 'it'} costs at {call.provider}, so only tokens are counted. Say it with provider_prices, or install passepartout[prices].")
+        if most is None:
+            self.log(f"BUDGET: nobody knows what {call.model or 'it'} costs at {call.provider}, so only tokens are counted. Say it with "
+                     "provider_prices, or install passepartout[prices].")
         try: yield bill
         finally: self.settle(number, bill, call, url, at, most)
 
     def affords(self, model: str, read: int, written: int, url: str = "") -> bool:
         "Is there room in every budget for such a question now? Nothing is set aside by asking."
         if not self.purse.limits: return True
-        wanted = {"money": self.prices.most(self.call.provider, model, read + OVERHEAD, written, url) or 0, "tokens": read + OVERHEAD + written}
+        wanted = {"money": self.prices.most(self.call.provider, model, read + OVERHEAD, written, url) or 0,
+                  "tokens": read + OVERHEAD + written}
         return all(wanted[each.currency] <= each.limit - each.stands for each in self.purse.standing(self.call))
 
     def settle(self, number: int, bill: Bill, call: Call, url: str, at: float, most: int | None) -> None:
@@ -68,7 +71,9 @@ class Meter:
             else:
                 money = self.prices.cost(call.provider, call.model, bill.usage, url, at)
                 self.purse.settle(number, bill.usage.read, bill.usage.written, money, bill.state)
-                if sum(bill.usage[:2]) > bill.read + bill.written or most is not None and (money or 0) > most: self.log(f"BUDGET: {call.provider} says that it took more than the question can have cost; what was set aside is charged.")
+                if sum(bill.usage[:2]) > bill.read + bill.written or most is not None and (money or 0) > most:
+                    self.log(f"BUDGET: {call.provider} says that it took more than the question can have cost; what was set "
+                             "aside is charged.")
         except PassepartoutError as error: self.log(f"BUDGET: {error}")
 
 # %% ../nbs/13f_meter.ipynb #8e2862cc
@@ -77,7 +82,8 @@ def meter_for(agent: Any, backend: Any, context: Any, turn: Any = None) -> Meter
     if (purse := getattr(agent, "purse", None)) is None: return None
     signal = context if isinstance(context, Signal) else None
     if turn is None and signal is not None: turn = agent.turn_of(signal)
-    if turn is not None and (allowances := getattr(agent, "allowances", None)) and (allowed := allowances.get(turn.id)): purse = Narrowed(purse, allowed)
+    if turn is not None and (allowances := getattr(agent, "allowances", None)) and (allowed := allowances.get(turn.id)):
+        purse = Narrowed(purse, allowed)
     if backend.local or not purse.limits and "meter" not in backend.takes:
         if not (agent.prices.own and agent.prices.named(backend.name)): return None
     call = Call(backend.name, "", agent.memex_slug, signal.session if signal is not None else "", turn.id if turn is not None else "")

@@ -35,8 +35,11 @@ def grown(outline: Outline, text: str, at: int, parent: int, count: int = 1) -> 
     shift = lambda i: i + count if i >= at else i
     expected = [{**facts(n), "parent": shift(n.parent)} for n in outline.nodes]
     found = [facts(n) for n in after.nodes]
-    if len(found) == len(expected) + count and found[:at] + found[at + count:] == expected and after.nodes[at].parent == parent and after.keywords == outline.keywords: return after
-    raise RewriteError(f"What was to be added would not be read as a heading of its own in {outline.file}, or would change how others are read; nothing was changed.")
+    if len(found) == len(expected) + count and found[:at] + found[at
+            + count:] == expected and after.nodes[at].parent == parent and after.keywords == outline.keywords:
+        return after
+    raise RewriteError(f"What was to be added would not be read as a heading of its own in {outline.file}, or would change how others are "
+                       "read; nothing was changed.")
 
 # %% ../nbs/08fd_moves.ipynb #6d44af6a
 def own_end(outline: Outline, node: Node) -> int:
@@ -54,9 +57,14 @@ def body_lines(text: str, format: str) -> list[str]:
     "The lines of `text`; `RewriteError` when one of them would be more than text."
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")] if text.strip() else []
     for line, cleaned in zip(lines, clean_body(text, format)):
-        if line != cleaned: raise RewriteError(f"The line {line[:60]!r} would begin a heading or set something for the whole file; write it differently. Nothing was changed.")
-    if format == "org" and (wide := WIDE.search(text)): raise RewriteError(f"The line {wide[0].strip()} would set something for the whole file; leave it out. Nothing was changed.")
-    if lines != clean_body(text, format): raise RewriteError("The text would not end where it should (a fence is open, or its first line is read as a date or drawer of the heading); nothing was changed.")
+        if line != cleaned:
+            raise RewriteError(f"The line {line[:60]!r} would begin a heading or set something for the whole file; write it differently. "
+                               "Nothing was changed.")
+    if format == "org" and (wide := WIDE.search(text)):
+        raise RewriteError(f"The line {wide[0].strip()} would set something for the whole file; leave it out. Nothing was changed.")
+    if lines != clean_body(text, format):
+        raise RewriteError("The text would not end where it should (a fence is open, or its first line is read as a date or drawer of the "
+                           "heading); nothing was changed.")
     return lines
 
 # %% ../nbs/08fd_moves.ipynb #65fe6833
@@ -71,9 +79,11 @@ def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "no
     return insert_org(outline, node, title, kind, keyword, scheduled, deadline, body, tags, first)
 
 # %% ../nbs/08fd_moves.ipynb #c6542c0e
-def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str | None, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
+def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str | None, scheduled, deadline, body: str,
+               tags: Sequence[str], first: bool) -> str:
     "The text with a new Org heading below `node`, a heading or the file."
-    if keyword is not None and keyword not in outline.keywords.states: raise RewriteError(f"{outline.file} has no state {keyword}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
+    if keyword is not None and keyword not in outline.keywords.states:
+        raise RewriteError(f"{outline.file} has no state {keyword}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
     if keyword is None and kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
     for tag in tags:
         if not ORG_TAG.fullmatch(tag): raise RewriteError(f"{tag!r} cannot be a tag in Org. Nothing was changed.")
@@ -84,7 +94,9 @@ def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str
     end = line_ending(outline.text[:at]) if at else line_ending(outline.text)
     after = grown(outline, replaced(outline.text, [inserted(outline, at, "".join(line + end for line in lines), end)]), place, node.index)
     new = after.nodes[place]
-    if (new.title, new.keyword, new.tags) != (title, keyword, tuple(tags)): raise RewriteError(f"In {outline.file} this title would be read as {new.keyword or ''} {new.title!r}; begin it with another word. Nothing was changed.")
+    if (new.title, new.keyword, new.tags) != (title, keyword, tuple(tags)):
+        raise RewriteError(f"In {outline.file} this title would be read as {new.keyword or ''} {new.title!r}; begin it with another word. "
+                           "Nothing was changed.")
     return after.text
 
 # %% ../nbs/08fd_moves.ipynb #691ef118
@@ -98,11 +110,14 @@ def markdown_place(outline: Outline, node: Node, kind: str, first: bool) -> tupl
     return node.index + 1, at, at == node.body_start
 
 # %% ../nbs/08fd_moves.ipynb #5e6cca61
-def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
+def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str],
+                    first: bool) -> str:
     "The text with a new section or task below `node`, a heading or the file."
-    if node.kind == "task": raise RewriteError("A new entry goes below a heading or into a file, not below another task; nothing was changed.")
+    if node.kind == "task":
+        raise RewriteError("A new entry goes below a heading or into a file, not below another task; nothing was changed.")
     level = node.level + 1
-    if kind == "note" and level > 6: raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed.")
+    if kind == "note" and level > 6:
+        raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed.")
     lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level)
     place, at, joins = markdown_place(outline, node, kind, first)
     end, before = line_ending(outline.text), outline.text[:at]
@@ -111,7 +126,8 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
     if kind == "note" and (rest := outline.text[at:at + 2]) and rest[0] not in "\r\n": text += end
     after = grown(outline, replaced(outline.text, [inserted(outline, at, text, end)]), place, node.index)
     new = after.nodes[place]
-    if new.title != " ".join(title.split()) or new.kind != ("task" if kind == "task" else "heading"): raise RewriteError(f"In {outline.file} this title would be read as {new.title!r}; say it differently. Nothing was changed.")
+    if new.title != " ".join(title.split()) or new.kind != ("task" if kind == "task" else "heading"):
+        raise RewriteError(f"In {outline.file} this title would be read as {new.title!r}; say it differently. Nothing was changed.")
     return after.text
 
 # %% ../nbs/08fd_moves.ipynb #b2901227
@@ -121,7 +137,8 @@ def releveled(outline: Outline, node: Node, level: int, end: str) -> str:
     changes = []
     for n in outline.nodes[node.index:node.after]:
         if n.kind != "heading" or not shift: continue
-        if outline.format == "markdown" and n.level + shift > 6: raise RewriteError(f"“{n.title}” would become a heading of level {n.level + shift}, and Markdown has six; nothing was changed.")
+        if outline.format == "markdown" and n.level + shift > 6:
+            raise RewriteError(f"“{n.title}” would become a heading of level {n.level + shift}, and Markdown has six; nothing was changed.")
         at = outline.text.index(mark, n.start) - node.start
         changes.append((at, at + n.level, mark * (n.level + shift)))
     text = replaced(text, changes)
@@ -139,8 +156,10 @@ def dedented(outline: Outline, node: Node, end: str) -> str:
 # %% ../nbs/08fd_moves.ipynb #44eac22a
 def arrival(outline: Outline, target: Node, other: Outline, node: Node) -> tuple[int, int, int]:
     "(offset, place, level) for `node` of `other` as the last child of `target`."
-    if outline.format != other.format: raise RewriteError(f"{other.file} and {outline.file} are written in different formats; nothing was moved.")
-    if node.kind == "file" or (target.kind == "task"): raise RewriteError("A heading or task is moved below a heading or into a file; nothing was moved.")
+    if outline.format != other.format:
+        raise RewriteError(f"{other.file} and {outline.file} are written in different formats; nothing was moved.")
+    if node.kind == "file" or (target.kind == "task"):
+        raise RewriteError("A heading or task is moved below a heading or into a file; nothing was moved.")
     if node.kind == "heading": return target.end, target.after, target.level + 1
     tasks = [n for n in outline.children(target) if n.kind == "task"]
     return (tasks[-1].end, tasks[-1].after, 0) if tasks else (own_end(outline, target), target.index + 1, 0)
@@ -166,7 +185,8 @@ def without(outline: Outline, node: Node) -> str:
     left = [facts(n) for n in outline.nodes[:node.index] + outline.nodes[node.after:]]
     found = [facts(n) for n in reread(outline, after).nodes]
     for each in left + found: each.pop("parent")
-    if found != left: raise RewriteError(f"Taking “{node.title}” out would change how the rest of {outline.file} is read; nothing was moved.")
+    if found != left:
+        raise RewriteError(f"Taking “{node.title}” out would change how the rest of {outline.file} is read; nothing was moved.")
     return after
 
 # %% ../nbs/08fd_moves.ipynb #783f00e6
@@ -175,7 +195,8 @@ def logged(outline: Outline, text: str, place: int, now: datetime | None) -> str
     if outline.format != "org" or now is None: return text
     after = reread(outline, text)
     how = logging_of(after, after.nodes[place])
-    return replaced(text, [log_change(after, after.nodes[place], with_note(f"Refiled on {log_time(now)}", ""), how)]) if how.refile else text
+    return (replaced(text, [log_change(after, after.nodes[place], with_note(f"Refiled on {log_time(now)}", ""), how)]) if how.refile
+            else text)
 
 # %% ../nbs/08fd_moves.ipynb #50156810
 def refile(outline: Outline, node: Node, target: Node, *, now: datetime | None = None) -> str:
@@ -208,7 +229,8 @@ def archive_name(file: str) -> str:
 # %% ../nbs/08fd_moves.ipynb #e0b07812
 def archive_location(outline: Outline, node: Node) -> str | None:
     "What the file or a property says about another place for its archive, if anything."
-    found = [m[1] for m in re.finditer(r"^[ \t]*#\+archive:[ \t]*([^\r\n]*)", outline.text, re.I | re.M) if not inside(outline.dead, m.start())]
+    found = [m[1] for m in re.finditer(r"^[ \t]*#\+archive:[ \t]*([^\r\n]*)", outline.text, re.I | re.M)
+             if not inside(outline.dead, m.start())]
     return inherited(outline, node, "ARCHIVE") or (found[-1].strip() if found else None)
 
 # %% ../nbs/08fd_moves.ipynb #4f24ae80
@@ -217,7 +239,8 @@ def context_of(outline: Outline, node: Node, now: datetime, where: str) -> dict[
     above = [plain_text(COOKIE.sub("", n.title)).strip() for n in outline.lineage(node)[1:-1]]
     handed = [tag for tag in outline.tags(node) if tag not in node.tags]
     category = inherited(outline, node, "CATEGORY") or PurePosixPath(outline.file).stem
-    found = {"TIME": log_time(now)[1:-1], "FILE": where, "OLPATH": "/".join(above), "CATEGORY": category, "TODO": node.keyword or "", "ITAGS": " ".join(handed)}
+    found = {"TIME": log_time(now)[1:-1], "FILE": where, "OLPATH": "/".join(above), "CATEGORY": category, "TODO": node.keyword or "",
+             "ITAGS": " ".join(handed)}
     return {f"ARCHIVE_{name}": value for name, value in found.items() if value}
 
 # %% ../nbs/08fd_moves.ipynb #dad83dc6
@@ -237,7 +260,8 @@ def archive_markdown(outline: Outline, node: Node, archived: str | None, now: da
     comment = "; ".join(f"{name[8:].lower()} {value}" for name, value in context.items() if name != "ARCHIVE_CATEGORY").replace("--", "- -")
     text = archived or ""
     gap = end * ((text != "" and not text.endswith("\n")) + (text != ""))
-    return without(outline, node), text + gap + lines[0] + "\n" + ("  " if node.kind == "task" else "") + f"<!-- archived: {comment} -->{end}" + lines[1]
+    return without(outline, node), text + gap + lines[0] + "\n" + ("  " if node.kind == "task"
+            else "") + f"<!-- archived: {comment} -->{end}" + lines[1]
 
 # %% ../nbs/08fd_moves.ipynb #6f870842
 def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime, where: str) -> tuple[str, str]:
@@ -253,7 +277,8 @@ def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime
     there = reread(outline, text)
     moved = reread(outline, text + end + releveled(outline, node, 1, end))
     place = len(there.nodes)
-    for name, value in context_of(outline, node, now, where).items(): moved = reread(outline, set_property(moved, moved.nodes[place], name, value))
+    for name, value in context_of(outline, node, now, where).items():
+        moved = reread(outline, set_property(moved, moved.nodes[place], name, value))
     draft = Draft(reread(outline, without(outline, node)), node.parent)
     if node.level > 1 and node.parent: draft.make(*remaining(draft.outline, draft.node, node))
     return draft.outline.text, moved.text
@@ -265,9 +290,13 @@ MODES = ("replace", "append", "prepend")
 # %% ../nbs/08fd_moves.ipynb #b0117fc7
 def prose_span(outline: Outline, node: Node, mode: str) -> tuple[int, int]:
     "(start, end) of the own text of `node` behind its records. `RewriteError` where it has no single place, or is not prose."
-    if node.kind == "file" and outline.format == "org": raise RewriteError(f"What stands before the first heading of {outline.file} sets things for the whole file; edit it by hand. Nothing was changed.")
+    if node.kind == "file" and outline.format == "org":
+        raise RewriteError(f"What stands before the first heading of {outline.file} sets things for the whole file; edit it by hand. "
+                           "Nothing was changed.")
     pieces = list(outline.pieces(node, node.body_start))
-    if mode != "prepend" and any(outline.text[a:b].strip() for a, b in pieces[1:]): raise RewriteError(f"The text below “{node.title}” goes on behind its tasks, so it has no single place; edit it by hand. Nothing was changed.")
+    if mode != "prepend" and any(outline.text[a:b].strip() for a, b in pieces[1:]):
+        raise RewriteError(f"The text below “{node.title}” goes on behind its tasks, so it has no single place; edit it by hand. "
+                           "Nothing was changed.")
     if node.kind == "task": raise RewriteError("The text of a task in a list is edited by hand; nothing was changed.")
     start, stop = pieces[0] if pieces and pieces[0][0] == node.body_start else (node.body_start, node.body_start)
     return (RECORDS.match(outline.text, start, stop).end() if outline.format == "org" else start), stop
@@ -292,7 +321,9 @@ def edit_body(outline: Outline, node: Node, text: str, mode: str = "replace") ->
     new = "".join(line + end for line in lines)
     lead, last = inked(outline.text, start, stop)
     if mode == "replace":
-        if outline.format == "org" and (wide := WIDE.search(outline.text[start:stop])): raise RewriteError(f"The text below “{node.title}” holds {wide[0].strip()}, which sets something for the whole file; edit it by hand. Nothing was changed.")
+        if outline.format == "org" and (wide := WIDE.search(outline.text[start:stop])):
+            raise RewriteError(f"The text below “{node.title}” holds {wide[0].strip()}, which sets something for the whole file; edit it "
+                               "by hand. Nothing was changed.")
         if outline.text[lead:last].replace("\r\n", "\n").rstrip("\n") == "\n".join(lines): return outline.text
         change = lead, last, inserted(outline, lead, new, end)[2] if new else ""
     else: change = inserted(outline, lead if mode == "prepend" else last, new, end)

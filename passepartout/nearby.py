@@ -32,7 +32,8 @@ _ANNOUNCES = (r"(?:(?i:secret|token|private|pa?ss?w(?:o?r)?d|credential|api[ _.-
 _BETWEEN = Regex(rb"[^A-Za-z0-9\n]{1,8}(?:[A-Za-z0-9]{1,24}[^A-Za-z0-9\n]{1,4}){0,2}")            # signs, and two words at most
 _OTHERWISE = (r"(?i)public|sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|primary|foreign|cache|revision|version[^e]|version$|[-_ ]id\b|id[\"' ]*[:=]|@$")
 
-_BRAND_KEY, _ANIMALS = Regex(rb"(?:^|[^A-Za-z])([a-z]{3,20})(?:access|key)[^A-Za-z0-9\n]{1,3}$"), frozenset((b"mon", b"tur", b"don", b"hoc", b"joc", b"whis", b"loc", b"lac"))       # acmekey-…
+_BRAND_KEY, _ANIMALS = Regex(rb"(?:^|[^A-Za-z])([a-z]{3,20})(?:access|key)[^A-Za-z0-9\n]{1,3}$"), frozenset((b"mon", b"tur", b"don", b"hoc",
+        b"joc", b"whis", b"loc", b"lac"))        # acmekey-…
 
 def announced(before: bytes) -> bool:
     "Does `before`, what stands before something random, say that it is a secret?"
@@ -72,7 +73,8 @@ def _readable(run: str) -> bool:
 # %% ../nbs/04ba_nearby.ipynb #ac22163e
 def stranger(run: str) -> bool:
     "Is `run`, of letters and at least a digit, nothing that any language has, and no text in base64?"
-    return len(run) >= 20 and "-" not in run and not run.isalpha() and unspoken(run) and not dull(run) and not _HEXADECIMAL.fullmatch(run) and not _readable(run)
+    return (len(run) >= 20 and "-" not in run and not run.isalpha() and unspoken(run) and not dull(run) and not _HEXADECIMAL.fullmatch(run)
+            and not _readable(run))
 
 # %% ../nbs/04ba_nearby.ipynb #51cb41e3
 _SURELY = r"(?:(?i:secret|token|(?:activation|licen[cs]e|product|serial)[ _-]?key|api[ _.-]?key|private[ _.-]?key|access[ _.-]?key|secret[ _.-]?key|pa?ss?w(?:o?r)?d|[a-z0-9](?:[_-]key|[ ]key[\"' ]*[=:]))|KEY|ACCESS|PRIVATE)(?:[ _.-](?i:token|key|access))?[ \t\r\n\"'`=:>~-]{0,7}$"
@@ -98,7 +100,8 @@ SERVICES = """npm abstractapi abuseipdb accuweather adafruit airbrake airship ai
     smartsheets snyk softlayer sonarcloud sonarqube sourcegraph splunk spotify square stackhawk statuspage storyblok strava stripe sumologic supabase surveymonkey telegram tailscale theoddsapi todoist tomtom trello travisci twilio
     twitch twitter ai21 assemblyai openrouter perplexity groq together fireworks pinecone weaviate qdrant stability runpod clarifai langchain tavily exa serpapi serper firecrawl jina positionstack mapquest apilayer duffel hetzner scaleway ovh vonage nexmo plunk resend mailmodo postmarkapp sparkpost dataforseo finage tiingo alphavantage quandl nasdaq coinmarketcap coingecko coinlayer currencylayer fixerio exchangerate openexchangerates spoonacular edamam nutritionix unsplash pexels pixabay shutterstock opensea moralis alchemy blockfrost tatum covalent typeform uploadcare uptimerobot userstack vercel virustotal vultr walkscore wandb weatherstack webex webflow wepay woocommerce workato yandex zapier zendesk zeplin zerobounce zoho zoominfo""".split()
 
-_NAMES, _LATER = frozenset(name.encode() for name in SERVICES), frozenset(b"api app auth login project server key token secret pat access init client connect configure setup user".split())
+_NAMES, _LATER = (frozenset(name.encode() for name in SERVICES),
+                  frozenset(b"api app auth login project server key token secret pat access init client connect configure setup user".split()))
 _BACKWARDS = Regex(rb"(?:[_-][A-Za-z]{1,4}(?=[ \"'=:(]))?[({`\"']{0,2}[ \t]{0,3}(?:[=:-]|=:|>=)?[ \t]{0,3}[\]\"']?([A-Za-z0-9]{2,20})(?:[_. -]([A-Za-z0-9]{2,20}))?(?![A-Za-z0-9])")
 
 def named(before: bytes) -> bool:
@@ -106,7 +109,8 @@ def named(before: bytes) -> bool:
     found = _BACKWARDS.match(before[:-61:-1])
     if found is None: return False
     last = found[1][::-1].lower()
-    return last in _NAMES or last.removesuffix(b"ai").removesuffix(b"api") in _NAMES or last in _LATER and found[2] is not None and found[2][::-1].lower() in _NAMES
+    return (last in _NAMES or last.removesuffix(b"ai").removesuffix(b"api") in _NAMES or last in _LATER and found[2] is not None
+            and found[2][::-1].lower() in _NAMES)
 
 # %% ../nbs/04ba_nearby.ipynb #711b89a9
 MORE_SERVICES = """agora airvisual alegra alienvault allsports ambee anypoint api2cart apifonica apimatic apiscience appsynergy apptivo artifactory autodesk autoklose avaza axonaut ayrshare azuredevops bannerbear beebole besnappy bitbar bitfinex blocknative blogger bombbomb boostnote borgbase bscscan bulbul
@@ -152,14 +156,17 @@ def below_service(run: str) -> bool:
 _EDGES = Regex(rb"[\s\"'`=:>({\[,|*;<)}\].!?&]")
 _HARMLESS = r"(?i)sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|nonce|boundary|revision|version|signature|public|cert|\bimages?\b|base64|\bdata:|\bh1:|ssh-|\bsong|\bvideo\b|list=|\bid\b|[-_]id[\"' ]*[:=]|//[^\s\"']*$|[/\\.#@?&+%-]$"
 _DATA = Regex(rb"[A-Za-z0-9+/]{40}[\"']?[\r\n]+[ \t]*[\"']?$")        # a line of base64 ends before it
-_LINE_BEFORE, _LINE_AFTER = Regex(rb"[A-Za-z0-9+/]{30}[\r\n]+$"), Regex(rb"[\r\n]+[A-Za-z0-9+/]{4,}={0,2}(?:[\r\n]|$)")          # of such a line in a row of them
+# of such a line in a row of them
+_LINE_BEFORE, _LINE_AFTER = (Regex(rb"[A-Za-z0-9+/]{30}[\r\n]+$"), Regex(rb"[\r\n]+[A-Za-z0-9+/]{4,}={0,2}(?:[\r\n]|$)"))
 _OURS = r"(?i)(?:client|app|access|api|user)[-_ ]?id[\"' ]*[:=>]+[\"' ]*$"
 
 def alone(raw: bytes, start: int, end: int) -> bool:
     "Does what lies between `start` and `end` stand by itself, and not as a checksum, as data or in an address?"
     if (start and not _EDGES.match(raw, start - 1)) or (end < len(raw) and not _EDGES.match(raw, end)): return False
     if _DATA.search(raw[max(0, start - 100):start]): return False
-    if end - start >= 60 and raw[max(0, start - 1):start] in b"\n" and raw[end:end + 1] in b"\r\n" and (_LINE_BEFORE.search(raw[max(0, start - 80):start]) or _LINE_AFTER.match(raw, end)): return False
+    if end - start >= 60 and raw[max(0, start - 1):start] in b"\n" and raw[end:end + 1] in b"\r\n" and (_LINE_BEFORE.search(raw[max(0,
+            start - 80):start]) or _LINE_AFTER.match(raw, end)):
+        return False
     before = raw[max(0, start - 60):start]
     return linear(_HARMLESS).search(before) is None or linear(_OURS).search(before) is not None
 
@@ -185,7 +192,8 @@ def jumbled(word: str) -> bool:
     "Is `word`, of letters, digits, `-` and `_`, made as by chance?"
     bare = word.replace("-", "").replace("_", "")
     digits = sum(map(str.isdigit, bare))
-    if not 16 <= len(bare) <= 100 or digits < 3 or digits > 0.6 * len(bare) or _HEXADECIMAL.fullmatch(bare) or dull(word) or _LETTERS.search(word): return False
+    if not 16 <= len(bare) <= 100 or digits < 3 or digits > 0.6 * len(bare) or _HEXADECIMAL.fullmatch(bare) or dull(word) or _LETTERS.search(word):
+        return False
     return len(_SPLIT.findall(bare)) >= 0.16 * len(bare) and entropy(bare) >= 3.4
 
 # %% ../nbs/04ba_nearby.ipynb #59c83152
@@ -195,7 +203,8 @@ def pieced(word: str) -> bool:
     "Is `word` made of pieces of which most have a digit, with letters and digits in all of it?"
     pieces, digits = _PIECES.findall(word), sum(map(str.isdigit, word))
     letters = sum(map(str.isalpha, word))
-    return digits >= 4 and letters >= 4 and len(set(word)) >= 6 and not dull(word) and sum([any(map(str.isdigit, piece)) for piece in pieces]) * 2 > len(pieces)
+    return (digits >= 4 and letters >= 4 and len(set(word)) >= 6 and not dull(word)
+            and sum([any(map(str.isdigit, piece)) for piece in pieces]) * 2 > len(pieces))
 
 # %% ../nbs/04ba_nearby.ipynb #e799b6a9
 _QUOTE = b"\"'`"
@@ -212,7 +221,8 @@ def _find_joined(raw: bytes) -> list[Finding]:
         if word.startswith("sha") and word[3:6].isdigit(): continue
         if name := _NAME_PIECES.match(word): start, word = start + name.end(), word[name.end():]           # acme-access-key-…
         chancy, in_pieces = jumbled(word), pieced(word)
-        if (looked := looked + (6 if chancy else 2 if in_pieces else 1)) > 6 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")
+        if (looked := looked + (6 if chancy else 2 if in_pieces else 1)) > 6 * _MOST:
+            raise TooMuch("It holds too much that looks random to be judged.")
         if not (chancy or in_pieces): continue
         quoted = first and raw[first - 1] in _QUOTE and end < len(raw) and raw[end] == raw[first - 1]
         before, near = raw[max(0, start - 60):start], low[max(0, start - 60):start]
@@ -224,7 +234,9 @@ def _find_joined(raw: bytes) -> list[Finding]:
         if not (hinted or quoted or by_name or thorough or far) or not (chancy or by_name or by_key): continue
         if linear(_OTHERWISE).search(before) is not None or start and raw[start - 1] in _INSIDE: continue
         kinds = len(set(word.translate(_KINDS)) - set("-_"))
-        if hinted and announced(before) or by_name or by_key or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word)) or thorough or far) and alone(raw, start, end): found.append(Finding(start, end, "secret"))
+        if hinted and announced(before) or by_name or by_key or (quoted and (kinds == 3 or len(_SPLIT.findall(word)) >= 0.25 * len(word))
+                                                                 or thorough or far) and alone(raw, start, end):
+            found.append(Finding(start, end, "secret"))
     return found
 
 _DIGITS, _DASHED = b"0123456789", Regex(rb"(?i)(?:access|api|secret|private|auth)[_-](?:key|token)[_-]$")
@@ -255,7 +267,8 @@ def _rest(raw: bytes, end: int) -> int: return _REST.match(raw, end, end + 200).
 def _announced(raw: bytes, start: int, run: str) -> bool:
     "Is `run` announced, or the word of which it is the end?"
     before = raw[max(0, start - 60):start]
-    if long_word(run) and linear(_SURELY).search(before) is not None and linear(_OTHERWISE).search(before.rpartition(b";")[2]) is None: return True
+    if long_word(run) and linear(_SURELY).search(before) is not None and linear(_OTHERWISE).search(before.rpartition(b";")[2]) is None:
+        return True
     if not random_looking(run): return False
     word = start - _BACK.match(before[::-1]).end()
     return announced(before) or (word < start and announced(raw[max(0, word - 60):word]))
@@ -265,7 +278,8 @@ def chance(run: str) -> bool:
     "Is `run`, of sixteen characters or a few more, as thoroughly mixed as a longer one would have to be?"
     kinds = run.translate(_KINDS)
     if _HEXADECIMAL.fullmatch(run) or dull(run) or not any(map(str.isdigit, run)): return False
-    return sum(map(ne, kinds, kinds[1:])) >= 0.5 * len(run) and len(set(run)) >= 9 and (len(_NUMBER.findall(kinds)) > 3 or hasty("".join(filter(str.isalpha, run))))
+    return (sum(map(ne, kinds, kinds[1:])) >= 0.5 * len(run) and len(set(run)) >= 9
+            and (len(_NUMBER.findall(kinds)) > 3 or hasty("".join(filter(str.isalpha, run)))))
 
 def blended(run: str) -> bool:
     "Does the long `run` hold all three kinds of characters, and no text in base64?"
@@ -275,27 +289,38 @@ def blended(run: str) -> bool:
 # %% ../nbs/04ba_nearby.ipynb #b9a52982
 def strange_uuid(run: str) -> bool:
     "Has `run` the form of a UUID, and letters in all of it that none has?"
-    return all([any(map(str.isdigit, part)) or len(part) == 4 for part in run.split("-")]) and sum([c in "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ" for c in run]) >= 6
+    return (all([any(map(str.isdigit, part)) or len(part) == 4 for part in run.split("-")])
+            and sum([c in "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ" for c in run]) >= 6)
 
 # %% ../nbs/04ba_nearby.ipynb #8ec0edd6
 _WORD_BEFORE = Regex(rb"(?:^|[\n{])[ \t\"']*[a-z]{3,20}[\"']?[ \t]*[:=]?[ \t]+$")
-_PICTURES = ("iVBORw0KGgo", "R0lGODlh", "R0lGODdh", "UEsDBBQ", "d09GMg", "d09GRg", "AAABAAE", "SUkqA", "JVBERi0", "UklGR")          # as files begin: pictures, archives, letters
+# as files begin: pictures, archives, letters
+_PICTURES = ("iVBORw0KGgo", "R0lGODlh", "R0lGODdh", "UEsDBBQ", "d09GMg", "d09GRg", "AAABAAE", "SUkqA", "JVBERi0", "UklGR")
 _HANDED = Regex(rb"[=(\[,:][ \t]{0,3}$")
 _GIVEN = Regex(rb"(?:^|\n)[ \t]*[A-Za-z_]{3,40}[ \t]{0,3}[:=][ \t]{0,3}[\"']?$")
 
 def _by_itself(raw: bytes, start: int, end: int, run: str, below: Callable[[int], bool]) -> bool:
     "Is `run` a secret without any word that says so?"
     before, last, after = raw[max(0, start - 60):start], raw[start - 1:start], raw[end:end + 1]
-    if _HEXADECIMAL.fullmatch(run.replace("-", "")): return last in (b"_", b"-", b".") and after not in (b".", b"/") and issued(raw, start, run) or named(before) and random_looking(run) or below_service(run) and below(start) and alone(raw, start, end)
+    if _HEXADECIMAL.fullmatch(run.replace("-", "")):
+        return (last in (b"_", b"-", b".") and after not in (b".", b"/") and issued(raw, start, run) or named(before)
+                and random_looking(run) or below_service(run) and below(start) and alone(raw, start, end))
     if run.startswith(_PICTURES): return False
-    if len(run) == 36 and run[8] == "-": return sum(map(str.isdigit, run)) > 5 and (run.islower() or run.isupper()) and strange_uuid(run) and alone(raw, start, end)
-    if len(run) < 20: return last in (b"'", b'"') and after == last and (_WORD_BEFORE.search(before[-30:-1]) is not None or len(run) > 17 and _HANDED.search(before[:-1]) is not None and alone(raw, start, end)) and chance(run)
-    if (mixed(run) or stranger(run)) and (alone(raw, start, end) or issued(raw, start, run)) or named(before) and (random_looking(run) or long_word(run)): return True
+    if len(run) == 36 and run[8] == "-":
+        return sum(map(str.isdigit, run)) > 5 and (run.islower() or run.isupper()) and strange_uuid(run) and alone(raw, start, end)
+    if len(run) < 20:
+        return (last in (b"'", b'"') and after == last and (_WORD_BEFORE.search(before[-30:-1]) is not None or len(run) > 17
+                                                            and _HANDED.search(before[:-1]) is not None and alone(raw, start, end))
+                and chance(run))
+    if (mixed(run) or stranger(run)) and (alone(raw, start, end) or issued(raw, start, run)) or named(before) and (random_looking(run)
+            or long_word(run)):
+        return True
     if below_service(run) and below(start) and alone(raw, start, end): return True
     return len(run) >= 40 and _GIVEN.search(before) is not None and alone(raw, start, end) and blended(run)
 
 # %% ../nbs/04ba_nearby.ipynb #c295f5ff
-_MOST, _HINTS = 400, (b"key", b"token", b"secret", b"pass", b"priv", b"access", b"auth", b"login", b"pat", b"cred", b"licen", b"api", b"pw", b"psw")
+_MOST, _HINTS = 400, (b"key", b"token", b"secret", b"pass", b"priv", b"access", b"auth", b"login", b"pat", b"cred", b"licen", b"api", b"pw",
+                      b"psw")
 _INSIDE = frozenset(b"+/.\\%#@&?")       # next to one of these it is a part of data, an address or a path
 
 def _find_runs(raw: bytes) -> list[Finding]:
@@ -307,9 +332,12 @@ def _find_runs(raw: bytes) -> list[Finding]:
             low = raw.lower()
             hints = [hint for hint in _HINTS if hint in low]
         if (most := most - 1) < 0: raise TooMuch("It holds too much that looks random to be judged.")
-        since = max(start - 60, 0) if (line := raw.rfind(b"\n", max(start - 60, 0), start) + 1) == 0 else line if start - line > 8 else max(line - 16, 0)
+        since = (max(start - 60, 0) if (line := raw.rfind(b"\n", max(start - 60, 0), start) + 1) == 0 else line if start - line > 8
+                 else max(line - 16, 0))
         hinted = any([low.find(hint, since, start) >= 0 for hint in hints])
-        if not hinted and (end - start < 20 and not (start and raw[start - 1] in b"'\"") or start and raw[start - 1] in _INSIDE and raw[start - 1] != 46 or end < len(raw) and raw[end] in _INSIDE): continue
+        if not hinted and (end - start < 20 and not (start and raw[start - 1] in b"'\"") or start and raw[start - 1] in _INSIDE
+                           and raw[start - 1] != 46 or end < len(raw) and raw[end] in _INSIDE):
+            continue
         run = raw[start:min(end, start + 100)].decode("latin-1")
         if not hinted and (run.isdigit() or run.isalpha() and not named(raw[max(0, start - 60):start])): continue
         if hinted and (near := near + 1) > 2 * _MOST: raise TooMuch("It holds too much that looks random to be judged.")

@@ -32,7 +32,8 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
     "The first and last day that are meant. `PassepartoutError` for what is no range."
     from passepartout.providers.dates import read_span
-    if sum((bool(words), days is not None, bool(first or last))) > 1: raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
+    if sum((bool(words), days is not None, bool(first or last))) > 1:
+        raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
     if words:
         if span := read_span("today" if words == "day" else words, today): return span.start, span.end
         raise PassepartoutError(f"“{short(words, 40)}” names no days. Write day, week, month, next week, november or 16 to 22 november.")
@@ -74,12 +75,14 @@ def item_row(item: Any, today: date, dated: bool = False) -> Row:
     when = "" if item.kind == "task" else say_date(item, today) if dated else say_when(item)
     late = item.due is not None and item.due < today and item.kind != "event"
     style = "red" if late else "yellow" if item.kind == "deadline" else ""
-    return Row(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style, item.due.isoformat() if item.due else "")
+    return Row(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
+               item.due.isoformat() if item.due else "")
 
 def say_date(item: Any, today: date) -> str:
     "The date of a task in a list of tasks."
     word = "habit, " if item.habit else {"deadline": "due ", "scheduled": "", "event": ""}.get(item.kind, "")
-    return f"{word}{item.due:%a} {item.due.day} {item.due:%b}" + (f" {item.due.year}" if item.due.year != today.year else "") + (f" {item.at:%H:%M}" if item.at else "")
+    return f"{word}{item.due:%a} {item.due.day} {item.due:%b}" + (f" {item.due.year}" if item.due.year != today.year
+            else "") + (f" {item.at:%H:%M}" if item.at else "")
 
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
     "What could not be listed, what could not be read, and times that the clock leaves out."
@@ -111,7 +114,9 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
             return
         try: first, last = agenda_range(words, days, from_, to, opened.today)
         except PassepartoutError as error: fail(error.message, 2, json_)
-        try: items = keep(opened.notes.agenda(first, last, opened.today, sys.maxsize), tag or (), project, projects(opened) if project else None)
+        try:
+            items = keep(opened.notes.agenda(first, last, opened.today, sys.maxsize), tag or (), project,
+                         projects(opened) if project else None)
         except PassepartoutError as error: fail(error.message, 2, json_)
         print_agenda(opened, items, first, last, json_)
 
@@ -125,10 +130,12 @@ def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_
     "The agenda in the form asked for."
     from passepartout.agenda import say_day
     said, day = remarks(opened, items), opened.today
-    if json_: return as_json({"from": first, "to": last, "today": day, "items": [item_json(opened, item) for item in items], "remarks": said})
+    if json_:
+        return as_json({"from": first, "to": last, "today": day, "items": [item_json(opened, item) for item in items], "remarks": said})
     groups: dict[str, list[Row]] = {}
     for item in items: groups.setdefault(say_day(item.day) + (", today" if item.day == day else ""), []).append(item_row(item, day))
-    show_groups(opened, groups, f"Nothing is on: {say_day(first)}" + (f" to {say_day(last)}." if last != first else "."), items[0] if items else None)
+    show_groups(opened, groups, f"Nothing is on: {say_day(first)}" + (f" to {say_day(last)}." if last != first else "."),
+                items[0] if items else None)
     for remark in said: tell(remark, "yellow", sys.stderr)
 
 def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, first: Any) -> None:
@@ -144,14 +151,19 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
     from passepartout.views import VIEWS
     if view not in VIEWS: fail(f"There is no view {short(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
     project_of = projects(opened) if project else None
-    groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items() if (kept := keep(items, tags, project, project_of))}
-    if json_: return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name} for name, items in groups.items() for item in items]})
-    show_groups(opened, {name or "without a tag": [item_row(item, opened.today, True) for item in items] for name, items in groups.items()}, f"Nothing found: {VIEWS[view]}.", next((items[0] for items in groups.values()), None))
+    groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items()
+              if (kept := keep(items, tags, project, project_of))}
+    if json_:
+        return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name}
+                for name, items in groups.items() for item in items]})
+    show_groups(opened, {name or "without a tag": [item_row(item, opened.today, True) for item in items] for name, items in groups.items()},
+                f"Nothing found: {VIEWS[view]}.", next((items[0] for items in groups.values()), None))
 
 # %% ../nbs/20db_notecommands.ipynb #ad19610d
 class FindCommand(TyperCommand):
     "The parser of `find`, to which `-word` is no bundle of options."
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]: return super().parse_args(ctx, [part for arg in args for part in unbundled(arg)])
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [part for arg in args for part in unbundled(arg)])
 
 def unbundled(arg: str) -> list[str]:
     "`-word` as the query language says it in words."
@@ -187,9 +199,13 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
         asked = checked_query(query, opened.today, json_)
         found = opened.notes.find(asked, limit, opened.now, opened.today)
         if not found.hits: nothing_found(opened, asked, found, json_)
-        if json_: as_json({"query": asked, "total": found.total, "search": "words", "items": [hit_json(opened, hit) for hit in found.hits], "remarks": [r for r in (opened.notes.report(),) if r]}); return
+        if json_:
+            as_json({"query": asked, "total": found.total, "search": "words", "items": [hit_json(opened, hit) for hit in found.hits],
+                     "remarks": [r for r in (opened.notes.report(),) if r]})
+            return
         print_hits(opened, found.hits)
-        if (more := found.total - len(found.hits)) > 0: tell(f"{more} more: add a word, or --limit {min(found.total, 1000)}.", stream=sys.stderr)
+        if (more := found.total - len(found.hits)) > 0:
+            tell(f"{more} more: add a word, or --limit {min(found.total, 1000)}.", stream=sys.stderr)
         if left := unread(opened): tell(left, "yellow", sys.stderr)
 
 # %% ../nbs/20db_notecommands.ipynb #63cd4ae6
@@ -198,7 +214,8 @@ def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     from passepartout.notetools import fewer_words
     if left := unread(opened): found = replace(found, why=f"{found.why} {left}")
     if json_ or not terminal(): fail(found.why, 1, json_, query=asked, total=0, items=[], search="words")
-    if fewer := fewer_words(opened.notes, asked, opened.today): said, near = f"With fewer words ({clean(fewer[0])}):", opened.notes.find(fewer[0], 8, opened.now, opened.today)
+    if fewer := fewer_words(opened.notes, asked, opened.today):
+        said, near = f"With fewer words ({clean(fewer[0])}):", opened.notes.find(fewer[0], 8, opened.now, opened.today)
     else: said, near = by_meaning(opened, asked)
     tell(f"{found.why} {said}", "" if near else "red", sys.stdout if near else sys.stderr)
     if near: print_hits(opened, near.hits)
@@ -216,13 +233,15 @@ def by_meaning(opened: Shelf, asked: str) -> tuple[str, Any]:
 # %% ../nbs/20db_notecommands.ipynb #9546b1ee
 def print_hits(opened: Shelf, hits: Sequence[Any]) -> None:
     "Hits as rows: where the line stands that says why, and this line."
-    rows = [Row(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden, "dim" if hit.hidden else "") for hit in hits]
+    rows = [Row(f"{hit.file}:{hit.at}", "", hit.keyword or "", "", " › ".join(hit.path) or hit.title, hit.tags, hit.snippet or hit.hidden,
+                "dim" if hit.hidden else "") for hit in hits]
     print_groups({"": rows}, console := terminal())
     print_hint(editor_hint(opened, hits[0].file, hits[0].at), console, "Open the first")
 
 def hit_json(opened: Shelf, hit: Any) -> dict:
     "A hit for programs: the fields of a heading, and where and why it matched."
-    return {**heading_json(opened, hit.file, hit.line, hit.title, hit.path[:-1], hit.keyword, None, hit.tags), "match_line": hit.at, "snippet": hit.snippet, "score": hit.score, "hidden": hit.hidden or None}
+    return {**heading_json(opened, hit.file, hit.line, hit.title, hit.path[:-1], hit.keyword, None, hit.tags), "match_line": hit.at,
+            "snippet": hit.snippet, "score": hit.score, "hidden": hit.hidden or None}
 
 # %% ../nbs/20db_notecommands.ipynb #d6af6a9b
 def section(opened: Shelf, place: Any) -> tuple[Any, Any]:
@@ -259,7 +278,10 @@ def show(target: Annotated[list[str], typer.Argument(help="Words of a title, FIL
         place = one_place(opened, words, json_)
         outline, node = section(opened, place)
         text = outline.text[node.start:node.end]
-        if json_: as_json({**place_json(opened, place), "properties": dict(node.properties), "end_line": node.line + text.rstrip("\n").count("\n"), "text": text}); return
+        if json_:
+            as_json({**place_json(opened, place), "properties": dict(node.properties),
+                     "end_line": node.line + text.rstrip("\n").count("\n"), "text": text})
+            return
         print_section(opened, place, text, outline.format == "markdown")
 
 def print_section(opened: Shelf, place: Any, text: str, markdown: bool) -> None:

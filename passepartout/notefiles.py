@@ -101,7 +101,8 @@ def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, 
     try:
         with resolve([root], path, "read") as file:
             mark = file_mark(file.stat)
-            if mark[3] > MOST_BYTES: return mark, b"", f"it has {mark[3] / 1e6:.1f} MB, and notes are read up to {MOST_BYTES // 1_000_000} MB"
+            if mark[3] > MOST_BYTES:
+                return mark, b"", f"it has {mark[3] / 1e6:.1f} MB, and notes are read up to {MOST_BYTES // 1_000_000} MB"
             return mark, file.read_bytes(MOST_BYTES), ""
     except PathRefused as refusal:
         if refusal.reason == "astray": raise                 # it is not this file of which there is something to say

@@ -128,7 +128,9 @@ class Notes:
             if not remarks: continue
             shown = "; ".join(f"{r.file}: {r.why}" for r in remarks[:most])
             lines.append(f"{what}: {shown}" + (f"; and {len(remarks) - most} more." if len(remarks) > most else "."))
-        if self.cut: lines.append(f"Only the first {len(self.outlines) + len(self.skipped):,} files were read; name a folder further down to see the others.")
+        if self.cut:
+            lines.append(f"Only the first {len(self.outlines) + len(self.skipped):,} files were read; name a folder further down to "
+                         "see the others.")
         return "\n".join(lines)
 
 # %% ../nbs/08d_notes.ipynb #c004c6d8

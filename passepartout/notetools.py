@@ -165,7 +165,8 @@ def said_lines(outline: Outline, node: Node) -> list[tuple[int, str]]:
     found = []
     for start, end in outline.pieces(node, node.body_start):
         for number, line in enumerate(outline.text[start:end].split("\n"), outline.line_of(start, node)):
-            if line.strip() and line[:2] != "#+" and not re.fullmatch(r"\s*:[\w-]+:.*", line.rstrip()): found.append((number, line.rstrip()))
+            if line.strip() and line[:2] != "#+" and not re.fullmatch(r"\s*:[\w-]+:.*", line.rstrip()):
+                found.append((number, line.rstrip()))
     return found
 
 # %% ../nbs/12b_notetools.ipynb #0a8ed305
@@ -213,7 +214,8 @@ def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
 
 def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
     "The dates that are programs, which are not run."
-    return say_places("Not listed, because programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found], most)
+    return say_places("Not listed, because programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found],
+                      most)
 
 def say_places(what: str, found: Sequence[str], most: int) -> str:
     "One sentence that names the first `most` places; empty when there are none."
@@ -231,7 +233,8 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
     every = notes.agenda(first, last, today, MOST_ITEMS, private)
     items, broken, programs = every[:MOST_ITEMS], notes.broken(), notes.broken(programs=True)
     named = [(file, line) for file, line, _ in (*broken[:5], *programs[:3])]
-    secret = any(private_in(item.tags, private) for item in items) or any(private_in(notes.tags_at(file, line), private) for file, line in named)
+    secret = (any(private_in(item.tags, private) for item in items)
+              or any(private_in(notes.tags_at(file, line), private) for file, line in named))
     more = [item for item in every[MOST_ITEMS:] if secret or not private_in(item.tags, private)]
     listed = render_agenda([*items, *more], first, last, today, most=MOST_ITEMS)
     text = "\n".join(filter(None, [listed, say_broken(broken), say_programs(programs), *clock_remarks(items), notes.report()]))

@@ -28,7 +28,8 @@ def by_names(outline: Outline | None, sources: Sequence[Source]) -> tuple[dict[s
     for source in sources:
         if source.name: named.setdefault(source.name.lower(), source)
         if not commented(outline, source) and (ref := source.arguments.get(":noweb-ref")): shared.setdefault(ref, []).append(source)
-    headings = [(n.properties["CUSTOM_ID"].lower(), n) for n in reversed(outline.nodes[1:] if outline else ()) if n.properties.get("CUSTOM_ID")]
+    headings = [(n.properties["CUSTOM_ID"].lower(), n) for n in reversed(outline.nodes[1:] if outline else ())
+                if n.properties.get("CUSTOM_ID")]
     return {n: s for n, s in named.items() if not commented(outline, s)}, shared, dict(headings)
 
 # %% ../nbs/08u_noweb.ipynb #6bebcb6b
@@ -47,7 +48,8 @@ class Expanding:
 
     def expand(self, source: Source, above: tuple[Source, ...] = ()) -> list[Line]:
         "The lines of a block with what its references stand for. `TangleError` when they go round in a circle or grow too much."
-        if source in above: raise TangleError(_NO_CIRCLE.format(at=source.at, way=" → ".join(s.name or f"line {s.at}" for s in (*above, source))))
+        if source in above:
+            raise TangleError(_NO_CIRCLE.format(at=source.at, way=" → ".join(s.name or f"line {s.at}" for s in (*above, source))))
         if len(above) > _DEEPEST: raise TangleError(f"line {source.at}: references are nested more than {_DEEPEST} deep.")
         return [each for line in source.lines for each in (self.expand_line(line, (*above, source)) if "<<" in line.text else [line])]
 
@@ -65,14 +67,17 @@ class Expanding:
 
     def grow(self, new: list[Line], prefix: str, at: int) -> None:
         self.lines, self.chars = self.lines + len(new), self.chars + sum(len(prefix) + len(line.text) for line in new)
-        if self.lines > _MOST_LINES or self.chars > _MOST_CHARS: raise TangleError(f"line {at}: what the references of this page stand for grows beyond {_MOST_LINES:,} lines.")
+        if self.lines > _MOST_LINES or self.chars > _MOST_CHARS:
+            raise TangleError(f"line {at}: what the references of this page stand for grows beyond {_MOST_LINES:,} lines.")
 
 # %% ../nbs/08u_noweb.ipynb #e4a11dba
 class Web(Expanding):
     "The blocks of a page, and the references between them."
     def referred(self, name: str, line: Line, above: tuple[Source, ...]) -> list[Line]:
         "What one reference stands for; at least one line."
-        if re.search(r"\(.*\)", name): raise TangleError(f"line {line.at}: <<{name[:60]}>> asks for what a block prints. Nothing is run here; refer to the code itself: <<{name.split('(')[0][:60]}>>.")
+        if re.search(r"\(.*\)", name):
+            raise TangleError(f"line {line.at}: <<{name[:60]}>> asks for what a block prints. Nothing is run here; refer to the code "
+                              f"itself: <<{name.split('(')[0][:60]}>>.")
         if node := self.headings.get(name.lower()): return self.below(node)
         if source := self.named.get(name.lower()): return self.body(source, above)
         if name not in self.shared:
@@ -94,7 +99,8 @@ class Web(Expanding):
     def below(self, node: Node) -> list[Line]:
         "The text below a heading, as it is written."
         text = self.outline.text
-        body, first = text[node.body_start:node.end].removesuffix("\n" if node.end < len(text) else ""), self.outline.line_of(node.body_start)
+        body, first = text[node.body_start:node.end].removesuffix("\n" if node.end < len(text)
+                                                                  else ""), self.outline.line_of(node.body_start)
         return [Line(each, first + i) for i, each in enumerate(re.split("[\n\r]", body))]
 
 # %% ../nbs/08u_noweb.ipynb #b3783eb5

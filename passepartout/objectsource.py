@@ -24,11 +24,13 @@ from .privacy import is_private
 # %% ../nbs/08l_objectsource.ipynb #9abfede4
 def read_object(index: Index, id: str, private: Iterable[str] = ()) -> MemoryObject | None:
     "The heading with this identity as an object, or None. Must be called inside of `guarded`."
-    row = index.db.execute("SELECT n.file, n.place, n.parent, n.title, n.keyword, n.priority, n.state, n.start, n.body, n.tree, n.line, f.path FROM node n JOIN file f ON f.id = n.file WHERE ident = ?", (id,)).fetchone()
+    row = index.db.execute("SELECT n.file, n.place, n.parent, n.title, n.keyword, n.priority, n.state, n.start, n.body, n.tree, n.line, "
+                           "f.path FROM node n JOIN file f ON f.id = n.file WHERE ident = ?", (id,)).fetchone()
     if row is None: return None
     file, place, parent, title, keyword, priority, state, start, body, tree, line, path = row
     ask = lambda sql, *values: [ident for ident, in index.db.execute(sql, values)]
-    above, below = ask("SELECT ident FROM node WHERE file = ? AND place = ?", file, parent), ask("SELECT ident FROM node WHERE file = ? AND parent = ? ORDER BY place", file, place)
+    above, below = ask("SELECT ident FROM node WHERE file = ? AND place = ?", file,
+                       parent), ask("SELECT ident FROM node WHERE file = ? AND parent = ? ORDER BY place", file, place)
     tags, text = own_tags(lineage(index, file, place, {})), note_text(index, path)
     known = {"id": id, "title": plain_text(title), "todo": keyword, "priority": priority, "tags": tags or None, "file": path, "line": line,
              "hidden": "commented" if state & COMMENTED else "archived" if state & ARCHIVED else None}
@@ -36,7 +38,8 @@ def read_object(index: Index, id: str, private: Iterable[str] = ()) -> MemoryObj
     head = text[start:start + int(body.split("-")[0]) if body else stop[0] if stop else None]
     attributes = FrozenDict({**properties_of(head, path, place), **{name: value for name, value in known.items() if value is not None}})
     content = "".join([text[start + int(a):start + int(b)] for a, b in (span.split("-") for span in body.split())])
-    return MemoryObject(id, type_name("headline" if place else "file"), attributes, content, next(iter(above), None), tuple(below), tree, Label("notes", is_private(tags, tuple(private)), (path,)))
+    return MemoryObject(id, type_name("headline" if place else "file"), attributes, content, next(iter(above), None), tuple(below), tree,
+                        Label("notes", is_private(tags, tuple(private)), (path,)))
 
 # %% ../nbs/08l_objectsource.ipynb #8b037fd9
 def properties_of(head: str, path: str, place: int) -> dict[str, Any]:
@@ -51,11 +54,14 @@ PATIENCE, QUOTE = 0.25, '"'        # seconds
 # %% ../nbs/08l_objectsource.ipynb #b9ea72cb
 def candidates(index: Index, name: str, value: str, most: int) -> list[str]:
     "Ids of headings that may have an attribute. Must be called inside of `guarded`."
-    if name in ("file", "priority"): sql = f"SELECT ident FROM node n JOIN file f ON f.id = n.file WHERE {'f.path' if name == 'file' else 'n.priority'} = ? LIMIT ?"
+    if name in ("file", "priority"):
+        sql = f"SELECT ident FROM node n JOIN file f ON f.id = n.file WHERE {'f.path' if name == 'file' else 'n.priority'} = ? LIMIT ?"
     else:
-        word = facet(TAG_MARK, plain_tag(value)) if name == "tags" else facet(STATE_MARK, value) if name == "todo" else " ".join(index_words(value)) if name == "title" else property_facet(name, value)
+        word = (facet(TAG_MARK, plain_tag(value)) if name == "tags" else facet(STATE_MARK, value) if name == "todo"
+                else " ".join(index_words(value)) if name == "title" else property_facet(name, value))
         if not word: return []
-        sql, value = "SELECT ident FROM words JOIN node n ON n.id = words.rowid WHERE words MATCH ? LIMIT ?", f'{"title" if name == "title" else "facets"} : "{word.replace(QUOTE, QUOTE * 2)}"'
+        sql, value = ("SELECT ident FROM words JOIN node n ON n.id = words.rowid WHERE words MATCH ? LIMIT ?",
+                      f'{"title" if name == "title" else "facets"} : "{word.replace(QUOTE, QUOTE * 2)}"')
     return sorted(ident for ident, in index.db.execute(sql, (value, most)))
 
 # %% ../nbs/08l_objectsource.ipynb #a4392f0b
@@ -69,13 +75,15 @@ class NoteObjects:
 
     `private` are the tags that make an object private; `before` is called before each look, to bring the index up to date; `log` hears
     why there was no answer."""
-    def __init__(self, index: Index, private: Iterable[str] = ("@personal", "@private"), before: Callable[[], Any] = lambda: None, log: Callable[[str], Any] = lambda text: None):
+    def __init__(self, index: Index, private: Iterable[str] = ("@personal", "@private"), before: Callable[[], Any] = lambda: None,
+                 log: Callable[[str], Any] = lambda text: None):
         self.index, self.private, self.before, self.log = index, tuple(private), before, log
 
     def asked(self, work: Callable, nothing: Any) -> Any:
         "What `work()` finds in the index, or `nothing` when that is busy or fails. Never waits for long."
         self.before()
-        if not self.index.lock.acquire(timeout=PATIENCE): return self.log("INDEX: the notes are just being read, so they were not looked at.") or nothing
+        if not self.index.lock.acquire(timeout=PATIENCE):
+            return self.log("INDEX: the notes are just being read, so they were not looked at.") or nothing
         try: return self.index.reading(work)
         except IndexFailed as error: return self.log(f"INDEX: {error.message}") or nothing
         finally: self.index.lock.release()
@@ -89,7 +97,8 @@ class NoteObjects:
         name = field_name(key)
         if not sayable(value): return []
         if name == "id": return [found] if (found := self.lookup(value)) else []
-        found = self.asked(lambda: [read_object(self.index, ident, self.private) for ident in candidates(self.index, name, value, most)], [])
+        found = self.asked(lambda: [read_object(self.index, ident, self.private) for ident in candidates(self.index, name, value, most)],
+                           [])
         return [each for each in found if name == "tags" or matches(each, name, value)]
 
     def __len__(self) -> int: return self.index.count()

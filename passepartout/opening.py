@@ -33,7 +33,8 @@ from .settings import Settings, own_keys
 def own_places(settings: Settings) -> list[str]:
     "The folders with records, keys, settings and index of this agent and its siblings. Nothing that a model proposes gets in there, even when they lie within an open folder."
     pages = [settings.memex_dir / "skills"] if settings.skills_from_memex else []
-    return [str(folder) for folder in (settings.journal_dir.parent, settings.config_dir / "passepartout", settings.index_path.parent.parent, *pages)]
+    return [str(folder) for folder in (settings.journal_dir.parent, settings.config_dir / "passepartout", settings.index_path.parent.parent,
+                                       *pages)]
 
 # %% ../nbs/18e_opening.ipynb #433938e1
 def no_folder(path: Path) -> str:
@@ -49,10 +50,13 @@ def open_roots(settings: Settings) -> list[Root]:
     if not os.path.isdir(settings.memex_dir):
         raise PassepartoutError(f"The memex {str(settings.memex_dir)[:200]} {no_folder(settings.memex_dir)}")
     try: os.scandir(settings.memex_dir).close()
-    except PermissionError: raise PassepartoutError(f"The memex {settings.memex_dir} cannot be read: you have no permission. Change its permissions, for example with chmod u+rx '{settings.memex_dir}', or name another folder with --memex DIR or MEMEX_DIR.") from None
+    except PermissionError:
+        raise PassepartoutError(f"The memex {settings.memex_dir} cannot be read: you have no permission. Change its permissions, for "
+                                f"example with chmod u+rx '{settings.memex_dir}', or name another folder with --memex DIR or MEMEX_DIR.") from None
     closed, own = own_places(settings), list(passepartout.__path__)
     try: return [Root(path, closed=closed, own=own) for path in (settings.memex_dir, *settings.workspaces)]
-    except (OSError, PathRefused) as error: raise PassepartoutError(f"A folder cannot be opened: {error}. Check its name and its permissions.") from error
+    except (OSError, PathRefused) as error:
+        raise PassepartoutError(f"A folder cannot be opened: {error}. Check its name and its permissions.") from error
 
 # %% ../nbs/18e_opening.ipynb #48097232
 def open_journal(settings: Settings, where: Any) -> Journal:
@@ -60,18 +64,21 @@ def open_journal(settings: Settings, where: Any) -> Journal:
     if where is not None: return Journal.open(where)
     try: private_folder(settings.journal_dir)
     except OSError as error:
-        raise JournalError(f"The folder for the journal, {settings.journal_dir}, cannot be made: {error.strerror}. Nothing is done without a record. Choose another place with XDG_STATE_HOME.") from error
+        raise JournalError(f"The folder for the journal, {settings.journal_dir}, cannot be made: {error.strerror}. Nothing is done without "
+                           "a record. Choose another place with XDG_STATE_HOME.") from error
     return Journal.open(settings.journal_dir / "journal.sqlite")
 
 # %% ../nbs/18e_opening.ipynb #a3a39307
 def wants_models(settings: Settings) -> bool:
     "Could a provider over the network be asked? The others need nothing of all that."
-    return callable(settings.provider_cascade) or bool(settings.secrets) or settings.gguf_file is not None or not {"reflex", "scripted"}.issuperset(map(provider_name, settings.provider_cascade))
+    return (callable(settings.provider_cascade) or bool(settings.secrets) or settings.gguf_file is not None
+            or not {"reflex", "scripted"}.issuperset(map(provider_name, settings.provider_cascade)))
 
 # %% ../nbs/18e_opening.ipynb #d5aa9678
 def open_keyring(agent: Any, environ: Mapping[str, str]) -> None:
     "Take from the keyring what providers and gateways want; a keyring that cannot be read is a finding."
-    names = ["TELEGRAM_BOT_TOKEN"] if "telegram" in agent.settings.gateway and not (environ.get("TELEGRAM_BOT_TOKEN") or agent.settings.secrets.get("TELEGRAM_BOT_TOKEN")) else []
+    names = (["TELEGRAM_BOT_TOKEN"] if "telegram" in agent.settings.gateway
+             and not (environ.get("TELEGRAM_BOT_TOKEN") or agent.settings.secrets.get("TELEGRAM_BOT_TOKEN")) else [])
     if wants_models(agent.settings):
         from passepartout.providers.catalogue import missing_keys
         names += missing_keys(agent.settings, environ)
@@ -79,7 +86,9 @@ def open_keyring(agent: Any, environ: Mapping[str, str]) -> None:
     from passepartout.keyrings import from_keyring
     values, problem = from_keyring(names)
     if values: agent.settings = replace(agent.settings, secrets={**values, **agent.settings.secrets})
-    if problem: agent.problems.append(Finding(problem, f"It was asked for {', '.join(names)}.", "Put the key into .env beside your settings.ini, or unlock the keyring."))
+    if problem:
+        agent.problems.append(Finding(problem, f"It was asked for {', '.join(names)}.",
+                                      "Put the key into .env beside your settings.ini, or unlock the keyring."))
 
 # %% ../nbs/18e_opening.ipynb #c61a2a1c
 def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
@@ -104,7 +113,8 @@ def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[s
     from passepartout.secrets import secrets_in
     meant = {name: environ[name] for name in wanted if name in environ}              # it is a secret, whatever it looks like
     others = {name: value for name, value in environ.items() if name not in meant}
-    return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets, ours=True)
+    return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets,
+            ours=True)
 
 # %% ../nbs/18e_opening.ipynb #a5480051
 def install_index(agent: Any, where: Any) -> None:
@@ -116,10 +126,12 @@ def install_index(agent: Any, where: Any) -> None:
     from passepartout.upkeep import Upkeep
     try: index = Index(agent.roots[0], None if str(where) == ":memory:" else agent.settings.index_path)
     except IndexFailed as error:
-        agent.problems.append(Finding(error.message, "Until then every question reads all notes, which is slow when there are many.", "Nothing else is affected."))
+        agent.problems.append(Finding(error.message, "Until then every question reads all notes, which is slow when there are many.",
+                                      "Nothing else is affected."))
         return
     agent.upkeep = Upkeep(index, agent.log)
-    agent.meaning = Meaning(agent.upkeep, index.path and index.path.with_name("vectors.sqlite"), agent.settings.context_semantic_threshold, agent.sights.compare)
+    agent.meaning = Meaning(agent.upkeep, index.path and index.path.with_name("vectors.sqlite"), agent.settings.context_semantic_threshold,
+                            agent.sights.compare)
     agent.memory.sources = (NoteObjects(index, agent.settings.privacy_filter_tags, agent.upkeep.glance, agent.log),)
 
 # %% ../nbs/18e_opening.ipynb #93266083
@@ -138,7 +150,8 @@ def halves(agent: Any, found: list[dict]) -> list[tuple]:
     "Of the actions behind these effects, those that were done in part: their edits that are done, and those that are not."
     parts = []
     for session, turn, action in dict.fromkeys((e["session"], e["turn"], e["hash"]) for e in found):
-        same = [e for e in reversed(agent.journal.effects(session, limit=50)) if (e["turn"], e["hash"]) == (turn, action) and "edit" in (e["detail"] or {})]
+        same = [e for e in reversed(agent.journal.effects(session, limit=50)) if (e["turn"], e["hash"]) == (turn, action)
+                and "edit" in (e["detail"] or {})]
         done, left = ([e for e in same if e["state"] == state] for state in ("committed", "failed"))
         if done and left: parts.append((done, left))
     return parts
@@ -153,7 +166,8 @@ class CutOff(NamedTuple):
 
 def first_answer(store: Any, seq: int, draft: Any) -> None:
     "Fail the transaction when the turn has an answer by now."
-    if store._run("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone(): raise JournalError("Another start has told of it.")
+    if store._run("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
+        raise JournalError("Another start has told of it.")
 
 def settle_request(agent: Any, begun: dict) -> None:
     "Record that what began with `begun` is not answered any more. Of what nobody asked for, nobody is told, nor of what cannot be recorded: the next start does that."
@@ -164,7 +178,8 @@ def settle_request(agent: Any, begun: dict) -> None:
     try: batch.commit_now()
     except JournalError as error: return agent.log(f"RECOVERY: {error}")
     if text and begun["body"].get("origin") == PERSON.origin:
-        agent.unanswered.append(CutOff(text, tuple(e for e in agent.journal.effects(begun["session"], limit=50) if e["turn"] == begun["turn"])))
+        agent.unanswered.append(CutOff(text, tuple(e for e in agent.journal.effects(begun["session"], limit=50)
+                                                   if e["turn"] == begun["turn"])))
 
 # %% ../nbs/18e_opening.ipynb #4a73bf2d
 def recover(agent: Any) -> None:

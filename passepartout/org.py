@@ -65,7 +65,8 @@ def read_keywords(lines: list[str], default: Keywords = Keywords()) -> Keywords:
     todo, done = [], []
     for line in lines:
         words = [word.split("(")[0] for word in line.split()]
-        before, bar, behind = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False, words[-1:])
+        before, bar, behind = (words[:words.index("|")], True, words[words.index("|") + 1:]) if "|" in words else (words[:-1], False,
+                words[-1:])
         todo += before; done += behind
     return Keywords(tuple(filter(None, todo)), tuple(filter(None, done))) if todo or done else default
 
@@ -192,7 +193,8 @@ def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
 
 # %% ../nbs/08_org.ipynb #f63fddfc
 PLANNING = Regex(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):[^\n]*(?:\n|\Z)")
-DRAWER = Regex(r"[ \t]*:PROPERTIES:[ \t\r]*\n((?>(?:[ \t]*:(?!END:)[^\s:][^\s]*:(?:[ \t][^\n]*|\r?)\n)*))[ \t]*:END:[ \t\r]*(?:\n|\Z)", re.I)
+DRAWER = Regex(r"[ \t]*:PROPERTIES:[ \t\r]*\n((?>(?:[ \t]*:(?!END:)[^\s:][^\s]*:(?:[ \t][^\n]*|\r?)\n)*))[ \t]*:END:[ \t\r]*(?:\n|\Z)",
+               re.I)
 PROPERTY = Regex(r"^[ \t]*:(\S+?)(\+?):(?:[ \t]+([^\n]*?))?[ \t\r]*$", re.M)
 
 # %% ../nbs/08_org.ipynb #897f2071
@@ -222,7 +224,8 @@ def find_blocks(text: str) -> tuple[tuple[int, int], ...]:
         if stars < at: stars = m.start() if (m := STARS.search(text, at)) else len(text)
         while around and around[-1] <= start: around.pop()
         if stars < first or around and first >= around[-1]: continue
-        if (n := bisect_right(notes, (start, len(text) + 1)) - 1) >= 0 and start < notes[n][1] < stop and not inside(spans, notes[n][0]): continue
+        if (n := bisect_right(notes, (start, len(text) + 1)) - 1) >= 0 and start < notes[n][1] < stop and not inside(spans, notes[n][0]):
+            continue
         if name in DEAD_KINDS: spans.append((start, stop)); at = stop
         else: around.append(first)
     return tuple(spans)

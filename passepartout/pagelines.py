@@ -53,7 +53,8 @@ def beside(tree: ast.Module, target: Target, page: Path) -> ast.Module:
     for node in ast.walk(tree):
         if not hasattr(node, "lineno"): continue
         node.col_offset = max(0, node.col_offset - shift.get(node.lineno, 0))
-        node.end_col_offset = max(node.col_offset if node.end_lineno == node.lineno else 0, node.end_col_offset - shift.get(node.end_lineno, 0))
+        node.end_col_offset = max(node.col_offset if node.end_lineno == node.lineno else 0,
+                                  node.end_col_offset - shift.get(node.end_lineno, 0))
     return tree
 
 # %% ../nbs/10e_pagelines.ipynb #c671ee59

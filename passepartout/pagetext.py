@@ -44,7 +44,8 @@ _WHOLE = {name: Regex(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "styl
 def _next(html: str, at: int, seen: Visible) -> int:
     "Read what begins with the `<` at `at`; gives where to go on, and the end of the page when it has no end itself."
     sign = html[at + 1:at + 2]
-    if sign in ("!", "?") and sign: return _behind(_COMMENTED.search(html, at + 2) if html.startswith("<!--", at) else _ENDS.search(html, at), html)
+    if sign in ("!", "?") and sign:
+        return _behind(_COMMENTED.search(html, at + 2) if html.startswith("<!--", at) else _ENDS.search(html, at), html)
     if (tag := _TAG.match(html, at)) is None:
         if sign.isascii() and sign.isalpha(): return len(html)
         if sign == "/": return _behind(_ENDS.search(html, at), html)

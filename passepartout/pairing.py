@@ -34,12 +34,15 @@ CODE_S, FORGET_S, KEPT_S = 600.0, 6 * 86_400.0, 30 * 86_400.0
 # %% ../nbs/19ma_pairing.ipynb #053c7e79
 def open_links(path: Path | None) -> sqlite3.Connection:
     "The file at `path` (None: in memory), with its tables. `GatewayFailed` if a newer version made it; `OSError`, also for a link that lies in its place, and `sqlite3.Error`."
-    return open_private(path, _TABLES, GatewayFailed(f"{path} was written by a newer version of the program, so nothing is taken from any service. Update passepartout."))
+    return open_private(path, _TABLES,
+                        GatewayFailed(f"{path} was written by a newer version of the program, so nothing is taken from any service. Update "
+                                      "passepartout."))
 
 # %% ../nbs/19ma_pairing.ipynb #f5875bac
 class LinkFile:
     "The file at `path` (None: in memory), written in transactions."
-    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time): self.path, self.clock, self._db, self._lock = path, clock, None, threading.RLock()
+    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time):
+        self.path, self.clock, self._db, self._lock = path, clock, None, threading.RLock()
 
     @contextmanager
     def writing(self):
@@ -48,7 +51,9 @@ class LinkFile:
             try:
                 if self._db is None: self._db = open_links(self.path)
                 with transaction(self._db): yield self._db
-            except (sqlite3.Error, OSError) as error: raise GatewayFailed(f"What gateways do cannot be written down ({error}), so nothing is taken from any. Check {self.path} and the free space there.") from error
+            except (sqlite3.Error, OSError) as error:
+                raise GatewayFailed(f"What gateways do cannot be written down ({error}), so nothing is taken from any. Check {self.path} "
+                                    "and the free space there.") from error
 
     def close(self) -> None:
         with self._lock:
@@ -70,7 +75,8 @@ class Knowing(LinkFile):
     def linked(self, gateway: str) -> Linked | None:
         "Who is linked; a file that does not exist yet links nobody."
         if self._db is None and self.path is not None and not self.path.exists(): return None
-        with self.writing() as db: row = db.execute("SELECT account, chat, name, approvals FROM link WHERE gateway = ?", (gateway,)).fetchone()
+        with self.writing() as db:
+            row = db.execute("SELECT account, chat, name, approvals FROM link WHERE gateway = ?", (gateway,)).fetchone()
         return None if row is None else Linked(*row[:3], bool(row[3]))
 
     def unlink(self, gateway: str) -> bool:
@@ -88,16 +94,21 @@ class Linking(Knowing):
     "How an account comes to be linked."
     def new_code(self, gateway: str) -> str:
         "A code that links whoever sends it within ten minutes. `GatewayFailed` when somebody is linked already."
-        if (there := self.linked(gateway)) is not None: raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway unlink {gateway}")
+        if (there := self.linked(gateway)) is not None:
+            raise GatewayFailed(f"{gateway} is linked to {there.name} already. To link another account: passepartout gateway "
+                                f"unlink {gateway}")
         code = new_code(10)
-        with self.writing() as db: db.execute("INSERT OR REPLACE INTO code VALUES(?, ?, ?)", (gateway, sha256(code.encode()).hexdigest(), self.clock() + CODE_S))
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO code VALUES(?, ?, ?)", (gateway, sha256(code.encode()).hexdigest(), self.clock() + CODE_S))
         return code
 
     def bind(self, gateway: str, code: str, account: str, chat: str, name: str) -> bool:
         "Link an account, if the code fits and nobody is linked."
         with self.writing() as db:
             row, now = db.execute("SELECT hash, expires FROM code WHERE gateway = ?", (gateway,)).fetchone(), self.clock()
-            if row is None or not now < row[1] <= now + CODE_S or not hmac.compare_digest(row[0], sha256(code.strip().lower().encode("utf-8", "replace")).hexdigest()): return False
+            if row is None or not now < row[1] <= now + CODE_S or not hmac.compare_digest(row[0],
+                    sha256(code.strip().lower().encode("utf-8", "replace")).hexdigest()):
+                return False
             db.execute("DELETE FROM code WHERE gateway = ?", (gateway,))
             return db.execute("INSERT OR IGNORE INTO link VALUES(?, ?, ?, ?, 0, ?)", (gateway, account, chat, name, now)).rowcount == 1
 
@@ -108,15 +119,18 @@ class Taking(Linking):
         "Is this message taken for the first time? Then that is on disk."
         with self.writing() as db:
             db.execute("DELETE FROM taken WHERE gateway = ? AND at < ?", (gateway, self.clock() - KEPT_S))
-            return db.execute("INSERT OR IGNORE INTO taken VALUES(?, ?, 'begun', ?, ?)", (gateway, number, begins[:80], self.clock())).rowcount == 1
+            return db.execute("INSERT OR IGNORE INTO taken VALUES(?, ?, 'begun', ?, ?)",
+                              (gateway, number, begins[:80], self.clock())).rowcount == 1
 
     def done(self, gateway: str, number: int) -> None:
-        with self.writing() as db: db.execute("UPDATE taken SET state = 'done', begins = '' WHERE gateway = ? AND number = ?", (gateway, number))
+        with self.writing() as db:
+            db.execute("UPDATE taken SET state = 'done', begins = '' WHERE gateway = ? AND number = ?", (gateway, number))
 
     def cut_off(self, gateway: str) -> list[str]:
         "How the messages begin that were taken by a process that then ended; told once."
         with self.writing() as db:
-            found = [row[0] for row in db.execute("SELECT begins FROM taken WHERE gateway = ? AND state = 'begun' ORDER BY at, number", (gateway,))]
+            found = [row[0] for row in db.execute("SELECT begins FROM taken WHERE gateway = ? AND state = 'begun' ORDER BY at, number",
+                                                  (gateway,))]
             db.execute("UPDATE taken SET state = 'cut off', begins = '' WHERE gateway = ? AND state = 'begun'", (gateway,))
             return found
 

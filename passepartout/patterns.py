@@ -370,9 +370,11 @@ FORMS = (_CLOUDS_AND_CODE + _TALK_MONEY_MODELS + _REGISTRIES + _TRADE + _MACHINE
          + _MODELS + _CODE_AND_BUILDS + _CLOUDS + _MONEY + _PEOPLE + _WRAPPED + _BEHIND_A_WORD)
 
 # %% ../nbs/04a_patterns.ipynb #3c77261b
-_BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})        # told by how they end: the key lies before the match
+# told by how they end: the key lies before the match
+_BY_END = frozenset({"azure-key", "newrelic-license", "maxmind-key", "openai-account-key", "google-client"})
 
-def _bounded(name: str, beginning: str) -> str: return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in _BY_END else r"\b" + beginning
+def _bounded(name: str, beginning: str) -> str:
+    return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in _BY_END else r"\b" + beginning
 
 
 # %% ../nbs/04a_patterns.ipynb #2624ce26
@@ -416,14 +418,16 @@ _MARK = Regex(r"(?i)x{4,}|\*{3,}|\.{3,}|example|redacted|#{4,}")
 def dull(word: str) -> bool:
     "Is `word` only a stand-in for a key?"
     low = word[:200].lower()
-    return any(part in low for part in _DULL) and not still_a_key(word) or "<" in low and re.search("^<[a-z]|<[a-z][^<>]*>", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#")
+    return (any(part in low for part in _DULL) and not still_a_key(word) or "<" in low
+            and re.search("^<[a-z]|<[a-z][^<>]*>", low) is not None or (len(set(word[-16:])) == 1 and word[-1] in "xX*.-_0aA1#"))
 
 # %% ../nbs/04a_patterns.ipynb #6ae81d00
 def still_a_key(word: str, named: bool = False) -> bool:
     "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are none? `named`: it stands behind a name for one."
     left = _MARK.sub("", word[:200])
     digits = sum(map(str.isdigit, left))
-    if named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10 and entropy(left) >= 3.4 and _SOLID.fullmatch(left): return True
+    if named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10 and entropy(left) >= 3.4 and _SOLID.fullmatch(left):
+        return True
     if len(left) < 24 or left.isupper() or len(set(left)) < 14 or entropy(left) < 3.8: return False
     return digits >= 2 or hasty("".join(filter(str.isalpha, left)))
 
@@ -455,7 +459,9 @@ def find_forms(raw: bytes) -> list[Finding]:
     while (hit := search(raw, at)) is not None:
         start, end = hit.span()
         if (tried := tried + 1) > _MOST: raise TooMuch("It holds too much that looks like keys to be judged.")
-        finding = _in_address(raw, start) if raw.startswith(b"://", start) else _in_login(raw, start, end) if raw[start:start + 1] in b" \t" else _in_program(raw, start, end) if _PROGRAM.match(raw, start) else _whole_form(raw, start, end)
+        finding = (_in_address(raw, start) if raw.startswith(b"://", start) else _in_login(raw, start, end)
+                   if raw[start:start + 1] in b" \t" else _in_program(raw, start, end) if _PROGRAM.match(raw, start)
+                   else _whole_form(raw, start, end))
         if finding: found.append(finding)
         at = max(finding.end if finding else 0, start + 3 if raw.startswith(b"://", start) else end - 1, start + 1)
     return found
@@ -474,10 +480,12 @@ def _whole_form(raw: bytes, start: int, end: int) -> Finding | None:
         start -= _BEFORE.match(raw[max(0, start - 100):start][::-1]).end()
         if until - start < 36: return None
     word = raw[start:until].decode("latin-1")
-    if _UNREAL.search(shown := word[:200].rpartition("/")[2] if name == "slack-webhook" else word[:200]) and not still_a_key(shown): return None
+    if _UNREAL.search(shown := word[:200].rpartition("/")[2] if name == "slack-webhook" else word[:200]) and not still_a_key(shown):
+        return None
     if name == "recovery-key" and sum(map(str.isdigit, word)) < 3: return None
     if name == "basic-login" and not _two_halves(word.split()[-1]): return None
-    if name in ("authorization", "session-cookie") and not any(c.isdigit() for c in word) and not hasty(word.split()[-1].rstrip("=")): return None
+    if name in ("authorization", "session-cookie") and not any(c.isdigit() for c in word) and not hasty(word.split()[-1].rstrip("=")):
+        return None
     return Finding(start, until, name)
 
 # %% ../nbs/04a_patterns.ipynb #522281b7
@@ -536,8 +544,12 @@ def _in_program(raw: bytes, start: int, end: int) -> Finding | None:
     word = word.rstrip(".,;:)]}\\`")
     if raw.startswith(b"sqlplus", start): word = word.partition("@")[0]
     until = end - 1 + len(word)
-    if _NOTHING_ELSE.match(raw, start): return None if stands_in(word) and not (word.lower() in USUAL and raw[end - 2:end - 1] in (b'"', b"'")) or len(word) < 4 or word.isupper() else Finding(end - 1, until, "password-in-command")
-    return None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha() and (word.islower() or word.isupper() or word.istitle()) or _A_CONSTANT.fullmatch(word) else Finding(end - 1, until, "password-in-command")
+    if _NOTHING_ELSE.match(raw, start):
+        return (None if stands_in(word) and not (word.lower() in USUAL and raw[end - 2:end - 1] in (b'"', b"'")) or len(word) < 4
+                or word.isupper() else Finding(end - 1, until, "password-in-command"))
+    return (None if stands_in(word) or len(word) < 5 or word.isdigit() or word.isalpha()
+            and (word.islower() or word.isupper() or word.istitle()) or _A_CONSTANT.fullmatch(word)
+            else Finding(end - 1, until, "password-in-command"))
 
 _A_CONSTANT = Regex(r"[%&@]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+%?")          # "identified by %ATTR_MAC", as manuals name a field
 
@@ -548,4 +560,5 @@ def _in_login(raw: bytes, start: int, end: int) -> Finding | None:
     part = 2 if found[2] else 1
     word = found[part].decode("latin-1")
     plain = word.isalpha() and (word.islower() or word.isupper() or word.istitle())
-    return None if b"{{" in found[0] or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain else Finding(*found.span(part), "password-in-command")
+    return (None if b"{{" in found[0] or stands_in(word) or len(word) < 5 or not any(c.isalpha() for c in word) or plain
+            else Finding(*found.span(part), "password-in-command"))

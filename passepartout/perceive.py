@@ -51,4 +51,5 @@ def check_length(signal: Signal, most: int) -> None:
     "Refuse a text longer than `most` characters."
     text = pick(signal.payload, "text")
     if isinstance(text, str) and len(text) > most:
-        raise ProtocolError(f"That text has {len(text):,} characters and at most {most:,} are read at once. Put it into a note and ask about the note.")
+        raise ProtocolError(f"That text has {len(text):,} characters and at most {most:,} are read at once. Put it into a note and ask "
+                            "about the note.")

@@ -57,7 +57,8 @@ def one_line(text: str) -> str:
 # %% ../nbs/08o_periphery.ipynb #b011dc74
 def index_tops(index: Index, file: int, path: str, private: tuple[str, ...], depth: int = 2, least: int = 0) -> list[Top]:
     "The same from the index; without the headings above the level `least`, whose tags count nevertheless."
-    asked = "SELECT place, parent, level, keyword, title, tags, state FROM node WHERE file = ? AND " + ("level <= ? ORDER BY place" if depth else "place = ?")
+    asked = "SELECT place, parent, level, keyword, title, tags, state FROM node WHERE file = ? AND " + ("level <= ? ORDER BY place"
+            if depth else "place = ?")
     rows = index.db.execute(asked, (file, depth)).fetchall()
     found, secret = [], {-1: False}
     for place, parent, level, keyword, title, tags, state in rows:
@@ -98,6 +99,8 @@ def outline_glimpses(outlines: Iterable[Outline], private: tuple[str, ...]) -> l
 def index_glimpses(index: Index, private: tuple[str, ...], seen: dict) -> list[Glimpse]:
     "All files of an index. Must be used inside of `guarded`."
     def tops(file: int, path: str, hash: bytes, depth: int) -> list[Top]:
-        if (known := seen.get((path, depth))) is None or known[0] != hash: seen[path, depth] = known = (hash, index_tops(index, file, path, private, depth, depth))
+        if (known := seen.get((path, depth))) is None or known[0] != hash:
+            seen[path, depth] = known = (hash, index_tops(index, file, path, private, depth, depth))
         return known[1]
-    return [Glimpse(path, known.mark[2] / 1e9, partial(tops, known.id, path, known.hash)) for path, known in index.known.items() if not known.why]
+    return [Glimpse(path, known.mark[2] / 1e9, partial(tops, known.id, path, known.hash))
+            for path, known in index.known.items() if not known.why]

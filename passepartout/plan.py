@@ -96,18 +96,24 @@ class Reader:
         "The form that `value` has, and its parts."
         if not is_mapping(value): self.refuse(f"{what} is expected, such as {EXAMPLES[what]}, not {shown(value)}.")
         given = {str(field_name(k)).replace("_", "-"): v for k, v in value.items()}
-        if len(heads := [name for name in given if name in forms]) != 1: self.refuse(f"{shown(', '.join(given))} is no {what.split(' ')[1]}; it has exactly one of {', '.join(forms)}.")
+        if len(heads := [name for name in given if name in forms]) != 1:
+            self.refuse(f"{shown(', '.join(given))} is no {what.split(' ')[1]}; it has exactly one of {', '.join(forms)}.")
         parts = forms[heads[0]].parts
-        if extra := [name for name in given if name not in parts]: self.refuse(f"{heads[0]} has no part {', '.join(extra)}; it has {', '.join(parts)}.")
-        if missing := [name for name, kind in parts.items() if not kind.endswith("?") and given.get(name) is None and kind not in LITERAL_OK]: self.refuse(f"{heads[0]} needs {', '.join(missing)}.")
+        if extra := [name for name in given if name not in parts]:
+            self.refuse(f"{heads[0]} has no part {', '.join(extra)}; it has {', '.join(parts)}.")
+        if missing := [name for name, kind in parts.items() if not kind.endswith("?") and given.get(name) is None
+                       and kind not in LITERAL_OK]:
+            self.refuse(f"{heads[0]} needs {', '.join(missing)}.")
         return heads[0], given
 
-EXAMPLES = MappingProxyType({"a step": '(:CALL "find" :ARGS (:QUERY "x") :AS "found")', "an expression": '(:REF "found")', "a condition": '(:IS "equal" :LEFT 1 :RIGHT 1)'})
+EXAMPLES = MappingProxyType({"a step": '(:CALL "find" :ARGS (:QUERY "x") :AS "found")', "an expression": '(:REF "found")',
+                             "a condition": '(:IS "equal" :LEFT 1 :RIGHT 1)'})
 LITERAL_OK = ("expr", "list", "exprs", "steps")            # NIL may stand there: nothing, or an empty list
 
 # %% ../nbs/12p_plan.ipynb #0115a9e1
 NEEDS = MappingProxyType({"number": ("number",), "list": ("list",), "record": ("record",), "expr": ()})
-OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "number", "number": "number", "list": "list", "object": "record", "boolean": "boolean"})
+OF_PARAMETER = MappingProxyType({"string": "text", "date": "text", "integer": "number", "number": "number", "list": "list",
+                                 "object": "record", "boolean": "boolean"})
 
 class ExpressionReader(Reader):
     "The part of the reader for what stands inside of steps."
@@ -118,14 +124,16 @@ class ExpressionReader(Reader):
             node, known = Node("items", {"of": tuple(read)}), Known("list")
         elif is_mapping(value) and value: node, known = self.form(value, scope)
         else: node, known = literal(value)
-        if (wanted := NEEDS[kind]) and known.type not in (*wanted, "any") and not (kind == "list" and node == EMPTY): self.refuse(f"a {wanted[0]} is expected here, not {shown(write_plist(told(node)))}.")
+        if (wanted := NEEDS[kind]) and known.type not in (*wanted, "any") and not (kind == "list" and node == EMPTY):
+            self.refuse(f"a {wanted[0]} is expected here, not {shown(write_plist(told(node)))}.")
         return node, known
 
     def form(self, value: Any, scope: Mapping[str, Known]) -> tuple[Node, Known]:
         "One form of the table, and what is known of its value."
         head, given = self.pick_form(value, EXPRESSIONS, "an expression")
         known: dict[str, Known] = {}
-        parts = {name: self.read_part(kind.rstrip("?"), given.get(name), scope, known, name) for name, kind in EXPRESSIONS[head].parts.items() if name in given or not kind.endswith("?")}
+        parts = {name: self.read_part(kind.rstrip("?"), given.get(name), scope, known, name)
+                 for name, kind in EXPRESSIONS[head].parts.items() if name in given or not kind.endswith("?")}
         node = Node(head, {k: v for k, v in parts.items() if v is not None})
         return node, self.known(node, scope, known)
 
@@ -153,10 +161,13 @@ class WordReader(ExpressionReader):
         "A part that is no expression: a text, a name, one of some words, a whole number, a flag."
         if kind == "flag": return True if value else None
         if kind == "bound":
-            if type(value) is not int or not 1 <= value <= MOST_ROUNDS: self.refuse(f"a whole number from 1 to {MOST_ROUNDS} is expected here, not {shown(value)}.")
+            if type(value) is not int or not 1 <= value <= MOST_ROUNDS:
+                self.refuse(f"a whole number from 1 to {MOST_ROUNDS} is expected here, not {shown(value)}.")
             return value
-        if not isinstance(value, str) or len(value) > 2000: self.refuse(f"a short text in double quotes is expected here, not {shown(value)}.")
-        if (allowed := {"test": TESTS, "kind": KINDS}.get(kind)) and str(value).lower() not in allowed: self.refuse(f"{shown(str(value))} is none of {', '.join(allowed)}.")
+        if not isinstance(value, str) or len(value) > 2000:
+            self.refuse(f"a short text in double quotes is expected here, not {shown(value)}.")
+        if (allowed := {"test": TESTS, "kind": KINDS}.get(kind)) and str(value).lower() not in allowed:
+            self.refuse(f"{shown(str(value))} is none of {', '.join(allowed)}.")
         return str(value).lower() if allowed else str(value)
 
     def condition(self, value: Any, scope: Mapping[str, Known]) -> Node:
@@ -168,7 +179,8 @@ class WordReader(ExpressionReader):
         if value is not None and not is_mapping(value): self.refuse(f"the arguments are a property list, not {shown(value)}.")
         return {field_name(name): self.expression(each, scope) for name, each in (value or {}).items()}
 
-    def arguments(self, value: Any, scope: Mapping[str, Known]) -> FrozenDict: return FrozenDict({name: node for name, (node, _) in self.read_arguments(value, scope).items()})
+    def arguments(self, value: Any, scope: Mapping[str, Known]) -> FrozenDict:
+        return FrozenDict({name: node for name, (node, _) in self.read_arguments(value, scope).items()})
 
 # %% ../nbs/12p_plan.ipynb #2b0a2dd4
 class ShapeReader(WordReader):
@@ -187,13 +199,15 @@ class ShapeReader(WordReader):
 
     def bound(self, name: str, scope: Mapping[str, Known]) -> Known:
         "What is known of a name that an earlier step made."
-        if name not in scope: self.refuse(f"it refers to {shown(name)}, which no earlier step makes" + (f"; there are {', '.join(scope)}." if scope else "."))
+        if name not in scope:
+            self.refuse(f"it refers to {shown(name)}, which no earlier step makes" + (f"; there are {', '.join(scope)}." if scope else "."))
         return scope[name]
 
     def shape_in(self, shape: Any, name: str) -> Any:
         "The shape of a field, as far as the shape of the whole is known."
         if not isinstance(shape, Mapping): return None
-        if (key := field_name(name)) not in shape and "*" not in shape: self.refuse(f"the result has no field {name}; it has {', '.join(shape)}.")
+        if (key := field_name(name)) not in shape and "*" not in shape:
+            self.refuse(f"the result has no field {name}; it has {', '.join(shape)}.")
         return shape.get(key, shape.get("*"))
 
 # %% ../nbs/12p_plan.ipynb #b22656f5
@@ -202,7 +216,8 @@ EMPTY = Node("literal", {"value": None})
 def literal(value: Any) -> tuple[Node, Known]:
     "The node of a value that is written out, and what is known of its type."
     if value is False or is_mapping(value) or isinstance(value, (list, tuple)): value = None       # what prints as NIL
-    kind = "text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number" if isinstance(value, (int, float)) else "any"
+    kind = ("text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number" if isinstance(value, (int, float))
+            else "any")
     return Node("literal", {"value": as_text(value)}), Known(kind)
 
 # %% ../nbs/12p_plan.ipynb #9d0e7f1b
@@ -213,7 +228,8 @@ class PlanReader(ShapeReader):
         if prefix.count(".") >= DEEPEST: self.refuse(f"steps stand in each other at most {DEEPEST} deep.")
         given, read, calls, work = self.several(value), [], 0, 0
         self.count += len(given)
-        if self.count > MOST_STEPS: raise PlanError(f"The plan has more than {MOST_STEPS} steps, so nothing was done. Use a for-each, or do it in parts.")
+        if self.count > MOST_STEPS:
+            raise PlanError(f"The plan has more than {MOST_STEPS} steps, so nothing was done. Use a for-each, or do it in parts.")
         for number, each in enumerate(given, 1):
             self.where = f"{prefix}{number}"
             node, more, harder = self.step(each, scope, f"{prefix}{number}.")
@@ -228,15 +244,18 @@ class PlanReader(ShapeReader):
         if head == "for": return self.loop(given, scope, prefix, work)
         if head == "if": return self.branch(given, scope, prefix, work)
         known: dict[str, Known] = {}
-        parts = {name: self.read_part(kind.rstrip("?"), given[name], scope, known, name) for name, kind in STEPS[head].parts.items() if name in given}
-        if head == "extract" and (parts["extract"] == "choice") != ("choices" in parts): self.refuse("a choice needs :CHOICES, and nothing else takes them.")
+        parts = {name: self.read_part(kind.rstrip("?"), given[name], scope, known, name)
+                 for name, kind in STEPS[head].parts.items() if name in given}
+        if head == "extract" and (parts["extract"] == "choice") != ("choices" in parts):
+            self.refuse("a choice needs :CHOICES, and nothing else takes them.")
         if head == "let": self.bind(parts["let"], known["be"], scope)
         if head == "extract": self.bind(parts["as"], Known({"number": "number", "amount": "number"}.get(parts["extract"], "text")), scope)
         return Node(head, parts), int(head == "extract"), work
 
     def bind(self, name: str | None, known: Known, scope: dict[str, Known]) -> None:
         if name is None: return
-        if not name.strip() or name in scope: self.refuse(f"the name {shown(name)} " + ("is bound already; choose another." if name in scope else "is empty."))
+        if not name.strip() or name in scope:
+            self.refuse(f"the name {shown(name)} " + ("is bound already; choose another." if name in scope else "is empty."))
         scope[name] = known
 
 # %% ../nbs/12p_plan.ipynb #fad9ae6a
@@ -245,26 +264,33 @@ class CallReader(PlanReader):
     def call(self, given: dict, scope: dict[str, Known]) -> Node:
         "A call of a tool, and what is known of its result."
         tool = self.tools.get(given["call"]) if isinstance(given["call"], str) else None
-        if tool is None: self.refuse(f"there is no tool {shown(str(given['call']))}; there are {', '.join(sorted(t.name for t in self.tools)) or 'none'}.")
+        if tool is None:
+            self.refuse(f"there is no tool {shown(str(given['call']))}; there are "
+                        f"{', '.join(sorted(t.name for t in self.tools)) or 'none'}.")
         args, parts = self.read_arguments(given.get("args"), scope), {"call": tool.name}
         self.check_arguments(tool, args)
         self.declared[tool.name] = declaration(tool)
         if args: parts["args"] = FrozenDict({name: node for name, (node, _) in args.items()})
         if given.get("as") is not None: parts["as"] = self.word("name", given["as"], scope)
-        self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping) else "text" if tool.edits else "any", tool.returns), scope)
+        self.bind(parts.get("as"), Known("list" if isinstance(tool.returns, tuple) else "record" if isinstance(tool.returns, Mapping)
+                                         else "text" if tool.edits else "any", tool.returns), scope)
         return Node("call", parts)
 
     def check_arguments(self, tool: Tool, args: Mapping[str, tuple[Node, Known]]) -> None:
         "What can be said about arguments before their values are there."
-        if unknown := [name for name in args if name not in tool.by_name]: self.refuse(f"{tool.name} has no argument {', '.join(unknown)}; it takes {', '.join(tool.by_name) or 'none'}.")
-        if missing := [p.name for p in tool.parameters if p.required and p.type != "boolean" and (p.name not in args or args[p.name][0] == EMPTY)]: self.refuse(f"{tool.name} needs the argument {', '.join(missing)}.")
+        if unknown := [name for name in args if name not in tool.by_name]:
+            self.refuse(f"{tool.name} has no argument {', '.join(unknown)}; it takes {', '.join(tool.by_name) or 'none'}.")
+        if missing := [p.name for p in tool.parameters if p.required and p.type != "boolean"
+                       and (p.name not in args or args[p.name][0] == EMPTY)]:
+            self.refuse(f"{tool.name} needs the argument {', '.join(missing)}.")
         for name, (node, known) in args.items():
             parameter = tool.by_name[name]
             try:
                 if node.head == "literal": parameter.check(tool.name, freeze(node["value"], words=False))
             except ToolError as error: self.refuse(error.message)
             wanted = OF_PARAMETER.get(parameter.type)
-            if wanted and node.head != "literal" and known.type not in (wanted, "any"): self.refuse(f"argument {name.replace('_', '-')} of {tool.name} must be a {wanted}, not a {known.type}.")
+            if wanted and node.head != "literal" and known.type not in (wanted, "any"):
+                self.refuse(f"argument {name.replace('_', '-')} of {tool.name} must be a {wanted}, not a {known.type}.")
 
 # %% ../nbs/12p_plan.ipynb #bd95423f
 class BlockReader(CallReader):
@@ -297,7 +323,9 @@ def nodes_in(value: Any) -> int:
 
 def declaration(tool: Tool) -> str:
     "A short digest of how a tool is declared: parameters, effects, result, and whose it is. It is computed once for a tool, which never changes: another declaration is another tool."
-    if "declaration" not in tool.__dict__: tool.__dict__["declaration"] = hashlib.sha256(repr((tool.parameters, tool.effects, tool.returns, tool.foreign, tool.edits)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if "declaration" not in tool.__dict__:
+        tool.__dict__["declaration"] = hashlib.sha256(repr((tool.parameters, tool.effects, tool.returns, tool.foreign,
+                                                            tool.edits)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return tool.__dict__["declaration"]
 
 # %% ../nbs/12p_plan.ipynb #e69ba3d3
@@ -318,11 +346,14 @@ def read_plan(value: Any, tools: ToolRegistry) -> Plan:
     try: value = freeze(value, words=False) if is_mapping(value) else value
     except ProtocolError as error: raise PlanError(f"The plan cannot be read: {error.message}") from None
     if not is_mapping(value): raise PlanError("A plan is one property list: (:TYPE :PLAN :EXPLANATION \"…\" :STEPS (…)).")
-    if extra := [k for k in value if k not in ("type", "action", "steps", "explanation")]: raise PlanError(f"A plan has no field {', '.join(extra)}; it has steps and explanation.")
+    if extra := [k for k in value if k not in ("type", "action", "steps", "explanation")]:
+        raise PlanError(f"A plan has no field {', '.join(extra)}; it has steps and explanation.")
     reader = BlockReader(tools)
     steps, calls, work = reader.steps(value.get("steps"), {})
     if not steps: raise PlanError("The plan has no steps.")
-    if calls > MOST_CALLS or work > MOST_WORK: raise PlanError(f"The plan could make {calls:,} calls in {work:,} units of work; {MOST_CALLS} and {MOST_WORK:,} are allowed. Lower the bounds of its loops.")
+    if calls > MOST_CALLS or work > MOST_WORK:
+        raise PlanError(f"The plan could make {calls:,} calls in {work:,} units of work; {MOST_CALLS} and {MOST_WORK:,} are allowed. Lower "
+                        "the bounds of its loops.")
     if not isinstance(why := value.get("explanation") or "", str): raise PlanError("The explanation of a plan is a text.")
     return Plan(steps, str(why), calls, reader.declared)
 
@@ -339,4 +370,5 @@ def told(node: Any) -> Any:
 
 def write_plan(plan: Plan) -> str:
     "The one text of a plan."
-    return write_plist({"type": Keyword("plan"), **({"explanation": plan.explanation} if plan.explanation else {}), "steps": told(plan.steps)})
+    return write_plist({"type": Keyword("plan"), **({"explanation": plan.explanation} if plan.explanation else {}),
+                        "steps": told(plan.steps)})

@@ -135,7 +135,8 @@ def with_step(state: PlanState, place: int, text: str, tools: Any) -> tuple[Any,
     steps = list(state.written["steps"])
     if not 1 <= place <= len(steps): raise PassepartoutError(f"The plan has {len(steps)} steps; there is no step {place}.")
     if place <= steps_begun(state):
-        raise PassepartoutError(f"Step {place} was begun already. Only later ones can be changed; the one that stands can be tried again with other values, or left out.")
+        raise PassepartoutError(f"Step {place} was begun already. Only later ones can be changed; the one that stands can be tried again "
+                                "with other values, or left out.")
     if text.lstrip().startswith("("):
         step = read_plist(text)
         words = leaves(step)
@@ -149,7 +150,8 @@ def with_step(state: PlanState, place: int, text: str, tools: Any) -> tuple[Any,
 
 # %% ../nbs/17de_plandesk.ipynb #a8c63307
 RESTARTS = ("retry-with", "use-fallback", "skip")
-ANSWERED = MappingProxyType({"expired": "The question about it ran out.", "denied": "The question about it was refused.", "used": "It was approved, and what came of it is not known."})
+ANSWERED = MappingProxyType({"expired": "The question about it ran out.", "denied": "The question about it was refused.",
+                             "used": "It was approved, and what came of it is not known."})
 
 class PlanList(Plans):
     "The plans that did not end."
@@ -176,7 +178,8 @@ class PlanList(Plans):
     def plan_named(self, plan: str, session: str | None = None) -> PlanState:
         "The one plan with this id, or its beginning; the only one when none is named. `PassepartoutError` otherwise."
         found = [p for p in self.unfinished_plans(None if plan else session) if p.id.startswith(plan)]
-        if len(found) != 1: raise PassepartoutError("There is no such plan under way." if not found else f"Which one? {', '.join(p.id for p in found)}")
+        if len(found) != 1:
+            raise PassepartoutError("There is no such plan under way." if not found else f"Which one? {', '.join(p.id for p in found)}")
         return found[0]
 
 # %% ../nbs/17de_plandesk.ipynb #aa082ea5
@@ -213,7 +216,9 @@ class PlanRestarter(PlanResumer):
         state, name = self.plan_named(plan), str(restart).replace("_", "-")
         if name not in RESTARTS: raise PassepartoutError(f"There is no restart {name}; there are {', '.join(RESTARTS)}.")
         number = (state.waiting or state.failed or (0,))[0]
-        if not number: raise PassepartoutError("No call of that plan waits or failed, so there is nothing to choose. It can go on, be edited, or be stopped.")
+        if not number:
+            raise PassepartoutError("No call of that plan waits or failed, so there is nothing to choose. It can go on, be edited, "
+                                    "or be stopped.")
         record = self.restart_record(state, name, number, value)
         if state.waiting:
             self.journal.deny(state.waiting[1], by="person", session=state.session)
@@ -228,7 +233,8 @@ class PlanRestarter(PlanResumer):
     def arguments_for(self, state: PlanState, value: Any) -> dict[str, Any]:
         "The arguments that the person gives the step that stands."
         if isinstance(value, Mapping) or not value: return dict(value or {})
-        if (tool := self.tools.get(state.tool)) is None: raise PassepartoutError(f"Step {state.at} is no call of a tool; leave it out, or give its value.")
+        if (tool := self.tools.get(state.tool)) is None:
+            raise PassepartoutError(f"Step {state.at} is no call of a tool; leave it out, or give its value.")
         return said_arguments(tool, str(value))
 
     async def skip(self, approval: str, session: str = "main", source: str = "cli") -> Reply:
@@ -298,16 +304,20 @@ class PlanWindow(PlanDesk):
     "The same for somebody who looks from outside."
     def plan_rows(self, session: str | None = None) -> list[dict[str, Any]]:
         "The plans that did not end, the oldest first."
-        return [row_of(state, self.tools) | ({"state": "runs"} if self.at_work(state) or runs_elsewhere(self.journal, state) else {}) for state in self.unfinished_plans(session)]
+        return [row_of(state, self.tools) | ({"state": "runs"} if self.at_work(state) or runs_elsewhere(self.journal, state) else {})
+                for state in self.unfinished_plans(session)]
 
     async def plan_do(self, plan: str, what: str, value: str = "", session: str | None = None, source: str = "cli") -> Reply:
         "Do `what` with a plan: `go-on`, a restart, `edit` (`STEP name=value …`) or `stop`. What came of it."
         state = self.plan_named(plan, session)
         if what == "go-on": return await self.go_on(state.id, source)
-        if what == "use-fallback" and not value.strip(): raise PassepartoutError("Say what the step would have made, and it goes on with that. To go on without anything in its place, skip the step.")
+        if what == "use-fallback" and not value.strip():
+            raise PassepartoutError("Say what the step would have made, and it goes on with that. To go on without anything in its place, "
+                                    "skip the step.")
         if what != "edit" and what != "stop": return await self.restart(state.id, what, value, source)
         if what == "stop": self.stop_plan(state.id)
-        if what == "stop": return Reply("The plan was stopped. What it did before stays done." if state.replies else "The plan was stopped.", "answered")
+        if what == "stop":
+            return Reply("The plan was stopped. What it did before stays done." if state.replies else "The plan was stopped.", "answered")
         place, _, text = value.strip().partition(" ")
         if not place.isdecimal() or not text.strip(): raise PassepartoutError("Say the number of the step and what changes: 3 amount=40")
         changed = row_of(self.edit_step(state.id, int(place[:6]), text), self.tools)

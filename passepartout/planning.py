@@ -78,12 +78,15 @@ def planned(outline: Outline, text: str, node: Node, kind: str, when: date | Non
 def movable(outline: Outline, node: Node, kind: str, when: date | datetime, until: time | None) -> None:
     "`RewriteError` for what cannot be planned, or not by a tool."
     if node.kind == "file": raise RewriteError("A whole file cannot be planned; name a heading in it. Nothing was changed.")
-    if until and (not isinstance(when, datetime) or until <= when.time()): raise RewriteError("What ends at a time begins at an earlier one; nothing was changed.")
-    if until and outline.format == "markdown": raise RewriteError("A task in Markdown has no place for the time at which it ends; say only when it begins. Nothing was changed.")
+    if until and (not isinstance(when, datetime) or until <= when.time()):
+        raise RewriteError("What ends at a time begins at an earlier one; nothing was changed.")
+    if until and outline.format == "markdown":
+        raise RewriteError("A task in Markdown has no place for the time at which it ends; say only when it begins. Nothing was changed.")
     word, line = WORDS[kind], outline.text[slice(*node.planning)] if node.planning else ""
     found = PLANNED[word].search(line)
     if f"{word}:" in line and (not found or found[1].startswith("%%") or line[found.end():found.end() + 2] == "--"):
-        raise RewriteError(f"The {kind} date of “{node.title}” is not a plain date, so moving it would lose what it says; edit line {node.line + 1} by hand.")
+        raise RewriteError(f"The {kind} date of “{node.title}” is not a plain date, so moving it would lose what it says; edit line "
+                           f"{node.line + 1} by hand.")
 
 # %% ../nbs/08fb_planning.ipynb #61f47301
 def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now: datetime, note: str, logging: Logging) -> str:
@@ -91,10 +94,12 @@ def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now:
     how = logging_of(outline, node, logging)
     if not (how.reschedule if kind == "scheduled" else how.redeadline): return text
     told, again = "Rescheduled" if kind == "scheduled" else "New deadline", reread(outline, text)
-    return replaced(text, [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}', note), how)])
+    return replaced(text,
+                    [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}', note), how)])
 
 # %% ../nbs/08fb_planning.ipynb #41cb94a2
-def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "", logging: Logging = Logging(), until: time | None = None) -> str:
+def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "",
+             logging: Logging = Logging(), until: time | None = None) -> str:
     "The text with `node` scheduled for (or, with kind \"deadline\", due on) `when`, to end at `until`. `now` is for the log, if the file keeps one of this."
     movable(outline, node, kind, when, until)
     if outline.format == "markdown": return put_mark(outline, node, when, kind)
@@ -110,10 +115,12 @@ def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "s
 def unschedule(outline: Outline, node: Node, kind: str = "scheduled") -> str:
     "The text without the scheduled (or deadline) date of `node`."
     if node.kind == "file": raise RewriteError("A whole file is planned in its first lines; change them by hand. Nothing was changed.")
-    if not any(s.node == node.index and s.kind == kind for s in stamps(outline)): raise RewriteError(f"“{node.title}” has no {kind} date; nothing was changed.")
+    if not any(s.node == node.index and s.kind == kind for s in stamps(outline)):
+        raise RewriteError(f"“{node.title}” has no {kind} date; nothing was changed.")
     if outline.format == "markdown": return drop_mark(outline, node, kind)
     change = plan_change(outline, node, None, (WORDS[kind],))
-    if change is None: raise RewriteError(f"The {kind} date of “{node.title}” stands outside of its planning line; edit it by hand. Nothing was changed.")
+    if change is None:
+        raise RewriteError(f"The {kind} date of “{node.title}” stands outside of its planning line; edit it by hand. Nothing was changed.")
     return planned(outline, replaced(outline.text, [change]), node, kind, None)
 
 # %% ../nbs/08fb_planning.ipynb #94983a2b
@@ -147,7 +154,8 @@ def drop_mark(outline: Outline, node: Node, kind: str) -> str:
     "The text without the dates of `kind` in the line of `node`."
     found = marks_of(outline, node, kind)
     changes = [(m.start() - (outline.text[m.start() - 1] in " \t"), m.end(), "") for m in found]
-    if not changes: raise RewriteError(f"The {kind} date of “{node.title}” does not stand in its line; edit it by hand. Nothing was changed.")
+    if not changes:
+        raise RewriteError(f"The {kind} date of “{node.title}” does not stand in its line; edit it by hand. Nothing was changed.")
     return planned(outline, replaced(outline.text, changes), node, kind, None)
 
 # %% ../nbs/08fb_planning.ipynb #9dc4582d
@@ -168,7 +176,8 @@ def next_moment(moment: datetime, mark: str, count: int, unit: str, now: datetim
     elif mark == ".": moment = datetime.combine(now.date(), moment.time())
     elif mark == "+":
         if unit == "h" and (gap := int((now - moment) / timedelta(hours=count))) > 1: moment = later(moment, count * gap, unit)
-        elif unit in "dw" and (gap := (now - moment).days // (count * (7 if unit == "w" else 1))) > 1: moment = later(moment, count * gap, unit)
+        elif unit in "dw" and (gap := (now - moment).days // (count * (7 if unit == "w" else 1))) > 1:
+            moment = later(moment, count * gap, unit)
         while True:
             moment = later(moment, count, unit)
             if moment > now: break
@@ -183,7 +192,8 @@ def advanced(stamp: str, now: datetime) -> str:
     moment = datetime(int(stamp[1:5]), int(stamp[6:8]), int(stamp[9:11]), *(map(int, clock.groups()) if clock else (0, 0)))
     extra = EXTRA.search(stamp)[1]
     if unit == "h" and not clock: raise RewriteError(f"{stamp} repeats by hours and has no time of day; add one. Nothing was changed.")
-    if unit == "h" and extra.startswith("-"): raise RewriteError(f"{stamp} repeats by hours and spans some; edit it by hand. Nothing was changed.")
+    if unit == "h" and extra.startswith("-"):
+        raise RewriteError(f"{stamp} repeats by hours and spans some; edit it by hand. Nothing was changed.")
     try: moment = next_moment(moment, mark, count, unit, now)
     except (OverflowError, ValueError): raise RewriteError(f"{stamp} would leave the calendar; nothing was changed.") from None
     new = f"<{moment:%Y-%m-%d} {NAMES[moment.weekday()]}" + (f" {moment:%H:%M}" if clock else "")

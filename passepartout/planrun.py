@@ -39,20 +39,24 @@ HOLE = Value(None, PERSON)          # stands where a skipped step would have lef
 class World(Protocol):
     "Who does what a plan asks for. `number` counts the requests of a plan, so that the same request has the same number when it is run again."
     def literal(self, data: Any) -> Label: "The label of a value that is written out in the plan."
-    async def call(self, number: int, step: str, tool: str, args: Mapping[str, Value], under: Label) -> Value: "Call a tool; `under` says what decided that and how it is called."
-    async def extract(self, number: int, step: str, kind: str, source: Value, ask: str, choices: tuple) -> Any: "A typed value out of free text."
+    async def call(self, number: int, step: str, tool: str, args: Mapping[str, Value], under: Label) -> Value:
+        "Call a tool; `under` says what decided that and how it is called."
+    async def extract(self, number: int, step: str, kind: str, source: Value, ask: str, choices: tuple) -> Any:
+        "A typed value out of free text."
 
 # %% ../nbs/12q_planrun.ipynb #92a0d37d
 def as_number(value: Value) -> Decimal:
     "The number that a value is."
     data = value.data
-    if isinstance(data, bool) or not isinstance(data, (int, float, Decimal)) or data != data or abs(data) > MOST_NUMBER: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
+    if isinstance(data, bool) or not isinstance(data, (int, float, Decimal)) or data != data or abs(data) > MOST_NUMBER:
+        raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
     return Decimal(str(data))
 
 def number_value(number: Decimal, made_of: list[Value]) -> Value:
     "A computed number: whole where all that it was made of is whole."
     if abs(number) > MOST_NUMBER: raise PlanStopped("A number has become too large.")
-    data = int(number) if number == number.to_integral_value() and all(isinstance(plain_data(v), int) for v in made_of) else float(round(number, 10))
+    data = (int(number) if number == number.to_integral_value() and all(isinstance(plain_data(v), int) for v in made_of)
+            else float(round(number, 10)))
     return Value(data, joined(made_of), chosen=chosen_by(made_of))
 
 # %% ../nbs/12q_planrun.ipynb #483c6318
@@ -72,7 +76,8 @@ def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Valu
     "A list with these items. `chosen`: what decided which ones they are. That it is empty tells something about what it was taken out of, so an empty one has that label."
     size = weighed(found)
     if not found: return Value((), joined(out_of).join(chosen), chosen=chosen)
-    return Value(tuple(replace(each, chosen=each.chosen.join(chosen)) for each in found) if chosen != PERSON else tuple(found), PERSON, chosen=chosen, size=size)
+    return Value(tuple(replace(each, chosen=each.chosen.join(chosen)) for each in found) if chosen != PERSON else tuple(found), PERSON,
+                 chosen=chosen, size=size)
 
 def weighed(found: Iterable[Value]) -> int:
     "The size of something made of these, within bounds: a list of a list twice over, sixty times, is a short plan and a huge value."
@@ -102,7 +107,8 @@ def get(value: Value, name: str) -> Value:
 def at(value: Value, place: int) -> Value:
     "An item by its place, from 1; -1 is the last."
     found = as_list(value)
-    if not found or place > len(found): raise PlanStopped(f"The list has {len(found)} items, so there is no item {place if place > 0 else 'at its end'}.")
+    if not found or place > len(found):
+        raise PlanStopped(f"The list has {len(found)} items, so there is no item {place if place > 0 else 'at its end'}.")
     each = found[place - 1 if place > 0 else -1]
     return replace(each, chosen=each.chosen.join(value.chosen))
 
@@ -113,7 +119,8 @@ def compare(test: str, left: Any, right: Any) -> bool:
     if test == "among": return isinstance(right, (list, tuple)) and left in right
     if test == "contains" and isinstance(left, (list, tuple)): return right in left
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in (left, right))
-    if not (isinstance(left, str) and isinstance(right, str) or numbers and test not in ("contains", "begins")): raise PlanStopped(f"{str(left)[:40]!r} and {str(right)[:40]!r} cannot be compared as {test}.")
+    if not (isinstance(left, str) and isinstance(right, str) or numbers and test not in ("contains", "begins")):
+        raise PlanStopped(f"{str(left)[:40]!r} and {str(right)[:40]!r} cannot be compared as {test}.")
     if test == "contains": return right.casefold() in left.casefold()
     if test == "begins": return left.casefold().startswith(right.casefold())
     return {"less": left < right, "more": left > right, "at-most": left <= right, "at-least": left >= right}[test]
@@ -131,7 +138,8 @@ def ordered(whole: Value, name: str, down: bool) -> Value:
     found = as_list(whole)
     keys = [get(each, name) for each in found]
     plain = [plain_data(key) for key in keys]
-    if not (all(isinstance(p, str) for p in plain) or all(isinstance(p, (int, float)) for p in plain)): raise PlanStopped("Only texts, or only numbers, can be sorted.")
+    if not (all(isinstance(p, str) for p in plain) or all(isinstance(p, (int, float)) for p in plain)):
+        raise PlanStopped("Only texts, or only numbers, can be sorted.")
     by_key = sorted(range(len(found)), key=plain.__getitem__, reverse=down)
     return list_value([found[n] for n in by_key], joined(keys), [whole])
 
@@ -145,7 +153,8 @@ def commonest(whole: Value) -> Value:
 # %% ../nbs/12q_planrun.ipynb #bff13883
 def text_value(pieces: list[Value], between: str) -> Value:
     "The pieces as one text."
-    if sum(len(v.data) for v in pieces if isinstance(v.data, str)) > MOST_TEXT: raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
+    if sum(len(v.data) for v in pieces if isinstance(v.data, str)) > MOST_TEXT:
+        raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
     text = between.join(map(as_word, pieces))
     if len(text) > MOST_TEXT: raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
     return Value(text, joined(pieces), chosen=chosen_by(pieces))
@@ -239,7 +248,8 @@ def rest(scope: Scope, node: Node) -> Value:
     "A list without the items of another."
     dropped, whole = as_list(scope.value(node["without"])), as_list(scope.value(node["of"]))
     plain = [plain_data(each) for each in dropped]
-    return list_value([each for each in whole if plain_data(each) not in plain], joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
+    return list_value([each for each in whole if plain_data(each) not in plain],
+                      joined([*dropped, *whole]).join(chosen_by([*dropped, *whole])))
 
 # %% ../nbs/12q_planrun.ipynb #380f552f
 EVALUATE: Mapping[str, Callable[[Scope, Node], Value]] = MappingProxyType({
@@ -292,7 +302,8 @@ class Run:
         "Run one step; left out when it needs a hole, and then it leaves one itself."
         try: made = await RUN[node.head](self, node, scope, under, step)
         except Missing: made = HOLE; self.left_out.append(step)
-        except PlanStopped as error: raise error if error.message.startswith("Step ") else PlanStopped(f"Step {step}: {error.message}") from None
+        except PlanStopped as error:
+            raise error if error.message.startswith("Step ") else PlanStopped(f"Step {step}: {error.message}") from None
         if (name := node["let"] or node["as"]) is not None: scope.names[name] = made if made is not None else HOLE
         return made
 
@@ -310,7 +321,8 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
     "What a text says, as a typed value: it is never better than the text, whoever read it."
     source = scope.value(node["from"])
     choices = as_list(scope.value(node["choices"])) if node["choices"] is not None else []
-    data = await run.world.extract(run.number(), step, node["extract"], source, node["ask"] or "", tuple(plain_data(each) for each in choices))
+    data = await run.world.extract(run.number(), step, node["extract"], source, node["ask"] or "",
+                                   tuple(plain_data(each) for each in choices))
     return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=source.chosen)
 
 # %% ../nbs/12q_planrun.ipynb #9772565c
@@ -318,7 +330,8 @@ async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -
     "The steps inside, once for each item; what the last of them made, as a list."
     source, made, before = scope.value(node["in"]), [], len(run.decided)
     found = as_list(source)
-    if len(found) > node["most"]: raise PlanStopped(f"The list has {len(found)} items and the loop is for {node['most']} at most, so none was worked on.")
+    if len(found) > node["most"]:
+        raise PlanStopped(f"The list has {len(found)} items and the loop is for {node['most']} at most, so none was worked on.")
     for number, each in enumerate(found, 1):
         inner = scope.inner()
         inner.names[node["for"]] = each
@@ -331,7 +344,8 @@ async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) ->
     "One of two groups of steps."
     held, decided = scope.holds(node["if"])
     run.decided.append(decided)
-    return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.", 1 if held else first_of_else(node))
+    return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.",
+                           1 if held else first_of_else(node))
 
 # %% ../nbs/12q_planrun.ipynb #4faf6df6
 async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:

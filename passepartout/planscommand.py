@@ -34,7 +34,9 @@ def rest_of(name: str, words: list[str] | None) -> str:
     return as_typed(shlex.join(words) if name in ("retry", "edit") and len(words) > 1 else " ".join(words))
 
 # %% ../nbs/20dh_planscommand.ipynb #de222477
-def plans_list(memex: Memex = None, session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None, json_: AsJson = False, alone: NoDaemon = False) -> None:
+def plans_list(memex: Memex = None,
+               session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None,
+               json_: AsJson = False, alone: NoDaemon = False) -> None:
     "Plans that wait, failed, were cut off, or run."
     with reached(memex, None, json_, alone) as agent: rows = agent.plan_rows(session)
     if json_: return as_json(rows)

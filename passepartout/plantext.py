@@ -35,11 +35,14 @@ def said(node: Any) -> str:
     if isinstance(node, tuple): return ", ".join(map(said, node)) or "nothing"
     if isinstance(node, Mapping): return ", ".join(f"{name.replace('_', '-')} {said(each)}" for name, each in node.items())
     if not isinstance(node, Node): return TESTED.get(node, str(node))
-    if node.head == "literal": return "nothing" if node["value"] is None else f"“{node['value']}”" if isinstance(node["value"], str) else str(node["value"])
+    if node.head == "literal":
+        return "nothing" if node["value"] is None else f"“{node['value']}”" if isinstance(node["value"], str) else str(node["value"])
     if node.head == "items": return f"({said(node['of'])})"
     if node.head == "ref": return f"⟨{node['ref']}⟩"
-    if node.head == "sort": return SAID["sort"].format(of=said(node["of"]), sort=node["sort"] or "value") + (", the greatest first" if node["down"] else "")
-    if node.head == "where" and not node["where"]: return f"those of {said(node['of'])} that are such: {said(node['test'])} {said(node['to'])}"
+    if node.head == "sort":
+        return SAID["sort"].format(of=said(node["of"]), sort=node["sort"] or "value") + (", the greatest first" if node["down"] else "")
+    if node.head == "where" and not node["where"]:
+        return f"those of {said(node['of'])} that are such: {said(node['test'])} {said(node['to'])}"
     return SAID[node.head].format_map({name: said(part) for name, part in node.parts.items()})
 
 # %% ../nbs/12r_plantext.ipynb #1dd2efec
@@ -47,7 +50,9 @@ def step_sentence(node: Node) -> str:
     "The first line of a step."
     name = f", and call the result ⟨{node['as']}⟩" if node["as"] else ""
     if node.head == "call": return f"Use {node['call']}" + (f" with {said(node['args'])}" if node["args"] else "") + name + "."
-    if node.head == "extract": return f"Let a model without tools read {node['ask'] or 'the ' + node['extract']} (a {node['extract']}) in {said(node['from'])}" + (f", one of {said(node['choices'])}" if node["choices"] else "") + name + "."
+    if node.head == "extract":
+        return (f"Let a model without tools read {node['ask'] or 'the ' + node['extract']} (a {node['extract']}) in {said(node['from'])}"
+                + (f", one of {said(node['choices'])}" if node["choices"] else "") + name + ".")
     if node.head == "let": return f"Call {said(node['be'])} ⟨{node['let']}⟩."
     if node.head == "for": return f"For each ⟨{node['for']}⟩ of {said(node['in'])}, at most {node['most']}{name}:"
     return f"If {said(node['if'])}:" if node.head == "if" else f"Answer {said(node['answer'])}."
@@ -56,7 +61,8 @@ def step_sentence(node: Node) -> str:
 # %% ../nbs/12r_plantext.ipynb #8efc5606
 def decided_by(texts: tuple[str, ...]) -> str:
     "Who else has a say in a step, as the end of its sentence; nothing when nobody has."
-    return f" [Decided by text that anyone may have written: {', '.join(texts[:3])}{' and more' if len(texts) > 3 else ''}.]" if texts else ""
+    return (f" [Decided by text that anyone may have written: {', '.join(texts[:3])}{' and more' if len(texts) > 3 else ''}.]" if texts
+            else "")
 
 def sentences(steps: tuple[Node, ...], prefix: str = "", decides: Mapping[str, tuple[str, ...]] = NOTHING, first: int = 1) -> list[str]:
     "Numbered sentences from `first` on, those within a loop or a branch numbered below it. `decides`: number of a step -> the free text that decides it."
@@ -65,7 +71,8 @@ def sentences(steps: tuple[Node, ...], prefix: str = "", decides: Mapping[str, t
         here = f"{prefix}{number}"
         lines.append(f"{'  ' * prefix.count('.')}{here}. {step_sentence(node)}{decided_by(decides.get(here, ()))}")
         lines += sentences(node["do"] or node["then"] or (), f"{here}.", decides)
-        if node["else"]: lines += [f"{'  ' * (prefix.count('.') + 1)}Otherwise:"] + sentences(node["else"], f"{here}.", decides, first_of_else(node))
+        if node["else"]:
+            lines += [f"{'  ' * (prefix.count('.') + 1)}Otherwise:"] + sentences(node["else"], f"{here}.", decides, first_of_else(node))
     return lines
 
 def plan_text(plan: Plan, tools: ToolRegistry | None = None) -> str:

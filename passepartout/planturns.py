@@ -52,7 +52,9 @@ class PlanState:
     plan: Any = None                   # as it was read in this process
     restored: bool = False
 
-    def record(self) -> dict: return {"plan": self.id, **self.written, "said": list(self.said), "planned": self.planned, "approved": self.approved, "declared": self.declared, "owner": self.owner, "agreed": self.agreed}
+    def record(self) -> dict:
+        return {"plan": self.id, **self.written, "said": list(self.said), "planned": self.planned, "approved": self.approved,
+                "declared": self.declared, "owner": self.owner, "agreed": self.agreed}
 
 # %% ../nbs/17dd_planturns.ipynb #f74e630f
 STEP, HOLE_RECORD, ROUND = Keyword("plan-step"), {"hole": True}, Regex(r"\[\d+\]")
@@ -92,8 +94,10 @@ class AgentWorld:
         from passepartout.plan import declaration
         from passepartout.planrun import PlanStopped
         from passepartout.provenance import Words, fold_text
-        self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = agent, state, plan, signal, declaration, PlanStopped      # imported once a plan and not at every step
-        self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(fold_text, agent.settings.known_targets)), {}
+        # imported once a plan and not at every step
+        self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = (agent, state, plan, signal, declaration, PlanStopped)
+        self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(fold_text,
+                agent.settings.known_targets)), {}
 
     def literal(self, data: Any) -> Label:
         "Written out in a plan that the person approved, a value is theirs; otherwise it depends on whether they said it."
@@ -129,7 +133,8 @@ class Choosing(AgentWorld):
 # %% ../nbs/17dd_planturns.ipynb #ef93c36f
 def step_signal(signal: Signal, step: str, private: bool) -> Signal:
     "The signal of one step: it answers no ask, and is private when a value that it uses is."
-    return Signal.build(type=EVENT, payload=FrozenDict(sensor=STEP, step=step), meta=signal.meta, depth=signal.depth + 1, label=Label("person", True) if private else PERSON)
+    return Signal.build(type=EVENT, payload=FrozenDict(sensor=STEP, step=step), meta=signal.meta, depth=signal.depth + 1,
+                        label=Label("person", True) if private else PERSON)
 
 class Calling(Choosing):
     "How a call gets its value."
@@ -143,7 +148,8 @@ class Calling(Choosing):
             else: return self.recorded(self.settle(number, step, choice), None)
 
     async def attempt(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
-        if number in self.state.given: args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
+        if number in self.state.given:
+            args = {**args, **{name: Value(freeze(data, words=False), PERSON) for name, data in self.state.given[number].items()}}
         action, signal = self.action(step, tool, args), step_signal(self.signal, step, joined(args.values()).private)
         if self.state.restored and (found := self.settled_before(number, action, step)) is not None: return found
         return await self.run(number, action, signal, step, args, under)
@@ -155,15 +161,20 @@ class Proposed(Calling):
         "The ordinary action of a call. `PlanStopped` when its tool is not what it was, or a value does not fit."
         if self.agent.tools.theirs: self.agent.tools.look_again()
         tool = self.agent.tools.get(name)
-        if tool is None or self.declaration(tool) != self.state.declared.get(name): raise self.stop(f"{name} is not declared any more as it was when the plan was made, so it was not called.")
+        if tool is None or self.declaration(tool) != self.state.declared.get(name):
+            raise self.stop(f"{name} is not declared any more as it was when the plan was made, so it was not called.")
         if self.state.stopped: raise self.stop(self.state.stopped)
         why = self.plan.explanation or f"Step {step} of the plan uses {name}"
-        try: return normalise(self.agent, Action.build(target=TOOL, payload=FrozenDict(action=CALL, tool=name, args=FrozenDict({k: plain_data(v) for k, v in args.items()}), explanation=why)))
+        try:
+            return normalise(self.agent,
+                             Action.build(target=TOOL, payload=FrozenDict(action=CALL, tool=name,
+                    args=FrozenDict({k: plain_data(v) for k, v in args.items()}), explanation=why)))
         except PassepartoutError as error: raise self.stop(error.message) from None
 
     def agreed(self, number: int, case: Case, tool: Any) -> Case:
         "The case of a step with what approving the plan said about it: the plan, and the rule that asks. Arguments that the person gave since were not in the plan, and a value that nobody answers for could not be seen in it."
-        rule = self.state.agreed.get(f"{ROUND.sub('', case.step)} {tool.name}") if self.state.agreed and number not in self.state.given else None
+        rule = (self.state.agreed.get(f"{ROUND.sub('', case.step)} {tool.name}") if self.state.agreed and number not in self.state.given
+                else None)
         if rule is None or flow_reasons(tool, case, self.words): return case
         return replace(case, agreed=(f"plan {self.state.id}", rule))
 
@@ -175,7 +186,8 @@ class Steps(Proposed):
         agent, tool = self.agent, self.agent.tools.get(action.payload["tool"])
         permit, judgement = agent.judge_step(signal, self.agreed(number, Case(action, args, self.state.planned, under, step), tool))
         judged = {"under": under.origin, **judgement_record(judgement)}
-        if permit is None or not tool.effects.read_only: agent.note(signal, "verdict", {"plan": self.state.id, "step": step, **judged})        # on record before the effect
+        if permit is None or not tool.effects.read_only:        # on record before the effect
+            agent.note(signal, "verdict", {"plan": self.state.id, "step": step, **judged})
         if isinstance(judgement.verdict, Rejected): raise self.stop(f"it was refused. {judgement.verdict.text}")
         if permit is None: raise StepAsks(number, judgement.verdict, step)
         try: outcome = redacted(agent, await dispatch_action(agent, permit, signal))
@@ -187,9 +199,12 @@ class Steps(Proposed):
 
     def value_of(self, outcome: Signal | None, tool: Any, args: dict, signal: Signal) -> Value:
         "The value of what a tool gave back; `PlanStopped` when it failed."
-        if outcome is not None and "told" in outcome.payload and (turn := self.agent.turn_of(signal)) is not None: turn.quoted.append(str(outcome.payload.get("message") or ""))     # in words of others
-        if outcome is None or outcome.sensor == TOOL_ERROR: raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
-        return result_value(data_of(outcome), outcome.label, tool.returns, joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))
+        if outcome is not None and "told" in outcome.payload and (turn := self.agent.turn_of(signal)) is not None:        # in words of others
+            turn.quoted.append(str(outcome.payload.get("message") or ""))
+        if outcome is None or outcome.sensor == TOOL_ERROR:
+            raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
+        return result_value(data_of(outcome), outcome.label, tool.returns,
+                            joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))
 
 # %% ../nbs/17dd_planturns.ipynb #c601a4f5
 def data_of(outcome: Signal) -> Any:
@@ -200,9 +215,11 @@ class Ledgered(Steps):
     "How replies are kept, and found again."
     async def keep(self, number: int, value: Any, signal: Signal, did: Action | None = None, judged: Mapping[str, Any] = {}) -> None:
         "Put a reply on the record, with what the gates said of a call that only reads; at once when something was done. What was read from now on counts for the whole turn."
-        reply = {"data": value.data, "label": label_record(value.label), "sure": label_record(value.sure), **({"hash": did.hash} if did is not None else {})}
+        reply = {"data": value.data, "label": label_record(value.label), "sure": label_record(value.sure),
+                 **({"hash": did.hash} if did is not None else {})}
         self.state.replies[number] = reply
-        self.agent.note(signal, "plan-step", {"plan": self.state.id, "number": number, "step": pick(signal.payload, "step"), **judged, **reply})
+        self.agent.note(signal, "plan-step", {"plan": self.state.id, "number": number, "step": pick(signal.payload, "step"), **judged,
+                                              **reply})
         if (turn := self.agent.turn_of(signal)) is not None:
             turn.label = turn.label.join(value.label)
             if did is not None: await self.agent.turns.write(turn, durable=False)
@@ -215,11 +232,18 @@ class Ledgered(Steps):
 
     def settled_before(self, number: int, action: Action, step: str) -> Any:
         "The value of a call that ran before a crash and whose reply was lost; an ask when nobody knows whether it ran."
-        effects = [e for e in self.agent.journal.effects(session=self.state.session) if e["turn"] in self.state.turns and e["hash"] == action.hash]
-        done, same = [e for e in effects if e["state"] == "committed"], sum(reply.get("hash") == action.hash for reply in self.state.replies.values())
-        if any(e["state"] not in ("committed", "failed") for e in effects): raise StepAsks(number, ApprovalRequired(action, "The program was stopped in this step, and it is not known whether it was done. Look first; approving does it now.", "plan"), step)
+        effects = [e for e in self.agent.journal.effects(session=self.state.session) if e["turn"] in self.state.turns
+                   and e["hash"] == action.hash]
+        done, same = [e for e in effects if e["state"] == "committed"], sum(reply.get("hash") == action.hash
+                for reply in self.state.replies.values())
+        if any(e["state"] not in ("committed", "failed") for e in effects):
+            raise StepAsks(number,
+                           ApprovalRequired(action,
+                                            "The program was stopped in this step, and it is not known whether it was done. Look first; "
+                                            "approving does it now.", "plan"), step)
         if len(done) <= same: return None
-        self.state.replies[number] = {"data": "It was done before the program was stopped.", "label": label_record(Label("tool")), "sure": label_record(Label("tool")), "hash": action.hash}
+        self.state.replies[number] = {"data": "It was done before the program was stopped.", "label": label_record(Label("tool")),
+                                      "sure": label_record(Label("tool")), "hash": action.hash}
         return Value(self.state.replies[number]["data"], Label("tool"))
 
 
@@ -245,11 +269,13 @@ class Reading(Ledgered):
 # %% ../nbs/17dd_planturns.ipynb #1577db4a
 async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
     "Run a plan that the gates let pass, or go on with one that waits. Refuses anything that is not in dispatch."
-    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark: raise GateError("A plan runs only with a clearance from the gate chain.", gate_name="verify")
+    if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
+        raise GateError("A plan runs only with a clearance from the gate chain.", gate_name="verify")
     payload = cleared.action.payload
     if (which := pick(payload, "resume")) is not None:
         state = agent.going_on(signal, which)
-        return await carry_on(agent, state, signal) if state is not None else tool_error(signal, "plan", "There is no plan here that could go on. Propose the steps that are left.")
+        return (await carry_on(agent, state, signal) if state is not None
+                else tool_error(signal, "plan", "There is no plan here that could go on. Propose the steps that are left."))
     state = await begin(agent, cleared, signal)
     return await carry_on(agent, state, signal)
 
@@ -257,11 +283,15 @@ async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
 async def begin(agent, cleared, signal: Signal) -> PlanState:
     "Put a plan on the record. An approval is used up here."
     from passepartout.plan import read_plan
-    if cleared.answer is None: cleared.answer = agent.answer_to(cleared.action, signal)       # approved after it was asked about; by now no gate may ask any more
+    if cleared.answer is None:        # approved after it was asked about; by now no gate may ask any more
+        cleared.answer = agent.answer_to(cleared.action, signal)
     known = cleared.action.__dict__.get("plan")
-    plan, words = known[1] if known is not None and known[0] is agent.tools.state else read_plan(cleared.action.payload, agent.tools), agent.words(signal)
+    plan, words = (known[1] if known is not None and known[0] is agent.tools.state else read_plan(cleared.action.payload, agent.tools),
+                   agent.words(signal))
     trusted = agent.influence(signal).origin in ("person", "settings")
-    state = PlanState(os.urandom(6).hex(), {"steps": cleared.action.payload["steps"], "explanation": plan.explanation}, (words.texts,) if isinstance(words.texts, str) else tuple(words.texts), trusted or cleared.answer is not None, cleared.answer is not None, signal.session, dict(plan.declared), agent.journal.boot, plan=plan)
+    state = PlanState(os.urandom(6).hex(), {"steps": cleared.action.payload["steps"], "explanation": plan.explanation},
+                      (words.texts,) if isinstance(words.texts, str) else tuple(words.texts), trusted or cleared.answer is not None,
+                      cleared.answer is not None, signal.session, dict(plan.declared), agent.journal.boot, plan=plan)
     if cleared.answer is not None:
         state.agreed = agent.steps_agreed_to(cleared.action, signal)
         effect = await agent.begin_effect(signal, cleared, plan=state.id)
@@ -290,7 +320,9 @@ async def carry_on(agent, state: PlanState, signal: Signal) -> Signal | None:
     finish(agent, state, signal, "done", "")
     left = f" Left out, because they needed what was skipped: step {', '.join(run.left_out)}." if run.left_out else ""
     done = sum(not reply.get("hole") for reply in state.replies.values())
-    if answer is None: return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan", ToolResult(f"The plan was carried out in {done} step{'s' * (done != 1)}.{left}", label=agent.influence(signal)))
+    if answer is None:
+        return tool_output(agent, signal.evolve(label=agent.influence(signal)), "plan",
+                           ToolResult(f"The plan was carried out in {done} step{'s' * (done != 1)}.{left}", label=agent.influence(signal)))
     return await tell(agent, signal.evolve(label=signal.label.join(label_of(answer))), as_word(answer) + left)
 
 
@@ -316,8 +348,10 @@ async def wait(agent, state: PlanState, signal: Signal, asks: StepAsks) -> None:
     "File what a step asks; the plan waits for the answer, in this process or the next."
     await agent.file_flight_plan(signal, asks.verdict)
     turn = agent.turn_of(signal)
-    state.waiting, state.at, state.tool = (asks.number, turn.approvals[-1].id), asks.step, str(pick(asks.verdict.action.payload, "tool") or "")
-    agent.note(signal, "plan-wait", {"plan": state.id, "number": asks.number, "step": asks.step, "tool": state.tool, "approval": turn.approvals[-1].id})
+    state.waiting, state.at, state.tool = (asks.number, turn.approvals[-1].id), asks.step, str(pick(asks.verdict.action.payload, "tool")
+            or "")
+    agent.note(signal, "plan-wait", {"plan": state.id, "number": asks.number, "step": asks.step, "tool": state.tool,
+                                     "approval": turn.approvals[-1].id})
     await agent.turns.write(turn, durable=True)
 
 # %% ../nbs/17dd_planturns.ipynb #bfa7103c
@@ -337,9 +371,12 @@ class UnderWay(Attests):
         self.turns.note(signal, kind, body)
         if kind != "proposal" or not self.unread and body.get("gate") != "normaliser": return
         turn, text = str(pick(signal.meta, "turn")), str(body.get("proposal"))
-        if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper(): self.unread[turn] = str(body.get("text"))
-        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn, None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
-            self.deliver(signal, f"The model tried a plan that cannot be read ({why}), so it goes step by step: what changes or sends something after anything was read is asked about.")
+        if body.get("verdict") == "rejected" and body.get("gate") == "normaliser" and ":STEPS" in text.upper():
+            self.unread[turn] = str(body.get("text"))
+        elif body.get("verdict") in ("allowed", "asks") and (why := self.unread.pop(turn,
+                None)) is not None and ":CALL" in text.upper() and ":STEPS" not in text.upper():
+            self.deliver(signal, f"The model tried a plan that cannot be read ({why}), so it goes step by step: what changes or sends "
+                                 "something after anything was read is asked about.")
 
 # %% ../nbs/17dd_planturns.ipynb #c857e646
 class Judging(UnderWay):
@@ -366,7 +403,8 @@ class Agreeing(Judging):
     "What is asked about a plan as a whole, and what the answer holds for."
     def steps_agreed_to(self, action: Action, signal: Signal) -> dict[str, str]:
         "The steps of a plan about which the permissions would ask, and for which a yes to the plan answers."
-        return {f"{each.step} {each.tool}": each.rule for each in self.permissions.asks_in(action.payload["steps"], signal.session)} if self.permissions is not None else {}
+        return ({f"{each.step} {each.tool}": each.rule for each in self.permissions.asks_in(action.payload["steps"], signal.session)}
+                if self.permissions is not None else {})
 
     def agreed_step(self, action: Action, signal: Signal, rule: str) -> str | None:
         "The plan whose approval answers for this step, when `rule` is what it was told about."
@@ -390,10 +428,12 @@ class Resuming(Agreeing):
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
-        if self.answered and turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
+        if self.answered and turn is not None and signal.sensor in (TOOL_OUTPUT,
+                                                                    TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
             return self.reply_from(plan, signal, *self.answered.pop(turn.id))
         given = Agreeing.given_action(self, signal)
-        if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None: self.take_up(plan, signal, turn)
+        if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None:
+            self.take_up(plan, signal, turn)
         return given
 
     def take_up(self, plan: PlanState, signal: Signal, turn: Any) -> None:
@@ -408,7 +448,9 @@ class Resuming(Agreeing):
         if signal.sensor == TOOL_ERROR: plan.failed = number, f"Step {plan.at}: it was approved and failed: {signal.payload.get('message')}"
         else:
             asked = self.journal.approval(approval) or {}
-            plan.replies[number] = {"data": data_of(signal), "label": label_record(signal.label), "sure": label_record(Label("attested", signal.label.private, signal.label.sources)), "hash": asked.get("hash")}
+            plan.replies[number] = {"data": data_of(signal), "label": label_record(signal.label),
+                                    "sure": label_record(Label("attested", signal.label.private, signal.label.sources)),
+                                    "hash": asked.get("hash")}
             self.note(signal, "plan-step", {"plan": plan.id, "number": number, "step": plan.at, **plan.replies[number]})
         return resume_action(plan)
 

@@ -21,24 +21,30 @@ _MARKS = {"done": "✓", "left out": "–", "here": "→"}
 
 def plan_lines(row: dict) -> list[str]:
     "A plan as lines: what it is for, where it stands, its steps with a mark each."
-    told = {"waits": f"waits for your answer about step {row['at']}", "failed": f"stands. {row['why']}", "runs": "runs", "stands": "was cut off"}[row["state"]]
-    return [f"{row['plan']}  {clean(row['explanation']) or 'A plan'}: {clean(told)}", *(f"  {_MARKS.get(step['mark'], ' ')} {clean(step['text'])}" for step in row["steps"])]
+    told = {"waits": f"waits for your answer about step {row['at']}", "failed": f"stands. {row['why']}", "runs": "runs",
+            "stands": "was cut off"}[row["state"]]
+    return [f"{row['plan']}  {clean(row['explanation']) or 'A plan'}: {clean(told)}",
+            *(f"  {_MARKS.get(step['mark'], ' ')} {clean(step['text'])}" for step in row["steps"])]
 
 def way_on(row: dict) -> str:
     "What can be said about a plan, as a line."
     ident = row["plan"][:6]
     if row["state"] == "runs": return f"/stop {ident} stops it before its next step."
-    way = {"waits": f"/skip {ident} leaves the step out, /retry {ident} NAME=VALUE tries it with other values", "failed": f"/retry {ident} [NAME=VALUE] tries the step again, /fallback {ident} TEXT puts that in its place, /skip {ident} leaves it out"}.get(row["state"], f"/resume {ident} goes on")
+    way = {"waits": f"/skip {ident} leaves the step out, /retry {ident} NAME=VALUE tries it with other values",
+           "failed": f"/retry {ident} [NAME=VALUE] tries the step again, /fallback {ident} TEXT puts that in its place, /skip {ident} "
+                     "leaves it out"}.get(row["state"], f"/resume {ident} goes on")
     return f"{way}, /edit {ident} STEP NAME=VALUE changes a later one, /stop {ident} ends it."
 
 # %% ../nbs/20ac_planwords.ipynb #4355b449
 def split_id(chat: Any, text: str) -> tuple[str, str]:
     "(id of the plan, what stands behind it). Without an id, the one plan of this conversation. `PassepartoutError` when that is not clear."
     rows, (first, _, rest) = chat.agent.plan_rows(chat.session), text.strip().partition(" ")
-    named = [row for row in rows if first and (row["plan"].startswith(first.lower()) and len(first) >= 4 or row["approval"] and row["approval"] in (first, _code_of(chat, first)))]
+    named = [row for row in rows if first and (row["plan"].startswith(first.lower()) and len(first) >= 4 or row["approval"]
+                                               and row["approval"] in (first, _code_of(chat, first)))]
     if len(named) == 1: return named[0]["plan"], rest.strip()
     if len(rows) == 1: return rows[0]["plan"], text.strip()
-    raise PassepartoutError("No plan stands or runs in this conversation." if not rows else f"Which plan? {', '.join(row['plan'][:6] for row in rows)}: /plans shows them.")
+    raise PassepartoutError("No plan stands or runs in this conversation." if not rows
+                            else f"Which plan? {', '.join(row['plan'][:6] for row in rows)}: /plans shows them.")
 
 def _code_of(chat: Any, text: str) -> str: return next((ident for ident, code in chat.agent.desk.codes.items() if code == text.lower()), "")
 

@@ -101,7 +101,8 @@ def _name(token: str) -> str:
         pieces.append(escaped or _ESCAPE.sub(r"\1", barred) or plain.translate(TO_UPPER))
     name = "".join(pieces)
     if re.search("[a-z]", name):
-        raise PlistError(f"{shown(token)} keeps lower-case letters, so it is another name than the same without bars. Write it in upper case.")
+        raise PlistError(f"{shown(token)} keeps lower-case letters, so it is another name than the same without bars. Write it "
+                         "in upper case.")
     return name
 
 # %% ../nbs/02_plist.ipynb #d61048b7

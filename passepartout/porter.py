@@ -90,7 +90,8 @@ class Deciding(Telling):
 
     async def approve(self, code: str, words: str, link: Linked, session: str) -> str:
         "Allow what has this code, where that is allowed at all; `words` is what has to be typed besides."
-        if not link.approvals: return f"Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: passepartout gateway approvals {self.name} on"
+        if not link.approvals:
+            return f"Nothing can be approved here. At the terminal: passepartout approvals list; and to allow it here: passepartout gateway approvals {self.name} on"
         async def allow(agent: Any) -> Any: return await agent.approve(None, code, session, source=self.name, confirm=words)
         try: return self.worded(await self.house.in_turn(session, allow), link)
         except Unconfirmed as error: return f"{error.message}\nAs in: /approve {code} {error.phrase}"
@@ -128,7 +129,8 @@ class Answering(Commanded):
         if text.startswith("/"): return await self.command(text, link, session)
         async def work(agent: Any) -> Any:
             payload = FrozenDict(sensor=USER_INPUT if link.approvals else CHAT_MESSAGE, text=text)
-            return await agent.process(Signal.build(payload=payload, meta=FrozenDict(source=Keyword(self.name), session=session), label=PERSON))
+            return await agent.process(Signal.build(payload=payload, meta=FrozenDict(source=Keyword(self.name), session=session),
+                                                    label=PERSON))
         return self.worded(await self.house.in_turn(session, work), link)
 
 # %% ../nbs/19mb_porter.ipynb #4776cea8
@@ -178,7 +180,8 @@ class Greeting(Reporting):
         task = asyncio.get_running_loop().create_task(work)
         self.busy.add(task)
         task.add_done_callback(self.busy.discard)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception() is None
+                               or self.log(f"GATEWAY: {self.name}: {brief(done.exception())}"))
         return task
 
     def stranger(self, message: Incoming, link: Linked | None) -> asyncio.Task | None:
@@ -207,7 +210,8 @@ class Admitting(Greeting):
             self.links.done(self.key, message.number)
             if self.warned: return None
             self.warned = True
-            return self.start(self.say(link.chat, "That is more than I can take at once. What came since was not read; write again in a minute."))
+            return self.start(self.say(link.chat,
+                                       "That is more than I can take at once. What came since was not read; write again in a minute."))
         self.warned = False
         return self.start(self.answer(message, link))
 

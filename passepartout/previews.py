@@ -47,16 +47,19 @@ def _groups(before: Sequence[str], after: Sequence[str], above: int, below: int,
     if before == after: return ()
     if len(before) + len(after) <= MOST_COMPARED: return SequenceMatcher(None, before, after).get_grouped_opcodes(around)
     ends = len(before) - below, len(after) - below
-    return [[("equal", 0, above, 0, above), ("replace", above, ends[0], above, ends[1]), ("equal", ends[0], len(before), ends[1], len(after))]]
+    return [[("equal", 0, above, 0, above), ("replace", above, ends[0], above, ends[1]),
+             ("equal", ends[0], len(before), ends[1], len(after))]]
 
 # %% ../nbs/16b_previews.ipynb #2026e322
-_BLANK = frozenset([0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)])
+_BLANK = frozenset([0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10),
+                    *range(0xE0100, 0xE01F0)])
 
 def visible(text: str) -> str:
     "`text` with control, invisible and direction-changing characters spelled out as `<U+…>`; line breaks and ordinary text stay."
     text = str(text)
     if text.isascii() and text.replace("\n", "").isprintable(): return text
-    return "".join(c if (c.isprintable() or c == "\n") and not (ord(c) in _BLANK and not (c == "\ufe0f" and _is_sign(text, at))) else f"<U+{ord(c):04X}>" for at, c in enumerate(text))
+    return "".join(c if (c.isprintable() or c == "\n") and not (ord(c) in _BLANK and not (c == "\ufe0f" and _is_sign(text, at)))
+                   else f"<U+{ord(c):04X}>" for at, c in enumerate(text))
 
 def _is_sign(text: str, at: int) -> bool:
     "Is the character before this one a pictogram, which is followed by U+FE0F everywhere?"
@@ -74,7 +77,8 @@ def shown_line(line: str, most: int = 300) -> str:
 def _without_secrets(lines: list[str], redact: Callable[[str], str], texts: Sequence[str]) -> list[str]:
     "`lines` of a difference without what `redact` takes out of them, or out of the texts they come from."
     kept = {line for text in texts for line in redact(text).split("\n")}
-    return [line if line[:2] == "@@" or line[1:] in kept else line[:1] + (made if (made := redact(line[1:])) != line[1:] else "(part of a secret)") for line in lines]
+    return [line if line[:2] == "@@" or line[1:] in kept else line[:1]
+            + (made if (made := redact(line[1:])) != line[1:] else "(part of a secret)") for line in lines]
 
 # %% ../nbs/16b_previews.ipynb #00fc7534
 @record
@@ -164,7 +168,8 @@ class Foreseen:
     moment: datetime
     problem: str = ""
 
-    def text(self, redact: Callable[[str], str] = str) -> str: return visible(redact(self.problem)) if self.problem else render(self.changes, redact)
+    def text(self, redact: Callable[[str], str] = str) -> str:
+        return visible(redact(self.problem)) if self.problem else render(self.changes, redact)
 
 LOOK_S = 5.0
 
@@ -180,7 +185,8 @@ async def foresee(agent, action: Action, signal: Signal, moment: datetime) -> Fo
 async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -> Foreseen | None:
     if (tool := agent.tools.foreseeing(preview)) is None or tool.is_async: return None
     by_name, wants_context = tool.style
-    args, context = preview.action.payload["args"], ToolContext(preview.resolved, signal.session, moment, moment.date(), agent.settings, {"notes": getattr(agent, "note_cache", None)})
+    args, context = preview.action.payload["args"], ToolContext(preview.resolved, signal.session, moment, moment.date(), agent.settings,
+                                                                {"notes": getattr(agent, "note_cache", None)})
     seconds = min(LOOK_S, agent.settings.tool_timeout_s)
     def body() -> Any:
         extra = {"context": context} if wants_context else {}
@@ -190,7 +196,9 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
             if refused: raise LooksOnly(f"{tool.name} does more than compute: it was about to do {', '.join(refused[:3])}.")
             return changes_in(wanted, preview.resolved)
     try: changes = await within(seconds + 1.0, in_thread(body))
-    except (PassepartoutError, TimeoutError) as error: return Foreseen((), "failed", moment, f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}")
+    except (PassepartoutError, TimeoutError) as error:
+        return Foreseen((), "failed", moment,
+                        f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}")
     except Exception as error: return Foreseen((), "failed", moment, f"What it would change cannot be shown ({type(error).__name__}).")
     if changes is None: return None
     return Foreseen(changes, result_of(changes), moment)
@@ -209,7 +217,8 @@ AT_HOME = frozenset((str(CLI), "tui"))
 def holds_private(foreseen: Foreseen | None, tags: Sequence[str]) -> bool:
     "Does one of the files have a private heading, before or after?"
     from passepartout.reach import private_text
-    return foreseen is not None and any(data is not None and private_text(c.path, data, tags) for c in foreseen.changes for data in (c.before, c.after))
+    return (foreseen is not None and any(data is not None and private_text(c.path, data, tags) for c in foreseen.changes
+                                         for data in (c.before, c.after)))
 
 def for_channel(text: str, private: bool, source: Any) -> str:
     "`text` as it may be shown on the channel `source`."
@@ -222,7 +231,8 @@ def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
     from passepartout.reach import private_text
     changes = tuple(changes)
     if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return []
-    before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)] for data in (lambda c: c.before, lambda c: c.after))
+    before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)]
+                     for data in (lambda c: c.before, lambda c: c.after))
     count = lambda found, private: Counter(line for mine, line in found if mine is private)
     return list((count(before, True) - count(after, True)) & (count(after, False) - count(before, False)))
 

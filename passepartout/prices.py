@@ -44,8 +44,12 @@ def read_prices(entries: Iterable[str]) -> tuple[dict[str, tuple[int, int, int] 
         name, _, price = entry.rpartition("=")
         provider, slash, model = (name.strip() or entry).partition("/")
         numbers = _OWN.fullmatch(price.strip()) if name else None
-        found[provider.strip().lower() + slash + model] = tuple(ceil(float(number) * 1000) for number in (numbers[1], numbers[2], numbers[3] or numbers[1])) if numbers else None
-        if not numbers: wrong.append(f"provider_prices: {entry[:80]!r} is not of the form name=0.25/2, in dollars for a million tokens read and written, so that price counts as unknown.")
+        found[provider.strip().lower() + slash + model] = tuple(ceil(float(number) * 1000)
+                                                                for number in (numbers[1], numbers[2], numbers[3]
+                or numbers[1])) if numbers else None
+        if not numbers:
+            wrong.append(f"provider_prices: {entry[:80]!r} is not of the form name=0.25/2, in dollars for a million tokens read and "
+                         "written, so that price counts as unknown.")
     return found, wrong
 
 # %% ../nbs/13d_prices.ipynb #68d59afb
@@ -59,9 +63,12 @@ def table() -> Any:
 def listed_cost(model: str, usage: Usage, url: str, at: float | None = None) -> int | None:
     "What the table says that `usage` of `model` costs at the address `url`, at the moment `at`; `None` when it does not know."
     if (prices := table()) is None or not url: return None
-    counts = {"input_tokens": usage.read, "output_tokens": usage.written, "cache_read_tokens": usage.cached, "cache_write_tokens": usage.stored}
+    counts = {"input_tokens": usage.read, "output_tokens": usage.written, "cache_read_tokens": usage.cached,
+              "cache_write_tokens": usage.stored}
     when = datetime.fromtimestamp(at, timezone.utc) if at is not None else None
-    try: found = prices.calc_price(prices.Usage(**{name: count for name, count in counts.items() if count}), model.removeprefix("models/"), provider_api_url=url, genai_request_timestamp=when)
+    try:
+        found = prices.calc_price(prices.Usage(**{name: count for name, count in counts.items() if count}), model.removeprefix("models/"),
+                                  provider_api_url=url, genai_request_timestamp=when)
     except (LookupError, ValueError): return None
     return ceil(found.total_price * NANO)
 
@@ -69,7 +76,9 @@ def listed_cost(model: str, usage: Usage, url: str, at: float | None = None) -> 
 def listed_window(model: str, url: str) -> int | None:
     "The window of `model` at the address `url`, in tokens; `None` when the table does not know, or is not there."
     if (prices := table()) is None: return None
-    try: return prices.calc_price(prices.Usage(input_tokens=1), model.removeprefix("models/"), provider_api_url=url).model.context_window or None
+    try:
+        return (prices.calc_price(prices.Usage(input_tokens=1), model.removeprefix("models/"), provider_api_url=url).model.context_window
+                or None)
     except (LookupError, ValueError, AttributeError): return None
 
 # %% ../nbs/13d_prices.ipynb #0bd68b9f
@@ -79,16 +88,20 @@ class Prices:
 
     def named(self, provider: str, model: str = "") -> bool:
         "Did the person give a price for it?"
-        return provider in self.own or f"{provider}/{model}" in self.own or not model and any(name.startswith(provider + "/") for name in self.own)
+        return (provider in self.own or f"{provider}/{model}" in self.own or not model
+                and any(name.startswith(provider + "/") for name in self.own))
 
     def cost(self, provider: str, model: str, usage: Usage, url: str = "", at: float | None = None) -> int | None:
         "Nano-dollars for `usage`, or `None` when nobody knows."
         for name in (f"{provider}/{model}", provider):
-            if name in self.own: return None if (price := self.own[name]) is None else (usage.read - usage.cached) * price[0] + usage.cached * price[2] + usage.written * price[1]
+            if name in self.own:
+                return (None if (price := self.own[name]) is None else (usage.read - usage.cached) * price[0] + usage.cached * price[2]
+                        + usage.written * price[1])
         listed = listed_cost(model, usage, url, at)
         return listed if listed is not None else usage.money
 
     def most(self, provider: str, model: str, read: int, written: int, url: str = "", at: float | None = None) -> int | None:
         "The most that so many tokens can cost, whatever part of them the provider takes into its cache, or out of it."
-        found = [self.cost(provider, model, Usage(read, written, cached, stored), url, at) for cached, stored in ((0, 0), (0, read), (read, 0))]
+        found = [self.cost(provider, model, Usage(read, written, cached, stored), url, at)
+                 for cached, stored in ((0, 0), (0, read), (read, 0))]
         return None if None in found else max(found)

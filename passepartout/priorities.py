@@ -18,7 +18,8 @@ from .rewrite import Change, RewriteError, head, replaced, settled, words
 def letter_of(text: str) -> str:
     "A priority as it is written, empty for none. `RewriteError` for what Org would not read as one."
     letter = text.strip().strip("[#]").upper()
-    if letter and not re.fullmatch(r"[A-Z]|[1-5]?[0-9]|6[0-4]", letter, re.ASCII): raise RewriteError(f"{text[:20]!r} is no priority; use A, B or C. Nothing was changed.")
+    if letter and not re.fullmatch(r"[A-Z]|[1-5]?[0-9]|6[0-4]", letter, re.ASCII):
+        raise RewriteError(f"{text[:20]!r} is no priority; use A, B or C. Nothing was changed.")
     return letter
 
 # %% ../nbs/08fba_priorities.ipynb #27fe81c2
@@ -38,7 +39,8 @@ SIGNS = {"A": "⏫", "B": "🔼", "C": "🔽"}
 def markdown_priority(outline: Outline, node: Node, letter: str) -> Change:
     "The change of the priority of a Markdown task."
     if node.kind != "task": raise RewriteError("In Markdown only tasks have a priority; nothing was changed.")
-    if letter and letter not in SIGNS: raise RewriteError(f"In Markdown there are the priorities A, B and C, and not {letter}. Nothing was changed.")
+    if letter and letter not in SIGNS:
+        raise RewriteError(f"In Markdown there are the priorities A, B and C, and not {letter}. Nothing was changed.")
     start, end = words(outline, node)
     found = next((at for at in range(start, end) if outline.text[at] in URGENT), None)
     if found is None: return end, end, f" {SIGNS[letter]}"

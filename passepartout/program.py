@@ -35,7 +35,8 @@ def fetched(where: str) -> Any:
 def add_to(app: typer.Typer, name: str) -> None:
     "Put a command or a group into `app`."
     if name in GROUPS: return app.add_typer(fetched(GROUPS[name])(), name=name)
-    more = {"cls": fetched("notecommands:FindCommand"), "context_settings": {"ignore_unknown_options": True}} if name == "find" else {}      # a query may begin with a minus
+    # a query may begin with a minus
+    more = ({"cls": fetched("notecommands:FindCommand"), "context_settings": {"ignore_unknown_options": True}} if name == "find" else {})
     app.command(name, **more)(fetched(COMMANDS[name]))
 
 # %% ../nbs/20z_program.ipynb #60ece92e
@@ -66,7 +67,8 @@ def defaults_for(commands: dict[str, Any], given: dict[str, str]) -> dict[str, A
 # %% ../nbs/20z_program.ipynb #740b9c9d
 def build_app(name: str | None = None) -> typer.Typer:
     "The command `name` as a typer application, or all commands. Without a command, a chat begins."
-    app = typer.Typer(add_completion=True, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False, help="A personal agent in your plain-text notes: the model proposes, gates decide.")
+    app = typer.Typer(add_completion=True, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+                      help="A personal agent in your plain-text notes: the model proposes, gates decide.")
     for each in (*COMMANDS, *GROUPS) if name is None else (name,): add_to(app, each)
     app.callback(invoke_without_command=True)(start)
     return app
@@ -75,7 +77,8 @@ def start(context: typer.Context, memex: Memex = None, session: Session = "main"
           version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
     "What comes before any command: the options that stand in front of it, the version, and the chat when there is no command."
     if version: raise typer.Exit(print_version())
-    given = {name: str(value) for name, value in (("memex", memex), ("session", session if session != "main" else None), ("today", today)) if value is not None}
+    given = {name: str(value) for name, value in (("memex", memex), ("session", session if session != "main" else None), ("today", today))
+             if value is not None}
     context.default_map = defaults_for(context.command.commands, given)
     if context.invoked_subcommand is None: fetched(COMMANDS["chat"])(memex, session, today)
 

@@ -37,7 +37,8 @@ class ReadingBar:
         if self.bar is None:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
             columns = TextColumn("Reading your notes"), BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn(compact=True)
-            self.bar = Progress(*columns, console=screen(self.stream), auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+            self.bar = Progress(*columns, console=screen(self.stream), auto_refresh=False, transient=True, redirect_stdout=False,
+                                redirect_stderr=False)
             self.task = self.bar.add_task("", total=of)
             self.bar.start()
         self.bar.update(self.task, completed=done, total=of)

@@ -50,8 +50,10 @@ def packed(asked: list[Asked], base: str = "", name: str = "", called: str = "")
     texts = [(text := sent(each), shared(text, base)) for each in asked]
     squeeze = zlib.compressobj(6 if len(asked) == 1 else 1, **({"zdict": _bytes(base)} if base else {}))
     data = squeeze.compress(_bytes("".join([text[same:] for text, same in texts]))) + squeeze.flush()
-    rows = [[each.turn, each.provider, round(each.at, 3), len(each.system), same, len(text), each.trimmed, each.private] for each, (text, same) in zip(asked, texts)]
-    return json.dumps({"of": rows, **({"base": name} if base else {}), **({"is": called} if called else {}), "z": base64.b64encode(data).decode()}, separators=(",", ":"))
+    rows = [[each.turn, each.provider, round(each.at, 3), len(each.system), same, len(text), each.trimmed, each.private]
+            for each, (text, same) in zip(asked, texts)]
+    return json.dumps({"of": rows, **({"base": name} if base else {}), **({"is": called} if called else {}),
+                       "z": base64.b64encode(data).decode()}, separators=(",", ":"))
 
 def unpacked(line: dict, base: str = "") -> Iterator[Asked]:
     "The prompts that a line holds."

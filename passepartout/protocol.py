@@ -57,7 +57,8 @@ def read_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, str | None]:
         raise FramingError("A message begins with its length in six hexadecimal digits.", head)
     length = int(head, 16)
     if not 0 < length <= max_chars:
-        raise FramingError(f"The message is announced with {length:,} characters; from 1 to {max_chars:,} are read. Send less at once.", head)
+        raise FramingError(f"The message is announced with {length:,} characters; from 1 to {max_chars:,} are read. Send less at once.",
+                           head)
     return (yield from read_characters(length))
 
 # %% ../nbs/05_protocol.ipynb #dccc8099
@@ -71,7 +72,8 @@ def read_characters(length: int) -> Generator[int, bytes, str]:
         except UnicodeDecodeError as error:
             raise FramingError("The message is not UTF-8, or ends in the middle. Send text in UTF-8, and all of it.", data[:200]) from error
         if len(data) < missing:
-            raise FramingError(f"The stream ended {missing - len(text):,} characters before the message did.", "".join([*parts, text])[:200])
+            raise FramingError(f"The stream ended {missing - len(text):,} characters before the message did.",
+                               "".join([*parts, text])[:200])
         parts.append(text)
         missing -= len(text)
     return "".join(parts)
@@ -110,7 +112,8 @@ def read_framed_message(reader: Any, *, max_chars: int = MAX_CHARS) -> Any:
     return (read_frame_async if hasattr(reader, "readexactly") else read_frame_sync)(reader, max_chars=max_chars)
 
 # %% ../nbs/05_protocol.ipynb #5986765c
-AUTHORITY = frozenset({"approved", "approved_action", "status", "depth", "meta", "label", "labels", "verdict", "hash", "hashes", "clearance"})
+AUTHORITY = frozenset({"approved", "approved_action", "status", "depth", "meta", "label", "labels", "verdict", "hash", "hashes",
+                       "clearance"})
 FIELDS = frozenset(Signal.model_fields) | AUTHORITY
 
 

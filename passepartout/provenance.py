@@ -112,7 +112,8 @@ class Spoken(Remembers):
         return self.texts.translate(_NO_MARKS) if isinstance(self.texts, str) else "\n".join(map(_UNMARKED.__getitem__, self.texts))
 
     @kept
-    def days(self) -> frozenset[date]: return frozenset(days_in(self.texts if isinstance(self.texts, str) else "\n".join(self.texts), self.today))
+    def days(self) -> frozenset[date]:
+        return frozenset(days_in(self.texts if isinstance(self.texts, str) else "\n".join(self.texts), self.today))
 
 # %% ../nbs/14b_provenance.ipynb #693c721b
 class Words(Spoken):
@@ -131,9 +132,11 @@ class Words(Spoken):
 
     def hold_number(self, number: Decimal | int) -> bool:
         "Is `number` written here? Texts without its digits need not be read as numbers."
-        digits = str(abs(number)).strip("0") if type(number) is int else f"{abs(number):f}".replace(".", "").strip("0") if number.is_finite() else "?"
+        digits = (str(abs(number)).strip("0") if type(number) is int else f"{abs(number):f}".replace(".", "").strip("0")
+                  if number.is_finite() else "?")
         if digits not in self.digits: return False
-        return any([digits in _UNMARKED[text] and number in _NUMBERS[text] for text in ((self.texts,) if isinstance(self.texts, str) else self.texts)])
+        return any([digits in _UNMARKED[text] and number in _NUMBERS[text]
+                    for text in ((self.texts,) if isinstance(self.texts, str) else self.texts)])
 
     def hold_day(self, text: str) -> bool:
         "Is `text` a date, or a moment without a time, that these words name?"

@@ -68,12 +68,18 @@ def explained(path: Path | None) -> Iterator[None]:
     "Turn database and file errors into a sentence."
     try: yield
     except (sqlite3.Error, OSError) as error:
-        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"): raise PurseFailed(f"Another process keeps the record of what is spent, {path}, to itself, so no provider that costs money was asked. Wait, or stop it.") from error
-        raise PurseFailed(f"What is spent cannot be written down ({error}), so no provider that costs money is asked. Check {path} and the free space there. If the file is damaged, move it away; what was spent is then forgotten.") from error
+        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+            raise PurseFailed(f"Another process keeps the record of what is spent, {path}, to itself, so no provider that costs money was "
+                              "asked. Wait, or stop it.") from error
+        raise PurseFailed(f"What is spent cannot be written down ({error}), so no provider that costs money is asked. Check {path} and the "
+                          "free space there. If the file is damaged, move it away; what was spent is then forgotten.") from error
 
 def open_purse(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or in memory. `PurseFailed` when it cannot be used."
-    with explained(path): return open_private(path, _TABLES + _TRIGGERS, PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. Update passepartout."))
+    with explained(path):
+        return open_private(path, _TABLES + _TRIGGERS,
+                            PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. "
+                                        "Update passepartout."))
 
 # %% ../nbs/13e_purse.ipynb #969df583
 def today_by(clock: Callable[[], float]) -> str:
@@ -95,27 +101,33 @@ def told(currency: str, amount: int) -> str:
 
 def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, wanted: int, day: str, today: str) -> BudgetError:
     "The refusal of `call`, which can take `wanted` where `left` of `limit` is left."
-    name, where, resets = SETTINGS[scope, currency], {"day": "today", "session": f"in the conversation {call.session[:60]}", "turn": "for this request"}[scope], None
+    name, where, resets = SETTINGS[scope, currency], {"day": "today", "session": f"in the conversation {call.session[:60]}",
+                                                      "turn": "for this request"}[scope], None
     if scope == "day": resets = midnight_after(day)
     until = f", until {resets:%Y-%m-%d %H:%M}" if resets else ""
     who = f"{call.provider} ({call.model[:80]})" if call.model else call.provider
     if not limit: text = f"{name} is 0, and {who} costs money, so it was not asked. Raise {name}, or use a provider on this machine"
-    else: text = f"a call to {who} can take up to {told(currency, wanted)}, and of {name} = {told(currency, limit)} there is {told(currency, max(left, 0))} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
+    else:
+        text = f"a call to {who} can take up to {told(currency, wanted)}, and of {name} = {told(currency, limit)} there is {told(currency, max(left, 0))} left {where}{until}. Raise {name}, or lower answer_tokens or context_budget"
     if scope == "session" and limit: text += ", or begin another conversation with --session NAME"
-    if scope == "day" and day > today: text += f". (Money was spent when the clock said {day}; it says {today} now. If it was wrong then: passepartout cost --mend-clock)"
+    if scope == "day" and day > today:
+        text += f". (Money was spent when the clock said {day}; it says {today} now. If it was wrong then: passepartout cost --mend-clock)"
     unit = NANO if currency == "money" else 1
     return BudgetError(text, max(left, 0) / unit, wanted / unit, setting=name, resets=resets.timestamp() if resets else None)
 
 def unpriced(call: Call, names: list[str]) -> BudgetError:
     "The refusal of a call whose price nobody knows, while there are budgets of money."
-    return BudgetError(f"nobody knows what {call.model[:80] or 'it'} costs at {call.provider}, and {' and '.join(names)} cannot be kept then. Say what a million tokens cost, as in provider_prices = {call.provider}=3/15, or install passepartout[prices], or take the budget of money away", setting="provider_prices")
+    return BudgetError(f"nobody knows what {call.model[:80] or 'it'} costs at {call.provider}, and {' and '.join(names)} cannot be kept "
+                       f"then. Say what a million tokens cost, as in provider_prices = {call.provider}=3/15, or install "
+                       "passepartout[prices], or take the budget of money away", setting="provider_prices")
 
 # %% ../nbs/13e_purse.ipynb #d20c06ca
 LONGEST = 3600.0          # seconds after which a call that was not settled never will be
 
 class PurseFile:
     "What was spent, in the file at `path` (`None`: in memory), under `limits`."
-    def __init__(self, path: Path | None = None, limits: Mapping[tuple[str, str], int] | None = None, clock: Callable[[], float] = time.time):
+    def __init__(self, path: Path | None = None, limits: Mapping[tuple[str, str], int] | None = None,
+                 clock: Callable[[], float] = time.time):
         self.path, self.limits, self.clock, self._db, self._lock = path, dict(limits or {}), clock, None, threading.RLock()
 
     @contextmanager
@@ -164,7 +176,8 @@ class Purse(Reserving):
 
     def presume(self, number: int) -> bool:
         "Nobody will know what it took: the most counts."
-        with self.writing() as db: return db.execute("UPDATE call SET state = 'presumed' WHERE id = ? AND state = 'reserved'", (number,)).rowcount == 1
+        with self.writing() as db:
+            return db.execute("UPDATE call SET state = 'presumed' WHERE id = ? AND state = 'reserved'", (number,)).rowcount == 1
 
     def give_back(self, number: int) -> bool:
         "It took nothing."
@@ -182,10 +195,12 @@ class Reckoning(Purse):
     "The purse, with what is asked of it afterwards."
     def standing(self, call: Call) -> list[Standing]:
         "How each budget that is set stands for `call`."
-        if self.path is not None and self._db is None and not self.path.exists(): return [Standing(SETTINGS[key], key[1], limit, 0) for key, limit in self.limits.items()]
+        if self.path is not None and self._db is None and not self.path.exists():
+            return [Standing(SETTINGS[key], key[1], limit, 0) for key, limit in self.limits.items()]
         with self.writing() as db:
             keys = call.keys(newest_day(db, today_by(self.clock)))
-            found = {(scope, currency): db.execute(f"SELECT {currency} FROM total WHERE scope = ? AND key = ?", (scope, keys[scope])).fetchone() for scope, currency in self.limits}
+            found = {(scope, currency): db.execute(f"SELECT {currency} FROM total WHERE scope = ? AND key = ?",
+                                                   (scope, keys[scope])).fetchone() for scope, currency in self.limits}
         return [Standing(SETTINGS[key], key[1], self.limits[key], row[0] if row else 0) for key, row in found.items()]
 
     def report(self, since: float | None = None) -> list[dict]:
@@ -194,7 +209,8 @@ class Reckoning(Purse):
         with self.writing() as db:
             rows = db.execute("""SELECT day, provider, model, memex, session, COUNT(*), SUM(read), SUM(written), SUM(IFNULL(money, 0)), SUM(money IS NULL), SUM(state IN ('reserved', 'presumed')), SUM(state = 'counted')
                 FROM call WHERE at >= ? GROUP BY day, provider, model, memex, session ORDER BY day DESC, SUM(money) DESC, provider, model, session""", (since if since is not None else float("-inf"),)).fetchall()
-        return [dict(zip(("day", "provider", "model", "memex", "session", "calls", "read", "written", "money", "unpriced", "open", "counted"), row)) for row in rows]
+        return [dict(zip(("day", "provider", "model", "memex", "session", "calls", "read", "written", "money", "unpriced", "open",
+                          "counted"), row)) for row in rows]
 
     def mend_clock(self) -> int:
         "Move what was spent on days to come to today; how many calls that were."
@@ -208,5 +224,6 @@ class Reckoning(Purse):
 class Narrowed(Reckoning):
     "The purse `purse` under further limits; the smaller of two counts."
     def __init__(self, purse: Purse, limits: Mapping[tuple[str, str], int]):
-        super().__init__(purse.path, {**purse.limits, **{key: min(limit, purse.limits.get(key, limit)) for key, limit in limits.items()}}, purse.clock)
+        super().__init__(purse.path, {**purse.limits, **{key: min(limit, purse.limits.get(key, limit)) for key, limit in limits.items()}},
+                         purse.clock)
         self.writing = purse.writing

@@ -116,7 +116,8 @@ def read_days(text: str, today: date) -> tuple[int, int]:
         return read_days(first, today)[0] if first else FIRST, read_days(last, today)[1] if last else LAST
     sign = re.match(r"[<>]=?|=", text)
     first, last = named_days(text[sign.end() if sign else 0:], today)
-    return {"<": (FIRST, first - 1), "<=": (FIRST, last), ">": (last + 1, LAST), ">=": (first, LAST)}.get(sign[0] if sign else "=", (first, last))
+    return {"<": (FIRST, first - 1), "<=": (FIRST, last), ">": (last + 1, LAST), ">=": (first, LAST)}.get(sign[0] if sign else "=",
+            (first, last))
 
 # %% ../nbs/08i_query.ipynb #a6d67166
 def named_days(text: str, today: date) -> tuple[int, int]:
@@ -135,14 +136,16 @@ def named_days(text: str, today: date) -> tuple[int, int]:
             return first.toordinal(), (first + timedelta(31)).replace(day=1).toordinal() - 1
         if re.fullmatch(r"\d{4}-\d\d-\d\d", word): return (day := date.fromisoformat(word).toordinal()), day
     except (ValueError, OverflowError): pass
-    raise QueryError(f"{text[:40]!r} is not a date: write 2026-11-20, 2026-11, today, friday, week or +7d, with < or > in front or .. between two of them.")
+    raise QueryError(f"{text[:40]!r} is not a date: write 2026-11-20, 2026-11, today, friday, week or +7d, with < or > in front or .. "
+                     "between two of them.")
 
 # %% ../nbs/08i_query.ipynb #45958501
 def phrase_of(leaf: Leaf) -> str:
     "A word or phrase in the language of the index; empty for one without letters."
     words, folded = index_words(leaf.text), fold(leaf.text)
     if not words: return ""
-    exact = leaf.phrase or RUNS.search(folded) or (len(words) == 1 and len(words[0]) < 3 and not (leaf.text.endswith("*") and len(words[0]) > 1))
+    exact = (leaf.phrase or RUNS.search(folded) or (len(words) == 1 and len(words[0]) < 3
+                                                    and not (leaf.text.endswith("*") and len(words[0]) > 1)))
     return '"' + " ".join(words) + '"' + ("" if exact else " *")
 
 # %% ../nbs/08i_query.ipynb #6787f847
@@ -170,7 +173,8 @@ NODE = "{node}"            # in a condition: the number of the section
 def date_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
     "A filter by date as a condition. `occurs` is the function that knows repeaters."
     first, last = read_days(leaf.text, today)
-    if leaf.field != "on": return "", f"{NODE} IN (SELECT node FROM date WHERE kind = ? AND day BETWEEN ? AND ?)", [DATE_KINDS[leaf.field], first, last]
+    if leaf.field != "on":
+        return "", f"{NODE} IN (SELECT node FROM date WHERE kind = ? AND day BETWEEN ? AND ?)", [DATE_KINDS[leaf.field], first, last]
     return "", (f"{NODE} IN (SELECT node FROM date WHERE active AND kind < 3 AND day <= ? AND (repeat IS NULL AND coalesce(until_day, day) >= ?"
                 " OR repeat IS NOT NULL AND occurs(day, minute, until_day, repeat, ?, ?)))"), [last, first, first, last]
 
@@ -183,7 +187,8 @@ def occurs(day: int, minute: int | None, until_day: int | None, repeat: str, fir
 # %% ../nbs/08i_query.ipynb #d15d125c
 def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:
     "(match, condition, values) of a tree: everything is in `match`, or everything is in the condition."
-    if isinstance(tree, Leaf) and tree.field == "priority": return "", f"{NODE} IN (SELECT id FROM node WHERE priority = ?)", [tree.text.strip("[#]").upper()]
+    if isinstance(tree, Leaf) and tree.field == "priority":
+        return "", f"{NODE} IN (SELECT id FROM node WHERE priority = ?)", [tree.text.strip("[#]").upper()]
     if isinstance(tree, Leaf):
         return date_condition(tree, today) if tree.field in (*DATE_KINDS, "on") else (leaf_match(tree), "", [])
     if tree.operator == "NOT":
@@ -246,7 +251,9 @@ def ask(query: str, today: date) -> Question | None:
     leaves = positive_leaves(tree)
     words = tuple(dict.fromkeys(phrase_of(leaf) for leaf in leaves if not leaf.field))
     match, narrow, titled = forms(wanted, unwanted, words if needs_word(tree) else ())
-    if unwanted and not match: where.append(f"{NODE} NOT IN (SELECT rowid FROM words WHERE words MATCH ?)"); values.append(" OR ".join(unwanted))
+    if unwanted and not match:
+        where.append(f"{NODE} NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")
+        values.append(" OR ".join(unwanted))
     return Question(match, " AND ".join(where), tuple(values), shown_terms(leaves), words, narrow, titled)
 
 # %% ../nbs/08i_query.ipynb #f6f025a3
@@ -262,11 +269,13 @@ def needle(leaf: Leaf) -> str:
 
 def shown_terms(leaves: Sequence[Leaf]) -> tuple[Term, ...]:
     "The words of a query that can stand in a line, each once."
-    return tuple({needle(leaf): Term(leaf.text, needle(leaf)) for leaf in leaves if leaf.field in ("", "title", "body") and fold(leaf.text).strip()}.values())
+    return tuple({needle(leaf): Term(leaf.text, needle(leaf)) for leaf in leaves if leaf.field in ("", "title", "body")
+                  and fold(leaf.text).strip()}.values())
 
 # %% ../nbs/08i_query.ipynb #89cae549
 def misread(query: str) -> str:
     "A sentence about a word that looks like a filter and is none; empty when there is none."
     for name in re.findall(r"(?<!\S)-?([A-Za-z]{2,}):(?=[^\s/])", query):
-        if name.lower() not in FIELDS and (near := get_close_matches(name.lower(), FIELDS, 1, 0.6)): return f" {name}: is not a filter; perhaps {near[0]}: was meant."
+        if name.lower() not in FIELDS and (near := get_close_matches(name.lower(), FIELDS, 1, 0.6)):
+            return f" {name}: is not a filter; perhaps {near[0]}: was meant."
     return ""

@@ -112,7 +112,8 @@ def link_points(count: int) -> float:
 # %% ../nbs/08ia_ranking.ipynb #9dbeb70d
 def filed_under(index: Index, word: str, ids: Sequence[int]) -> set[int]:
     "Those of the sections that stand below a heading, or in a file, with this word in its name."
-    rows = index.db.execute("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?", (f"{{above file}} : ({word})", min(ids), max(ids)))
+    rows = index.db.execute("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?",
+                            (f"{{above file}} : ({word})", min(ids), max(ids)))
     return {id for id, in rows}.intersection(ids)
 
 # %% ../nbs/08ia_ranking.ipynb #62e40cb4
@@ -120,7 +121,8 @@ def base_points(index: Index, question: Question, found: Sequence[Candidate], no
     "The points of each section without those for links. `words` are those to ask *filed under* for."
     files, wanted, standing, values, lacking = index.files(), needles(question.words), {}, {}, [[] for _ in question.words]
     for each in found:
-        if (value := standing.get((each.file, each.state))) is None: value = standing[each.file, each.state] = age_points(files[each.file][1], now) + state_points(each.state)
+        if (value := standing.get((each.file, each.state))) is None:
+            value = standing[each.file, each.state] = age_points(files[each.file][1], now) + state_points(each.state)
         if not wanted: values[each.id] = value + 1.0; continue
         own, missing = points(wanted, title_words(each), spaced(each.tags) if each.tags else "")
         values[each.id] = value + own
@@ -149,7 +151,9 @@ def within_reach(rows: Sequence[Row], links: Links, limit: int) -> tuple[list[Ro
 def with_links(index: Index, rows: Sequence[Row], links: Links) -> list[Row]:
     "The rows with the points for links, in order."
     asked = json.dumps([row.section.id for row in rows if (links.heading if row.place else links.file)])
-    names = {id: (ident, title, folded) for id, ident, title, folded in index.db.execute("SELECT id, ident, title, folded FROM node WHERE id IN (SELECT value FROM json_each(?))", (asked,))}
+    names = {id: (ident, title, folded)
+             for id, ident, title, folded in index.db.execute("SELECT id, ident, title, folded FROM node WHERE id IN (SELECT value FROM "
+                                                              "json_each(?))", (asked,))}
     def lifted(row: Row) -> Row:
         if (name := names.get(row.section.id)) is None: return row
         return row._replace(below=row.below - link_points(count_for(links, row, *name)))
@@ -162,9 +166,11 @@ def count_for(links: Links, row: Row, ident: str, title: str, folded: str | None
     return links.counts.get("id:" + ident, 0) + (links.counts.get("title:" + words, 0) if words else 0)
 
 # %% ../nbs/08ia_ranking.ipynb #e27b08fe
-def ranked(index: Index, question: Question, found: Sequence[Candidate], now: float, limit: int, words: Sequence[str] | None = None) -> list[tuple[float, Candidate]]:
+def ranked(index: Index, question: Question, found: Sequence[Candidate], now: float, limit: int,
+           words: Sequence[str] | None = None) -> list[tuple[float, Candidate]]:
     "(points, candidate), best first, exact for the first `limit`. `words` are those to ask *filed under* for (default: those of the question)."
-    files, values, links = index.files(), base_points(index, question, found, now, question.words if words is None else words), index.linked()
+    files, values, links = index.files(), base_points(index, question, found, now,
+                                                      question.words if words is None else words), index.linked()
     rows = sorted([Row(-values[each.id], files[each.file][0], each.place, each) for each in found])
     near, far = within_reach(rows, links, limit + sum([not each.place for each in found]))      # files may be left out of the answer later
     return [(-row.below, row.section) for row in (*with_links(index, near, links), *far)]
@@ -175,7 +181,8 @@ def without_files(index: Index, question: Question, found: list[Candidate]) -> l
     sections = {each.file for each in found if each.place}
     doubtful = [each.id for each in found if not each.place and each.file in sections]
     if not doubtful or not question.words: return found
-    rows = index.db.execute("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?", (f"body : ({' OR '.join(question.words)})", min(doubtful), max(doubtful)))
+    rows = index.db.execute("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?",
+                            (f"body : ({' OR '.join(question.words)})", min(doubtful), max(doubtful)))
     kept = {id for id, in rows}
     return [each for each in found if each.place or each.file not in sections or each.id in kept]
 
@@ -196,7 +203,9 @@ def best_sections(index: Index, question: Question, limit: int, now: float = 0.0
     else: found = []
     titled = select(index, question, question.titled, folder) if question.words else []
     order, doubt = settle_files(index, question, ranked(index, question, titled[:MOST], now, limit), limit)
-    if doubt or not stand_above(question, order, limit): order = with_latest(index, question, titled[:MOST], found[:MOST], now, limit, folder); looked = LATEST
+    if doubt or not stand_above(question, order, limit):
+        order = with_latest(index, question, titled[:MOST], found[:MOST], now, limit, folder)
+        looked = LATEST
     else: looked = "" if len(titled) <= MOST else TITLED
     return Best(order, MOST, f"More than {MOST:,} sections match" + (looked or "; the best are shown."))
 
@@ -216,7 +225,8 @@ def stand_above(question: Question, order: Sequence[tuple[float, Candidate]], li
     "Whether no section that lacks a word in its title belongs among the first `limit`."
     return bool(question.words) and 0 < limit <= len(order) and order[limit - 1][0] > ceiling(question)
 
-def with_latest(index: Index, question: Question, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int, folder: str) -> list[tuple[float, Candidate]]:
+def with_latest(index: Index, question: Question, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int,
+                folder: str) -> list[tuple[float, Candidate]]:
     "The order of those by title and the `MOST` that were written last (`latest`, if they are known). What only begins with a word is passed over, in bodies and headings above."
     if question.narrow or not latest: latest = select(index, question, question.narrow or question.match, folder, MOST)
     found = list({each.id: each for each in (*titled, *latest)}.values())[:MOST]
@@ -226,7 +236,8 @@ def with_latest(index: Index, question: Question, titled: Sequence[Candidate], l
 OF_FILE = """SELECT 1 FROM words WHERE words MATCH :match AND rowid BETWEEN (SELECT min(id) FROM node WHERE file = :file) AND (SELECT max(id) FROM node WHERE file = :file)
     AND +rowid IN (SELECT id FROM node WHERE file = :file AND place > 0) LIMIT 1"""
 
-def settle_files(index: Index, question: Question, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]], bool]:
+def settle_files(index: Index, question: Question, order: list[tuple[float, Candidate]], limit: int) -> tuple[list[tuple[float, Candidate]],
+        bool]:
     "The order without those files among the first that match by their name alone, beside sections of theirs; and whether that is in doubt for one of them."
     kept, doubt, body = [], False, f"body : ({' OR '.join(question.words)})"
     for n, (value, each) in enumerate(order):

@@ -39,7 +39,9 @@ def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
 # %% ../nbs/12cb_reach.ipynb #575bbd8e
 def operands(command: Simple) -> list[str]:
     "The words of a command that may be paths."
-    words = [part for word in command.argv[1:] for part in {word, word.partition("=")[2], *(word[n:] for n in range(2, min(len(word), 10)) if re.match(r"-[A-Za-z]", word))} if part]
+    words = [part for word in command.argv[1:] for part in {word, word.partition("=")[2],
+                                                            *(word[n:] for n in range(2, min(len(word), 10))
+                                                              if re.match(r"-[A-Za-z]", word))} if part]
     return words + [str(r.target) for r in command.redirects if r.kind == "read"]
 
 def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
@@ -57,7 +59,8 @@ def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
 def reached(script: Script, roots: Sequence[Root]) -> tuple[set[str], set[str]]:
     "The files that `script` names, and the folders in which it may open notes besides."
     files = named_in(script, roots, "file")
-    if any(any_hole(command.argv) and command.argv[0].rpartition("/")[2] not in NAMES_ONLY for command in script.commands()): return files, {root.path for root in roots}
+    if any(any_hole(command.argv) and command.argv[0].rpartition("/")[2] not in NAMES_ONLY for command in script.commands()):
+        return files, {root.path for root in roots}
     return files, {folder for going in goings(script, roots) if going.notes for folder in going.folders}
 
 # %% ../nbs/12cb_reach.ipynb #2d4c021c
@@ -91,7 +94,8 @@ def sources_of(opened: OpenedScript, roots: Sequence[Root]) -> tuple[str, ...]:
     if not opened.reads: found = {root.path for root in roots}
     else:
         files, folders = reached(opened.script, roots)
-        found = files | folders | opened.script.looked | named_in(opened.script, roots, "dir") | {folder for going in goings(opened.script, roots, names=True) for folder in going.folders}
+        found = files | folders | opened.script.looked | named_in(opened.script, roots, "dir") | {folder
+                for going in goings(opened.script, roots, names=True) for folder in going.folders}
     return tuple(_named(path, roots) for path in sorted(found)[:MOST_SOURCES])
 
 def _named(path: str, roots: Sequence[Root]) -> str:
@@ -103,8 +107,10 @@ def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[s
     "What can be said of the output of `opened` when it begins. Reads files, and should not be called on the event loop."
     return Label("tool", may_show_private(opened, roots, private), sources_of(opened, roots)) if opened.reads else Label("tool")
 
-def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str], before: Label = Label("tool")) -> Label:
+def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str],
+                 before: Label = Label("tool")) -> Label:
     "The label of what `opened` printed; `before` is what was `seen_before` it ran. Reads files, and should not be called on the event loop."
     told = tuple(sorted({*sources_of(opened, roots), *before.sources}))[:MOST_SOURCES] if outcome.kept or outcome.cut else ()
     uncovered = not outcome.sandboxed and bool(mounted(roots))
-    return Label("tool" if opened.reads or outcome.sandboxed else "network", before.private or uncovered or may_show_private(opened, roots, private), told)
+    return Label("tool" if opened.reads or outcome.sandboxed else "network",
+                 before.private or uncovered or may_show_private(opened, roots, private), told)

@@ -80,7 +80,8 @@ def parse_proposal(text: str) -> Action | Signal:
     try:
         value = read_plist(stripped)
         if BARE_KEY.search(stripped): value = plist_keywords_normalize(value)
-        if type(value) is not Plist: raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
+        if type(value) is not Plist:
+            raise PassepartoutError("A proposal is ONE property list such as (:TYPE :REQUEST :PAYLOAD (…)), not a list of other things.")
         return Action.of(value if PROPOSAL_CLAIMS.isdisjoint(map(folded, value)) else without(value, PROPOSAL_CLAIMS))
     except PassepartoutError as error:
         return Signal(payload={"sensor": SYNTAX_ERROR, "code": brief(stripped, 2000), "error": brief(error)})
@@ -104,13 +105,16 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
     feedback = f"\n\nPREVIOUS PROPOSAL REJECTED: {rejected}\nPropose something else, or explain to the person in a message why it cannot be done.\n" if rejected else ""
     head, tail = opening(agent.settings.assistant, tool_belt_prompt(agent)), f"{feedback}\n{agent.skills.mandates(signal)}"
     if measure is None: most = rate = None
-    else: most, rate = measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside, agent.settings.answer_tokens), measure.rate
+    else:
+        most, rate = measure.room(agent.settings.context_budget, utf8_bound(head) + utf8_bound(tail) + beside,
+                                  agent.settings.answer_tokens), measure.rate
     world, logs = awareness(agent, signal, local, most, rate), log_view(agent, local, most, rate)
     if world.prompt[0] == (parts := (head, tail, logs, most)): return world.prompt[1]
     context, cut, begun = world.text + logs.text, (*world.cut, "the log") if logs.cut else world.cut, len(head)
     tight = bool(cut) or most is not None and utf8_bound(context) > most
     marks = (begun, begun + world.steady) if world.steady else (begun,)
-    world.prompt = parts, Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks, cut)
+    world.prompt = parts, Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks,
+                                   cut)
     return world.prompt[1]
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
@@ -120,11 +124,14 @@ def user_prompt(agent, signal: Signal) -> str:
     "What the model is asked for `signal`: by the triggered skill, or by the signal itself."
     skill = agent.skills.find_triggered(signal, "probabilistic")
     if skill is not None:
-        with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"): return str(skill.probabilistic(signal) or DEFAULT_PROMPT)
+        with time_limit(agent.skills.limit_s, f"the prompt of skill {skill.name}"):
+            return str(skill.probabilistic(signal) or DEFAULT_PROMPT)
     payload = signal.payload
     sensor = pick(payload, "sensor")
-    if sensor is TOOL_OUTPUT: told = f"Tool {pick(payload, 'tool')} returned:\n{pick(payload, 'told') or pick(payload, 'content')}\n\nAnswer the person, or propose the next call."
-    elif sensor is TOOL_ERROR: told = f"Tool {pick(payload, 'tool')} failed: {pick(payload, 'told') or pick(payload, 'message')}\n\nPropose something else, or tell the person."
+    if sensor is TOOL_OUTPUT:
+        told = f"Tool {pick(payload, 'tool')} returned:\n{pick(payload, 'told') or pick(payload, 'content')}\n\nAnswer the person, or propose the next call."
+    elif sensor is TOOL_ERROR:
+        told = f"Tool {pick(payload, 'tool')} failed: {pick(payload, 'told') or pick(payload, 'message')}\n\nPropose something else, or tell the person."
     else: return pick(payload, "text") or DEFAULT_PROMPT
     return f"The person asked: {agent.asked(signal)}\n\n{told}"
 
@@ -157,11 +164,14 @@ def agree(agent, votes: list[Vote], signal: Signal | None = None) -> Action | Si
     first = actions[0][1]
     talk = [is_answer(a, signal or Signal()) for _, a in actions]
     if all(talk): return first
-    won = agreed([a.hash for _, a in actions], len(cast), len(votes), "majority" if getattr(agent.settings, "consensus", "no") == "majority" else "unanimous")
+    won = agreed([a.hash for _, a in actions], len(cast), len(votes),
+                 "majority" if getattr(agent.settings, "consensus", "no") == "majority" else "unanimous")
     if won is not None: return next(a for _, a in actions if a.hash == won)
     actions.sort(key=lambda named: is_answer(named[1], signal or Signal()))          # an effect first: it is what is asked about
     named = {name for name, _ in actions}
-    return ApprovalRequired(actions[0][1], disagreement(actions, len(votes), [f"{v.provider}: {v.error or 'its proposal cannot be read'}" for v in votes if v.provider not in named]), "consensus")
+    return ApprovalRequired(actions[0][1], disagreement(actions, len(votes),
+                                                        [f"{v.provider}: {v.error or 'its proposal cannot be read'}"
+                                                         for v in votes if v.provider not in named]), "consensus")
 
 # %% ../nbs/16_reason.ipynb #419f2e2b
 def canonical_form(agent, action: Action) -> Action:
@@ -196,17 +206,21 @@ loop_gate_reason = reason_gate
 def judgement_on(agent, candidate: Any, signal: Signal) -> Judgement:
     "The gates' judgement of a candidate; a syntax error rejects itself, a disagreement of providers asks."
     if isinstance(candidate, Action): return consider(agent, candidate, signal)
-    if isinstance(candidate, Signal): return Judgement(Rejected(f"The proposal could not be read: {candidate.payload.get('error')}", "reader", EVENT))
+    if isinstance(candidate, Signal):
+        return Judgement(Rejected(f"The proposal could not be read: {candidate.payload.get('error')}", "reader", EVENT))
     judgement = consider(agent, candidate.action, signal)
-    if isinstance(judgement.verdict, Allowed): judgement.verdict = ApprovalRequired(judgement.verdict.action, candidate.reason, candidate.gate)
-    elif isinstance(judgement.verdict, ApprovalRequired): judgement.verdict = replace(judgement.verdict, reason=f"{judgement.verdict.reason} {candidate.reason}".strip())
+    if isinstance(judgement.verdict, Allowed):
+        judgement.verdict = ApprovalRequired(judgement.verdict.action, candidate.reason, candidate.gate)
+    elif isinstance(judgement.verdict, ApprovalRequired):
+        judgement.verdict = replace(judgement.verdict, reason=f"{judgement.verdict.reason} {candidate.reason}".strip())
     return judgement
 
 # %% ../nbs/16_reason.ipynb #197a68de
 def settle(agent, signal: Signal, candidate: Any, verdict: Verdict) -> Signal:
     "The outcome on the signal. An ask that the person has already answered (they typed exactly this, or approved it) counts as allowed."
     if isinstance(verdict, Rejected): return signal.evolve(approved_action=None, verdict=verdict, status=REASONED)
-    answered = isinstance(verdict, Allowed) or (verdict.gate != "consensus" and agent.answer_to(verdict.action, signal, verdict.shown) is not None)
+    answered = (isinstance(verdict, Allowed) or (verdict.gate != "consensus"
+                                                 and agent.answer_to(verdict.action, signal, verdict.shown) is not None))
     if answered: return signal.evolve(approved_action=verdict.action, verdict=verdict, status=REASONED)
     return signal.evolve(approved_action=None, verdict=verdict, status=REQUIRES_APPROVAL)
 

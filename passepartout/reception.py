@@ -82,7 +82,8 @@ class Refusing:
 
     def crowding(self) -> str:
         "The port may fill half of the room; of those without a seal the longest waiting one makes way."
-        if sum(each.seal is not None for each in self.guests) >= max(1, self.limits.guests // 2): return "There are too many connections on the port."
+        if sum(each.seal is not None for each in self.guests) >= max(1, self.limits.guests // 2):
+            return "There are too many connections on the port."
         strangers = [each for each in self.guests if each.stranger]
         if len(strangers) >= self.limits.strangers: min(strangers, key=lambda each: each.number).drop("it made way for the next stranger")
         return ""
@@ -94,7 +95,8 @@ class Receiving(Refusing):
         "Everything about one connection."
         self.numbers += 1
         nonce = new_nonce() if key is not None else None
-        guest = Guest(self.numbers, reader, writer, self.limits, Seal(key, "server", nonce) if key is not None else None, big=self.big, stranger=key is not None)
+        guest = Guest(self.numbers, reader, writer, self.limits, Seal(key, "server", nonce) if key is not None else None, big=self.big,
+                      stranger=key is not None)
         self.gauges.count("connections_total", guest.via)
         if why := self.refusal(guest, writer.get_extra_info("socket")): return self.turn_away(guest, why)
         self.guests.add(guest)
@@ -158,7 +160,8 @@ class Taking:
         payload = message.get("payload") or {}
         request = number_of(payload)
         try:
-            if guest.stranger and str(payload.get("action")).lower() != "handshake": raise FramingError("The first message on this port is a :HANDSHAKE.")
+            if guest.stranger and str(payload.get("action")).lower() != "handshake":
+                raise FramingError("The first message on this port is a :HANDSHAKE.")
             answer = answer_to(self, guest, message)
         except FramingError: raise
         except PassepartoutError as error: return guest.send(trouble(error.message, request))
@@ -167,7 +170,8 @@ class Taking:
 
     def begin(self, guest: Guest, request: Any, answer: Any) -> None:
         number = request if request is not None else f"unnamed {self.gauges.counts['frames_total', '']}"
-        why = "The daemon is stopping." if self.stopping else "There is a request with that number already." if number in guest.asked else ""
+        why = ("The daemon is stopping." if self.stopping else "There is a request with that number already." if number in guest.asked
+               else "")
         if why or len(guest.asked) >= self.limits.asked:
             answer.close()
             return guest.send(trouble(why or f"{self.limits.asked} requests wait for their answers. Ask again when one has come.", request))
@@ -186,7 +190,8 @@ class Counter(Taking):
             guest.send(response(reply, request))
         except asyncio.CancelledError:
             status = "interrupted"
-            guest.send(response({"action": "reply", "text": "The daemon is stopping; the turn was cut off." if self.stopping else "Stopped.", "status": status}, request))
+            guest.send(response({"action": "reply", "text": "The daemon is stopping; the turn was cut off." if self.stopping
+                                 else "Stopped.", "status": status}, request))
         except PassepartoutError as error: guest.send(trouble(error.message, request))
         except Exception as error:
             self.log("failed", "error", guest=guest.number, why=brief(error))

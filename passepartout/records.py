@@ -27,7 +27,8 @@ def reader(names: list[str]) -> Callable[[Any], tuple]:
 # %% ../nbs/01f_records.ipynb #dafbaf4d
 class Shown:
     "How an object is printed."
-    def __repr__(self) -> str: return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__shown__)})"
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__shown__)})"
 
 
 class Compared:
@@ -84,12 +85,14 @@ def shape(made: tuple[bool, ...], places: int, frozen: bool, after: bool) -> Cod
 # %% ../nbs/01f_records.ipynb #a917d8eb
 def defaults_of(cls: type, given: list[Field]) -> dict[str, Any]:
     "The default of each field that has one. `TypeError` for what no signature can say."
-    defaults = {each.name: FACTORY if each.default_factory is not MISSING else each.default for each in given if each.default_factory is not MISSING or each.default is not MISSING}
+    defaults = {each.name: FACTORY if each.default_factory is not MISSING else each.default
+                for each in given if each.default_factory is not MISSING or each.default is not MISSING}
     seen = ""
     for each in given:
         if not each.name.isidentifier(): raise TypeError(f"A field cannot be called {each.name!r}.")
         if each.name in defaults: seen = seen or each.name
-        elif seen and not each.kw_only: raise TypeError(f"In {cls.__qualname__} the field {each.name!r} has no default and follows {seen!r}, which has one.")
+        elif seen and not each.kw_only:
+            raise TypeError(f"In {cls.__qualname__} the field {each.name!r} has no default and follows {seen!r}, which has one.")
     return defaults
 
 # %% ../nbs/01f_records.ipynb #f150133c

@@ -25,7 +25,8 @@ from .plist import read_plist, write_plist
 
 # %% ../nbs/20_render.ipynb #4582eae8
 ESCAPES = Regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?|\x9b[0-?]*[ -/]*[@-~]")
-CONTROLS = {c: None for c in [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x61C, 0x2028, 0x2029] if c not in (9, 10)}
+CONTROLS = {c: None for c in [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x61C, 0x2028,
+                              0x2029] if c not in (9, 10)}
 LONE = Regex("[\ud800-\udfff]")
 
 # %% ../nbs/20_render.ipynb #d91ac552
@@ -97,7 +98,8 @@ def read_action(text: str) -> Any:
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
          "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
          "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
-STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta", "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
+STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta",
+          "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
 
 # %% ../nbs/20_render.ipynb #7dd8bbd3
 class Line(NamedTuple):
@@ -115,7 +117,8 @@ def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool 
     if kind == "verdict": style = {"allowed": "green", "rejected": "red", "asks": "magenta"}.get(body.get("verdict"), "")
     if kind == "outcome" and body.get("state") != "committed": style = "red"
     if kind == "turn" and body.get("sensor") == "approval-required": return Line(sign, "goes on", "with your approval", style)
-    if kind == "verdict" and resumed and body.get("verdict") == "asks" and body.get("gate") != "act": return Line(sign, word, clean(f"{marks(body, times)}asks as before, and you have answered"), "green")
+    if kind == "verdict" and resumed and body.get("verdict") == "asks" and body.get("gate") != "act":
+        return Line(sign, word, clean(f"{marks(body, times)}asks as before, and you have answered"), "green")
     if kind == "verdict": return Line(sign, word, clean(_verdict_text(body, width, times)), style)
     if kind == "proposal": return Line(sign, word, clean(proposal_text(body, width, told)), style)
     return Line(sign, word, clean(TEXTS.get(kind, plain_body)(body, width)), style)
@@ -128,7 +131,8 @@ def plain_body(body: dict, width: int = 88) -> str:
 def marks(body: dict, times: bool = False) -> str:
     "The gates of a verdict, each with a sign; with `times`, how long it took."
     took = lambda rest: f" {rest[1]:.0f} µs" if times and len(rest) > 1 else ""
-    gates = "  ".join(f"{name} {'✓' if word == 'allowed' else '✗' if word == 'rejected' else '?'}{took(rest)}" for name, word, *rest in body.get("gates") or [])
+    gates = "  ".join(f"{name} {'✓' if word == 'allowed' else '✗' if word == 'rejected' else '?'}{took(rest)}"
+                      for name, word, *rest in body.get("gates") or [])
     return f"{gates}   " if gates else ""
 
 def _verdict_text(body: dict, width: int, times: bool = False) -> str:
@@ -146,8 +150,10 @@ def proposal_text(body: dict, width: int, told: bool) -> str:
 # %% ../nbs/20_render.ipynb #d982e761
 def result_line(data: Any, most: int = 60) -> str:
     "What a step made, in at most so many characters."
-    if isinstance(data, dict): return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
-    if isinstance(data, (list, tuple)): return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
+    if isinstance(data, dict):
+        return " · ".join(filter(None, [result_line(each, most) for each in data.values() if each not in ([], ())]))[:most]
+    if isinstance(data, (list, tuple)):
+        return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
 def _granted(body: dict) -> str:
@@ -158,7 +164,8 @@ def _granted(body: dict) -> str:
 def step_made(body: dict, most: int = 60) -> str:
     "The line about a step that was done or left out, with what decided about it."
     under = body.get("under") or "person"
-    decided = "" if under in ("person", "settings", "attested") else f" (chosen by what stands in {'your notes' if under == 'notes' else 'what was read'})"
+    decided = ("" if under in ("person", "settings", "attested")
+               else f" (chosen by what stands in {'your notes' if under == 'notes' else 'what was read'})")
     return "left out" if body.get("hole") else result_line(body.get("data"), most) + decided
 
 # %% ../nbs/20_render.ipynb #5529d9cc
@@ -195,7 +202,8 @@ def trace_lines(turn: dict, width: int = 88, times: bool = False) -> Iterable[Li
     answers = "\n".join(str((body or {}).get("text")) for kind, body in records if kind == "answer")
     at = f"{datetime.fromtimestamp(turn['at']):%Y-%m-%d %H:%M:%S}" if turn.get("at") else ""
     yield Line("", f"turn {turn['turn']}", clean(f"{turn.get('session') or ''} {at}".strip()), "bold")
-    for kind, body in records: yield record_line(kind, body, width=width, resumed=resumed, times=times, told=kind == "proposal" and message_text(body) in answers)
+    for kind, body in records:
+        yield record_line(kind, body, width=width, resumed=resumed, times=times, told=kind == "proposal" and message_text(body) in answers)
 
 # %% ../nbs/20_render.ipynb #4a4d7921
 def message_text(body: dict | None) -> str:
@@ -214,8 +222,12 @@ def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
     if why := payload.get("explanation"): yield Line(" ", "because", spelled(why), "")
     if payload.get("action") == "plan": return (yield from plan_asked(pending, width))
     yield Line(" ", "would run", spelled(laid_out(pending.action, width, without=("explanation",))), "bold magenta")
-    for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()): yield Line(" ", "" if number else "exactly", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold") if number else "bold")
-    if pending.phrase: yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}", "bold red")
+    for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()):
+        yield Line(" ", "" if number else "exactly", spelled(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "bold") if number
+                   else "bold")
+    if pending.phrase:
+        yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}",
+                   "bold red")
 
 def payload_of(text: str) -> Mapping:
     "The payload of an action in print; empty when it cannot be read."
@@ -225,7 +237,8 @@ def payload_of(text: str) -> Mapping:
 
 def plan_asked(pending: Any, width: int = 88) -> Iterable[Line]:
     "A plan that is asked about: its sentences first, for they are what a person reads, then its exact form."
-    for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()): yield Line(" ", "" if number else "would do", spelled(line), "bold magenta")
+    for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()):
+        yield Line(" ", "" if number else "would do", spelled(line), "bold magenta")
     yield Line(" ", "exactly", spelled(laid_out(pending.action, width, without=("explanation",))), "")
 
 # %% ../nbs/20_render.ipynb #bdcf1c46
@@ -288,7 +301,8 @@ def for_stream(text: Any, stream: Any) -> str:
     return "\n".join(wrapped(clean(text), columns))
 
 # %% ../nbs/20_render.ipynb #6c4d0e97
-PLAIN = str.maketrans({"›": ">", "‹": "<", "·": "-", "◆": "*", "✓": "y", "✗": "x", "▸": ">", "■": "#", "“": '"', "”": '"', "‘": "'", "’": "'", "…": "...", "–": "-", "—": "-", "µ": "u", "→": "->", "•": "*", "ß": "ss"})
+PLAIN = str.maketrans({"›": ">", "‹": "<", "·": "-", "◆": "*", "✓": "y", "✗": "x", "▸": ">", "■": "#", "“": '"', "”": '"', "‘": "'",
+                       "’": "'", "…": "...", "–": "-", "—": "-", "µ": "u", "→": "->", "•": "*", "ß": "ss"})
 
 # %% ../nbs/20_render.ipynb #c219da3c
 def plainer(error: UnicodeEncodeError) -> tuple[str, int]:

@@ -39,27 +39,32 @@ def thoughts(turn: dict) -> list[list[Thought]]:
             if not found or attempt <= last: found.append([])
             found[-1].append(Thought(body if isinstance(body, dict) else None, None))
             last = attempt
-        elif kind == "verdict" and found and found[-1][-1].verdict is None and isinstance(body, dict): found[-1][-1] = found[-1][-1]._replace(verdict=body)
+        elif kind == "verdict" and found and found[-1][-1].verdict is None and isinstance(body, dict):
+            found[-1][-1] = found[-1][-1]._replace(verdict=body)
     return found
 
 # %% ../nbs/19b_replay.ipynb #9cb870e1
 def origin_of(begun: dict) -> Label:
     "Whose words began a turn, from its first record."
-    origin = begun.get("origin") or (PERSON.origin if str(begun.get("sensor")) == USER_INPUT and str(begun.get("source")) == CLI else "network")
+    origin = (begun.get("origin") or (PERSON.origin if str(begun.get("sensor")) == USER_INPUT and str(begun.get("source")) == CLI
+                                      else "network"))
     return Label(origin) if origin in ORIGINS else Label("network")
 
 def signal_then(turn: dict, begun: dict, stage: int) -> Signal:
     "The signal that thought number `stage` of a recorded turn was about, as far as it is known."
     label = origin_of(begun) if stage == 0 else origin_of(begun).join(TOOLS)
-    payload = {"sensor": str(begun.get("sensor") or USER_INPUT), "text": str(begun.get("text") or "")} if stage == 0 else {"sensor": TOOL_OUTPUT, "content": ""}
+    payload = ({"sensor": str(begun.get("sensor") or USER_INPUT), "text": str(begun.get("text") or "")} if stage == 0
+               else {"sensor": TOOL_OUTPUT, "content": ""})
     depth = begun.get("depth") if isinstance(begun.get("depth"), int) else 0
-    return Signal(payload=payload, meta={"source": begun.get("source") or "cli", "session": turn["session"], "turn": turn["turn"]}, label=label, depth=depth + stage)
+    return Signal(payload=payload, meta={"source": begun.get("source") or "cli", "session": turn["session"], "turn": turn["turn"]},
+                  label=label, depth=depth + stage)
 
 # %% ../nbs/19b_replay.ipynb #4bb9110f
 @contextmanager
 def as_of(agent, turns: Turns, day: date) -> Iterator[None]:
     "Within the block `agent` stands on the conversations `turns`, and its today is `day`. `PassepartoutError` when a turn is under way."
-    if agent.turns.open and agent.turns is not turns: raise PassepartoutError("A turn is under way. Wait until it has ended, then look back.")
+    if agent.turns.open and agent.turns is not turns:
+        raise PassepartoutError("A turn is under way. Wait until it has ended, then look back.")
     kept = agent.turns, agent.settings
     agent.turns, agent.settings = turns, replace(agent.settings, today=day)
     try: yield
@@ -74,7 +79,8 @@ def _verdict_now(agent, thought: Thought, signal: Signal) -> tuple[Action | None
     judgement = judge(agent, candidate, signal)
     judgement.close()
     verdict = judgement.verdict
-    if thought.verdict.get("gate") == "consensus" and not isinstance(verdict, Rejected): verdict = ApprovalRequired(candidate, str(thought.verdict.get("text")), "consensus")
+    if thought.verdict.get("gate") == "consensus" and not isinstance(verdict, Rejected):
+        verdict = ApprovalRequired(candidate, str(thought.verdict.get("text")), "consensus")
     return candidate, verdict
 
 # %% ../nbs/19b_replay.ipynb #502c866e
@@ -122,12 +128,14 @@ class Replay:
         now, key = word_for(verdict), (name_of(action), was, word_for(verdict))
         self.proposals += 1
         if was == now: self.same += 1; return
-        example = Example(turn["turn"], turn["at"], str(thought.proposal.get("proposal"))[:2000], getattr(verdict, "gate", None), explain(verdict))
+        example = Example(turn["turn"], turn["at"], str(thought.proposal.get("proposal"))[:2000], getattr(verdict, "gate", None),
+                          explain(verdict))
         self.changes[key] = Change(*key, self.changes[key].count + 1 if key in self.changes else 1, example)
 
     def as_dict(self) -> dict:
         "Plain values, the most frequent change first."
-        per_turn = {f"asks_per_turn_{when}": round(count / self.turns, 4) if self.turns else 0.0 for when, count in (("then", self.asked_then), ("now", self.asked_now))}
+        per_turn = {f"asks_per_turn_{when}": round(count / self.turns, 4) if self.turns else 0.0
+                    for when, count in (("then", self.asked_then), ("now", self.asked_now))}
         changes = sorted(self.changes.values(), key=lambda c: (-c.count, c.tool, c.was))
         return {"turns": self.turns, "proposals": self.proposals, "same": self.same, "asks_then": self.asked_then, "asks_now": self.asked_now, **per_turn,
                 "most_asks_in_a_turn_then": self.most_then, "most_asks_in_a_turn_now": self.most_now, "skipped": dict(self.skipped), "changes": [asdict(c) for c in changes]}
@@ -136,7 +144,9 @@ class Replay:
 def incomparable(thought: Thought) -> str | None:
     "Why a recorded attempt cannot be judged again, in a word or two."
     if thought.proposal is None: return "erased"
-    if not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None or thought.verdict.get("verdict") not in ("allowed", "asks", "rejected"): return "incomplete"
+    if not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None or thought.verdict.get("verdict") not in ("allowed",
+            "asks", "rejected"):
+        return "incomplete"
     return "held a secret" if _REPLACED.search(thought.proposal["proposal"]) else None
 
 # %% ../nbs/19b_replay.ipynb #f23fec57
@@ -147,7 +157,8 @@ def _rethink(agent, report: Replay, turn: dict, attempts: list[Thought], signal:
         if (why := incomparable(thought)) is not None: report.skipped[why] += 1; continue
         action, verdict = _verdict_now(agent, thought, signal)
         was = thought.verdict["verdict"]
-        if was != "rejected" and action is not None and pick(action.payload, "action") in (CALL, None) and (tool := pick(action.payload, "tool")) and tool not in agent.tools:
+        if was != "rejected" and action is not None and pick(action.payload, "action") in (CALL, None) and (tool := pick(action.payload,
+                "tool")) and tool not in agent.tools:
             report.skipped["tool is gone"] += 1
             continue
         report.note(turn, thought, action, was, verdict)
@@ -155,7 +166,8 @@ def _rethink(agent, report: Replay, turn: dict, attempts: list[Thought], signal:
         if not settled and not isinstance(verdict, Rejected):
             settled = True
             answer = agent.answer_to(verdict.action, signal, verdict.shown) if isinstance(verdict, ApprovalRequired) else None
-            asks = isinstance(verdict, ApprovalRequired) and not typed and (verdict.gate == "consensus" or answer is None or answer == "typed" and verdict.confirm)       # what is lost for good is asked about even when it was typed
+            asks = (isinstance(verdict, ApprovalRequired) and not typed and (verdict.gate == "consensus" or answer is None
+                    or answer == "typed" and verdict.confirm))        # what is lost for good is asked about even when it was typed
     return asked, asks
 
 # %% ../nbs/19b_replay.ipynb #1a96b148
@@ -166,14 +178,16 @@ def replay(agent, since: float | None = None, session: str | None = None) -> Rep
         bodies = {r["kind"]: r["body"] for r in reversed(turn["records"]) if isinstance(r["body"], dict)}
         begun, said = bodies.get("turn", {}), past.spoken.setdefault(turn["session"], deque((), RECENT))
         report.turns += 1
-        asks = [_judged(agent, report, past, turn, begun, stage, attempts, "typed" in bodies) for stage, attempts in enumerate(thoughts(turn))]
+        asks = [_judged(agent, report, past, turn, begun, stage, attempts, "typed" in bodies)
+                for stage, attempts in enumerate(thoughts(turn))]
         then, now = sum(asked for asked, _ in asks), sum(would for _, would in asks)
         report.asked_then, report.asked_now = report.asked_then + then, report.asked_now + now
         report.most_then, report.most_now = max(report.most_then, then), max(report.most_now, now)
         if begun.get("text") and bodies.get("answer", {}).get("text"): said.append(Exchange.from_records(begun, bodies["answer"]))
     return report
 
-def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: int, attempts: list[Thought], typed: bool) -> tuple[bool, bool]:
+def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: int, attempts: list[Thought], typed: bool) -> tuple[bool,
+        bool]:
     try: signal = signal_then(turn, begun, stage)
     except PassepartoutError:                                   # a channel that was never one, in a record of long ago
         report.skipped["incomplete"] += len(attempts)
@@ -182,5 +196,6 @@ def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: 
     state.label, state.asked_by_person = signal.label, origin_of(begun) == PERSON
     past.open[turn["turn"]] = state
     try:
-        with as_of(agent, past, datetime.fromtimestamp(turn["at"]).date()): return _rethink(agent, report, turn, attempts, signal, typed and stage == 0)
+        with as_of(agent, past, datetime.fromtimestamp(turn["at"]).date()):
+            return _rethink(agent, report, turn, attempts, signal, typed and stage == 0)
     finally: past.open.clear()

@@ -38,13 +38,15 @@ class Refused(PassepartoutError):
 def text_in(payload: Mapping, name: str, most: int = 200) -> str | None:
     "A short text in a payload, or None. `Refused` for anything else under that name."
     value = payload.get(name)
-    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable()): raise Refused(f"The {name} of a message is a text of 1 to {most} printable characters.")
+    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable()):
+        raise Refused(f"The {name} of a message is a text of 1 to {most} printable characters.")
     return None if value is None else str(value)
 
 def number_in(payload: Mapping, name: str, most: int = 1000) -> int | None:
     "A number from 1 to `most` in a payload, or None. `Refused` for anything else."
     value = payload.get(name)
-    if value is not None and (type(value) is not int or not 0 < value <= most): raise Refused(f"The {name} of a message is a number from 1 to {most}.")
+    if value is not None and (type(value) is not int or not 0 < value <= most):
+        raise Refused(f"The {name} of a message is a number from 1 to {most}.")
     return value
 
 # %% ../nbs/19f_requests.ipynb #e31e24dd
@@ -56,13 +58,15 @@ def join(house: Any, guest: Guest, name: str | None, token: str | None = None) -
         name = name or f"port-{os.urandom(6).hex()}"
         house.tokens[name] = os.urandom(16).hex()
         if len(house.tokens) > 10_000: del house.tokens[next(iter(house.tokens))]
-    elif not hmac.compare_digest(house.tokens.get(name, os.urandom(16).hex()).encode(), (token or "").encode("utf-8", "replace")): raise Refused(f"The session {name} belongs to somebody else. Choose another name, or give its token.")
+    elif not hmac.compare_digest(house.tokens.get(name, os.urandom(16).hex()).encode(), (token or "").encode("utf-8", "replace")):
+        raise Refused(f"The session {name} belongs to somebody else. Choose another name, or give its token.")
     guest.sessions[name] = house.tokens.get(name, "")
     return name
 
 def in_use(house: Any, name: str) -> bool:
     "Has anything been said in this session, or does anybody hold it?"
-    return name in house.tokens or any(name in guest.sessions for guest in house.guests) or bool(house.agent.journal.records(session=name, limit=1))
+    return (name in house.tokens or any(name in guest.sessions for guest in house.guests)
+            or bool(house.agent.journal.records(session=name, limit=1)))
 
 # %% ../nbs/19f_requests.ipynb #82aa711d
 def session_of(house: Any, guest: Guest, payload: Mapping) -> str:
@@ -83,7 +87,8 @@ def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> d
     if guest.via == "tcp" or guest.ended: house.unshown.add(pending.id)
     elif known or pending.id in guest.shown or pending.id in house.unshown: guest.shown.add(pending.id)
     code = pending.code if pending.id in guest.shown else ""
-    return {"id": pending.id, "code": code, "summary": pending.summary, "reason": pending.reason, "expires": pending.expires, "proposal": pending.action, "preview": pending.preview, "phrase": pending.phrase}
+    return {"id": pending.id, "code": code, "summary": pending.summary, "reason": pending.reason, "expires": pending.expires,
+            "proposal": pending.action, "preview": pending.preview, "phrase": pending.phrase}
 
 # %% ../nbs/19f_requests.ipynb #d62029ba
 def source_of(guest: Guest) -> Keyword:
@@ -99,13 +104,15 @@ async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
     async def work(agent: Any) -> Any:
         with followed(agent, guest, payload, session):
             if sensor == "user_input": return await agent.handle(text, source=source, session=session, focus=focus)
-            return await agent.process(receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": text}}, source=source, session=session))
+            return await agent.process(receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": text}}, source=source,
+                                               session=session))
     return reply_payload(house, guest, await house.in_turn(session, work), session)
 
 @contextlib.contextmanager
 def followed(agent: Any, guest: Guest, payload: Mapping, session: str) -> Iterator[None]:
     "While a turn lasts: tell the guest what happens in it, and what is being said, if the payload asks for that."
-    ends = [agent.watch(lambda kind, body, turn: step(agent, guest, session, payload.get("request"), kind, body, turn))] if payload.get("watch") is True else []
+    ends = ([agent.watch(lambda kind, body, turn: step(agent, guest, session, payload.get("request"), kind, body, turn))]
+            if payload.get("watch") is True else [])
     if payload.get("draft") is True: ends.append(agent.listen(drafts_to(guest, payload.get("request")), session))
     try: yield
     finally:
@@ -115,7 +122,8 @@ def step(agent: Any, guest: Guest, session: str, request: Any, kind: str, body: 
     "Tell a guest that watches what happens in its own turn."
     mine = agent.turns.open.get(turn)
     if mine is None or mine.session != session: return
-    guest.send({"type": "LOG", "payload": {"action": "step", "request": request, "kind": kind, "turn": turn, "json": json.dumps(body, ensure_ascii=False, default=str)}})
+    guest.send({"type": "LOG", "payload": {"action": "step", "request": request, "kind": kind, "turn": turn,
+                                           "json": json.dumps(body, ensure_ascii=False, default=str)}})
 
 # %% ../nbs/19f_requests.ipynb #842e5f21
 def drafts_to(guest: Guest, request: Any, every: float = 0.05) -> Callable[[str], None]:
@@ -136,7 +144,8 @@ def on_the_socket(guest: Guest) -> None:
 def approve(house: Any, guest: Guest, payload: Mapping) -> Any:
     "A yes from a guest on the socket, once or as it was offered. `Refused` elsewhere."
     on_the_socket(guest)
-    approval, code, offered, confirm = text_in(payload, "approval"), text_in(payload, "code"), text_in(payload, "offer"), text_in(payload, "confirm", 1000) or ""
+    approval, code, offered, confirm = (text_in(payload, "approval"), text_in(payload, "code"), text_in(payload, "offer"),
+                                        text_in(payload, "confirm", 1000) or "")
     if offered is not None and offered not in guest.offered: raise Refused("That was not offered on this connection.")
     grant = guest.offered.pop(offered, None)
     row = house.agent.journal.approval(approval) if approval else None
@@ -158,7 +167,8 @@ def offer(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The grant that a yes with these words would give, to be read first."
     on_the_socket(guest)
     row = house.agent.journal.approval(text_in(payload, "approval") or "")
-    grant = house.agent.offer(text_in(payload, "approval"), text_in(payload, "code"), text_in(payload, "said", 2000) or "", row["session"] if row else session_of(house, guest, payload))
+    grant = house.agent.offer(text_in(payload, "approval"), text_in(payload, "code"), text_in(payload, "said", 2000) or "",
+                              row["session"] if row else session_of(house, guest, payload))
     guest.offered.clear()
     guest.offered[key := os.urandom(6).hex()] = grant
     return {"action": "offer", "offer": key, "json": json.dumps(asdict(grant))}
@@ -169,12 +179,15 @@ def endorse(house: Any, guest: Guest, payload: Mapping) -> dict:
     on_the_socket(guest)
     row = house.agent.journal.approval(text_in(payload, "approval") or "")
     session = row["session"] if row else session_of(house, guest, payload)
-    return reply_payload(house, guest, house.agent.endorse(text_in(payload, "approval"), text_in(payload, "code") or "", text_in(payload, "argument") or "", text_in(payload, "said", 2000) or "", session), session)
+    return reply_payload(house, guest, house.agent.endorse(text_in(payload, "approval"), text_in(payload, "code") or "",
+                                                           text_in(payload, "argument") or "", text_in(payload, "said", 2000) or "",
+                                                           session), session)
 
 def attest(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What the person says about a foreign tool: the words, or with a yes to them the record."
     on_the_socket(guest)
-    return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "", text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
+    return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "",
+                                                          text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
 
 def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The values that were answered for."
@@ -192,7 +205,9 @@ def seen_session(house: Any, guest: Guest, payload: Mapping) -> str | None:
 
 def pending(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What waits for an answer, without codes that were not shown to this guest."
-    return {"action": "pending", "approvals": [ask_payload(house, guest, each, known=False) for each in house.agent.pending(seen_session(house, guest, payload), CLI if guest.via == "unix" else None)]}
+    return {"action": "pending", "approvals": [ask_payload(house, guest, each, known=False)
+                                               for each in house.agent.pending(seen_session(house, guest, payload),
+            CLI if guest.via == "unix" else None)]}
 
 def grants(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What was allowed for longer."
@@ -209,7 +224,9 @@ async def plan(house: Any, guest: Guest, payload: Mapping) -> dict:
     which, session = text_in(payload, "plan") or "", text_in(payload, "session", 100)
     session = house.agent.plan_named(which, session).session
     async def work(agent: Any) -> Any:
-        with followed(agent, guest, payload, session): return await agent.plan_do(which, text_in(payload, "do") or "", text_in(payload, "value", 10_000) or "", session, source_of(guest))
+        with followed(agent, guest, payload, session):
+            return await agent.plan_do(which, text_in(payload, "do") or "", text_in(payload, "value", 10_000) or "", session,
+                                       source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session, work), session)
 
 # %% ../nbs/19f_requests.ipynb #3f63df25
@@ -241,13 +258,15 @@ async def undo(house: Any, guest: Guest, payload: Mapping) -> dict:
 def hello(nonce: str | None = None) -> dict:
     "The event with which a daemon greets whoever connects."
     capabilities = [Keyword(each) for each in ("sessions", "watch", "metrics", "health-check")] + ([Keyword("auth")] if nonce else [])
-    return {"type": "EVENT", "payload": {"action": "handshake", "version": passepartout.__version__, "protocol": 1, "capabilities": capabilities} | ({"nonce": nonce} if nonce else {})}
+    return {"type": "EVENT", "payload": {"action": "handshake", "version": passepartout.__version__, "protocol": 1,
+                                         "capabilities": capabilities} | ({"nonce": nonce} if nonce else {})}
 
 def handshake(house: Any, guest: Guest, payload: Mapping) -> dict:
     "Enter a session; on the port, prove to be new."
     if guest.stranger:
         nonce = text_in(payload, "nonce", 64) or ""
-        if len(nonce) < 16 or not all(c in "0123456789abcdef" for c in nonce): raise Refused("The first message on this port is a :HANDSHAKE with a :NONCE of 16 to 64 hexadecimal digits in small letters.")
+        if len(nonce) < 16 or not all(c in "0123456789abcdef" for c in nonce):
+            raise Refused("The first message on this port is a :HANDSHAKE with a :NONCE of 16 to 64 hexadecimal digits in small letters.")
         guest.seal.nonces, guest.stranger = f"{guest.seal.nonces}:{nonce}", False
     guest.session = join(house, guest, text_in(payload, "session", 100), text_in(payload, "token"))
     return {"action": "handshake", "session": guest.session} | ({"token": guest.sessions[guest.session]} if guest.via == "tcp" else {})
@@ -265,13 +284,16 @@ def status(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What one should know at the start of a conversation."
     agent, session = house.agent, session_of(house, guest, payload)
     cascade, recent = agent.provider_cascade, agent.turns.recent(session)
-    told = {"action": "status", "session": session, "cascade": [] if callable(cascade) else list(map(str, cascade)), "hint": agent.hint, "last": recent[-1].asked if recent else None, "health": agent.health}
+    told = {"action": "status", "session": session, "cascade": [] if callable(cascade) else list(map(str, cascade)), "hint": agent.hint,
+            "last": recent[-1].asked if recent else None, "health": agent.health}
     if guest.via == "tcp": return told                  # where the notes lie and what is allowed is for the person's own commands
-    return told | {"memex": str(agent.settings.memex_dir), "settings": plain_settings(agent.settings), "findings": [f"{each.what} {each.why} {each.fix}" for each in agent.diagnostics], "pid": os.getpid()}
+    return told | {"memex": str(agent.settings.memex_dir), "settings": plain_settings(agent.settings),
+                   "findings": [f"{each.what} {each.why} {each.fix}" for each in agent.diagnostics], "pid": os.getpid()}
 
 def plain_settings(settings: Any) -> str:
     "The settings as JSON, each value as text; secrets are not among them."
-    return json.dumps({each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in ("secrets", "origin", "warnings")})
+    return json.dumps({each.name: str(getattr(settings, each.name))
+                       for each in fields(settings) if each.name not in ("secrets", "origin", "warnings")})
 
 # %% ../nbs/19f_requests.ipynb #fd5d4018
 def log(house: Any, guest: Guest, payload: Mapping) -> dict:
@@ -294,7 +316,9 @@ def at_the_desk(name: str) -> Callable:
         session = session_of(house, guest, payload)
         given = {key: value for key, value in {"note": text_in(payload, "note", 1000), "place": text_in(payload, "place", 1000), "turn": text_in(payload, "turn"), "count": number_in(payload, "count"),
                                                "limit": number_in(payload, "limit"), "dry": payload.get("dry") is True or None, "edits": payload.get("edits") is True or None}.items() if value is not None}
-        async def answered() -> dict: return {"action": name, **await house.in_turn(session, lambda agent: desk.ACTIONS[name](agent, session, given, source_of(guest)))}
+        async def answered() -> dict:
+            return {"action": name,
+                    **await house.in_turn(session, lambda agent: desk.ACTIONS[name](agent, session, given, source_of(guest)))}
         return answered()
     return ask
 
@@ -305,10 +329,14 @@ ACTIONS = {"handshake": handshake, "health_check": health, "metrics": metrics, "
 def answer_to(house: Any, guest: Guest, message: Mapping) -> Any:
     "What `message` asks for: a payload, or a coroutine for one. `Refused`, and other errors in a sentence, when it cannot be had."
     payload = message.get("payload") or {}
-    if key_name(str(message.get("type"))) != "event": raise Refused("A client sends events. What it proposes or reports is nobody's word: only the agent's own model proposes, and its tools report.")
+    if key_name(str(message.get("type"))) != "event":
+        raise Refused("A client sends events. What it proposes or reports is nobody's word: only the agent's own model proposes, and its "
+                      "tools report.")
     if (sensor := payload.get("sensor")) is not None:
-        if key_name(str(sensor)) not in ("user_input", "chat_message"): raise Refused("A client can send :USER-INPUT and :CHAT-MESSAGE. Other sensors are the agent's own.")
+        if key_name(str(sensor)) not in ("user_input", "chat_message"):
+            raise Refused("A client can send :USER-INPUT and :CHAT-MESSAGE. Other sensors are the agent's own.")
         return say(house, guest, payload | {"focus": message.get("foveal_focus")})
     do = ACTIONS.get(key_name(str(payload.get("action"))))
-    if do is None: raise Refused(f"There is no such action here. There are {', '.join(':' + name.upper().replace('_', '-') for name in ACTIONS)}.")
+    if do is None:
+        raise Refused(f"There is no such action here. There are {', '.join(':' + name.upper().replace('_', '-') for name in ACTIONS)}.")
     return do(house, guest, payload)

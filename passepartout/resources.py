@@ -101,7 +101,8 @@ def _open_root(given: str) -> int:
     try: return os.open(given, PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as err:
         why = (getattr(err, "strerror", None) or str(err)).lower()
-        raise PathRefused(f"The folder {shown(given)} cannot be opened ({why}). Create it, or name another one in the settings.", "missing") from err
+        raise PathRefused(f"The folder {shown(given)} cannot be opened ({why}). Create it, or name another one in the settings.",
+                          "missing") from err
 
 def _places_inside(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
     "Those of some absolute paths that lie in `folder`, as seen from there."
@@ -294,7 +295,8 @@ class OpenedPath(Described):
     def entries(self) -> list[tuple[str, str]]:
         "(name, 'file', 'dir' or 'other') for what the open folder holds, sorted; hidden and closed ones are left out."
         above = "" if self.relative == "." else self.relative + "/"
-        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed) and not (kind == "file" and self.keeps_out(above + name))]
+        return [(name, kind) for name, kind in _entries(self.fd) if not name.startswith(".") and not _among(above + name, self.root.closed)
+                and not (kind == "file" and self.keeps_out(above + name))]
 
     def read_bytes(self, limit: int = 16 << 20) -> bytes:
         "The content of the file. PathRefused when it has more than `limit` bytes, or is not open."
@@ -379,15 +381,19 @@ def _refusal(roots: Sequence[Root], root: Root, text: str, access: str, err: OSE
     "The sentence for what the kernel said."
     name, code = shown(text), err.errno
     if code == errno.ENOENT and access == "write":
-        return PathRefused(f"There is no folder for {name} in {shown(root.name)}. Create the folder first, or name one that is there.", "missing")
+        return PathRefused(f"There is no folder for {name} in {shown(root.name)}. Create the folder first, or name one that is there.",
+                           "missing")
     if code == errno.ENOENT: return PathRefused(f"There is no {name} in {shown(root.name)}.{_hint(root, text)}", "missing")
     if code == errno.ENOTDIR: return PathRefused(f"{name} goes through something that is not a folder.", "missing")
-    if code in (errno.EACCES, errno.EPERM): return PathRefused(f"You have no permission to open {name}; change its permissions if you want it used.", "denied")
+    if code in (errno.EACCES, errno.EPERM):
+        return PathRefused(f"You have no permission to open {name}; change its permissions if you want it used.", "denied")
     if code == errno.ENAMETOOLONG: return PathRefused(f"{name} is deeper, or has a longer name in it, than a path can be.", "name")
-    if code == errno.ELOOP: return PathRefused(f"{name} goes through too many links, or a link that was changing; nothing was opened.", "outside")
+    if code == errno.ELOOP:
+        return PathRefused(f"{name} goes through too many links, or a link that was changing; nothing was opened.", "outside")
     if code == errno.EXDEV and err.strerror == "leads out": return PathRefused(_outside(roots, text))
     if code == errno.EXDEV:
-        return PathRefused(f"{name} lies on another file system that is mounted inside {shown(root.name)}. Add that folder to the workspaces to use it.")
+        return PathRefused(f"{name} lies on another file system that is mounted inside {shown(root.name)}. Add that folder to the "
+                           "workspaces to use it.")
     return PathRefused(f"{name} cannot be opened ({(err.strerror or str(err)).lower()}).", "denied")
 
 # %% ../nbs/11_resources.ipynb #5c88252b
@@ -414,7 +420,8 @@ def astray(root: Root) -> str:
 def said_of(root: Root) -> str:
     "What is to be said of a folder that has gone astray, or nothing."
     if not (why := astray(root)): return ""
-    return f"The folder {shown(root.aliases[-1])} was moved or removed while it was in use" + (", and nothing stands in its place." if why == "gone" else ", and another one stands in its place.")
+    return f"The folder {shown(root.aliases[-1])} was moved or removed while it was in use" + (", and nothing stands in its place."
+            if why == "gone" else ", and another one stands in its place.")
 
 # %% ../nbs/11_resources.ipynb #169464ec
 def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPath:
@@ -422,7 +429,8 @@ def resolve(roots: Sequence[Root], text: str, access: str = "read") -> OpenedPat
     existing folder) or "tree" (a folder, or one file). PathRefused says why not; nothing stays open then."""
     root, parts = _locate(roots, text)
     if why := said_of(root) or (root is not roots[0] and ".." in text and next(filter(None, map(said_of, roots)), "")):
-        raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a chat has to be started again.", "astray")
+        raise PathRefused(f"{why} Nothing is read or written there. Put it back, or make it anew: a daemon goes on with that by itself, a "
+                          "chat has to be started again.", "astray")
     try:
         place = _search_fast(root, parts, access == "write") or _search(root, parts)
         try: return _judge(roots, root, text, place, access)
@@ -451,7 +459,8 @@ def _kind(root: Root, text: str, info: os.stat_result) -> str:
     if not stat.S_ISREG(info.st_mode):
         raise PathRefused(f"{shown(text)} is a device, a pipe or a socket; only ordinary files are opened.", "kind")
     if info.st_nlink > 1 and info.st_uid != root.uid and (info.st_uid != os.geteuid() or info.st_uid == 0):
-        raise PathRefused(f"{shown(text)} belongs to somebody else and has a second name elsewhere; it may not be what it seems. Copy it to use it.")
+        raise PathRefused(f"{shown(text)} belongs to somebody else and has a second name elsewhere; it may not be what it seems. Copy "
+                          "it to use it.")
     return "file"
 
 # %% ../nbs/11_resources.ipynb #409edff8
@@ -479,7 +488,8 @@ def where(roots: Sequence[Root], text: str) -> Place:
     try: place = _search_fast(root, parts, False) or _search(root, parts)
     except OSError as err:
         if err.errno in (errno.EXDEV, errno.ELOOP, errno.EACCES): raise _refusal(roots, root, text, "read", err) from err
-        if ".." in parts: raise PathRefused(f"{shown(text)} goes up from a folder that is not there, so nobody can say where it leads.") from err
+        if ".." in parts:
+            raise PathRefused(f"{shown(text)} goes up from a folder that is not there, so nobody can say where it leads.") from err
         return _at(root, [p for p in parts if p not in ("", ".")], "missing")
     try:
         if place.stat is None: return _at(root, place.names, "missing")
@@ -572,4 +582,5 @@ def _taken(top: OpenedPath, fd: int | None, relative: str, note: Callable) -> Op
     note(relative, "has a second name elsewhere" if stat.S_ISREG(info.st_mode) else ODD)
     return None
 
-def _why(err: OSError) -> str: return {errno.EXDEV: ELSEWHERE, errno.EACCES: CLOSED}.get(err.errno) or (err.strerror or "unreadable").lower()
+def _why(err: OSError) -> str:
+    return {errno.EXDEV: ELSEWHERE, errno.EACCES: CLOSED}.get(err.errno) or (err.strerror or "unreadable").lower()

@@ -35,7 +35,8 @@ def forget(journal: Journal, numbers: Sequence[int], compact: bool = True) -> Fo
     if journal.path is None or not erased.records: return Forgotten(erased.records, erased.images, gone=erased.gone)
     folder = journal.path.parent
     erase(folder / "prompts.log")
-    return Forgotten(erased.records, erased.images, drop_plans(journal, folder / "flight-plans"), drop_lines(folder / "history", typed), erased.gone)
+    return Forgotten(erased.records, erased.images, drop_plans(journal, folder / "flight-plans"), drop_lines(folder / "history", typed),
+                     erased.gone)
 
 # %% ../nbs/17e_retention.ipynb #c605f622
 def typed_texts(journal: Journal, numbers: Iterable[int]) -> set[str]:
@@ -52,7 +53,8 @@ def drop_lines(history: Path, typed: set[str]) -> int:
     kept = [line for line in lines if line.rstrip("\n") not in typed]
     if len(kept) == len(lines): return 0
     draft = history.with_name(f"history.{os.urandom(6).hex()}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", errors="surrogateescape") as file: file.writelines(kept)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.writelines(kept)
     os.replace(draft, history)
     return len(lines) - len(kept)
 
@@ -82,7 +84,8 @@ def forget_old(journal: Journal, days: int, most: int = 2000) -> Forgotten:
     mark = int((journal.db.execute("SELECT value FROM meta WHERE name = 'forgotten'").fetchone() or ("0",))[0])
     newest = journal.db.execute("SELECT at FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     now = min(journal.clock(), newest[0] if newest else 0.0)
-    rows = journal.db.execute("SELECT seq, at FROM chain WHERE seq > ? AND body IS NOT NULL AND kind NOT IN (?, ?) ORDER BY seq LIMIT ?", (mark, *OWN, most))
+    rows = journal.db.execute("SELECT seq, at FROM chain WHERE seq > ? AND body IS NOT NULL AND kind NOT IN (?, ?) ORDER BY seq LIMIT ?",
+                              (mark, *OWN, most))
     run = old_run(rows, now - days * 86400, now, needed := still_needed(journal))
     rows.close()                                        # most often only the first was looked at
     if not run: return Forgotten()

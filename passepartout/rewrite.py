@@ -56,9 +56,12 @@ def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] = {
     expected = [facts(n) for n in outline.nodes]
     for index, new in {**others, node.index: {**others.get(node.index, {}), **wanted}}.items(): expected[index].update(new)
     if [facts(n) for n in after.nodes] == expected and after.keywords == outline.keywords: return text
-    if len(after.nodes) != len(expected): raise RewriteError(f"That would add or remove a heading of {outline.file}, so nothing was changed.")
+    if len(after.nodes) != len(expected):
+        raise RewriteError(f"That would add or remove a heading of {outline.file}, so nothing was changed.")
     other = next((name for name in FACTS if getattr(after.nodes[node.index], name) != expected[node.index][name]), None)
-    if other: raise RewriteError(f"In {outline.file} that would be read as {other} {getattr(after.nodes[node.index], other)!r}, so nothing was changed. Say it differently.")
+    if other:
+        raise RewriteError(f"In {outline.file} that would be read as {other} {getattr(after.nodes[node.index], other)!r}, so nothing was "
+                           "changed. Say it differently.")
     raise RewriteError(f"That would change how the rest of {outline.file} is read, so nothing was changed.")
 
 # %% ../nbs/08f_rewrite.ipynb #7ff46c6d
@@ -78,7 +81,8 @@ def ending_at(outline: Outline, start: int) -> str:
 def one_line(text: str, what: str) -> str:
     "`text` as it can stand in one line, without the white space around it. `RewriteError` when it has several lines, or control characters."
     text = text.strip(BLANKS)
-    if "\n" in text or "\r" in text or UNWANTED.search(text): raise RewriteError(f"{what} must be one line without control characters; nothing was changed.")
+    if "\n" in text or "\r" in text or UNWANTED.search(text):
+        raise RewriteError(f"{what} must be one line without control characters; nothing was changed.")
     return text
 
 def lines_above(outline: Outline, at: int) -> str:
@@ -116,7 +120,9 @@ def head(outline: Outline, node: Node) -> Head:
     at = skip(text, stars[1], end)
     if node.keyword is not None: keyword = at, at + len(node.keyword); at = skip(text, keyword[1], end)
     if node.priority is not None: priority = at, text.index("]", at) + 1; at = skip(text, priority[1], end)
-    if text.startswith("COMMENT", at) and (at + 7 >= stop or text[at + 7] in " \t"): comment = at, at + 7; at = skip(text, at + 7, end, " \t")
+    if text.startswith("COMMENT", at) and (at + 7 >= stop or text[at + 7] in " \t"):
+        comment = at, at + 7
+        at = skip(text, at + 7, end, " \t")
     tags, last = (stop, stop), stop
     if node.tags:
         tags = max(text.rfind(" ", at - 1, stop), text.rfind("\t", at - 1, stop)) + 1, stop
@@ -158,7 +164,9 @@ def markdown_title(outline: Outline, node: Node, title: str) -> Change:
     start, end = words(outline, node)
     if not node.title: return start, start, title if outline.text[start - 1:start] in (" ", "\t") else f" {title}"
     at = outline.text.find(node.title, start, end)
-    if at < 0: raise RewriteError(f"Dates or signs stand among the words of “{node.title}”, so the title cannot be replaced as a whole; edit that line by hand.")
+    if at < 0:
+        raise RewriteError(f"Dates or signs stand among the words of “{node.title}”, so the title cannot be replaced as a whole; edit that "
+                           "line by hand.")
     return at, at + len(node.title), title
 
 # %% ../nbs/08f_rewrite.ipynb #c0f5c351
@@ -168,9 +176,11 @@ ORG_TAG = Regex(r"[\w@#%]+")
 def set_tags(outline: Outline, node: Node, tags: Sequence[str]) -> str:
     "The text with exactly these tags at an Org heading, in this order."
     tags = tuple(dict.fromkeys(tag.strip().strip(":") for tag in tags))
-    if outline.format != "org" or node.kind != "heading": raise RewriteError("Only a heading of an Org file has a list of tags; in Markdown, add and remove them one by one.")
+    if outline.format != "org" or node.kind != "heading":
+        raise RewriteError("Only a heading of an Org file has a list of tags; in Markdown, add and remove them one by one.")
     for tag in tags:
-        if not ORG_TAG.fullmatch(tag): raise RewriteError(f"{tag!r} cannot be a tag in Org: letters, digits, _, @, # and % only. Nothing was changed.")
+        if not ORG_TAG.fullmatch(tag):
+            raise RewriteError(f"{tag!r} cannot be a tag in Org: letters, digits, _, @, # and % only. Nothing was changed.")
     if tags == node.tags: return outline.text
     parts = head(outline, node)
     end = parts.title[1] if parts.title[0] < parts.title[1] else parts.before_title
@@ -191,14 +201,16 @@ def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: I
 # %% ../nbs/08f_rewrite.ipynb #c9fd5ba2
 def change_hashtags(outline: Outline, node: Node, add: Sequence[str], remove: Sequence[str]) -> str:
     "The text with `#tags` added to or removed from the line of a Markdown heading or task."
-    if node.kind == "file": raise RewriteError("The tags of a whole Markdown file stand in its front matter; change them there. Nothing was changed.")
+    if node.kind == "file":
+        raise RewriteError("The tags of a whole Markdown file stand in its front matter; change them there. Nothing was changed.")
     text, (start, end), changes = outline.text, words(outline, node), []
     for tag in add:
         if not TAG.fullmatch(f"#{tag}"): raise RewriteError(f"#{tag} would not be read as a tag; nothing was changed.")
     code = [m.span() for m in CODE.finditer(text, start, end)]
     found = {m[1]: m for m in TAG.finditer(text, start, end) if not any(a <= m.start() < b for a, b in code)}
     for tag in remove:
-        if tag not in found: raise RewriteError(f"#{tag} stands in the text below “{node.title}” and not in its line; edit the text. Nothing was changed.")
+        if tag not in found:
+            raise RewriteError(f"#{tag} stands in the text below “{node.title}” and not in its line; edit the text. Nothing was changed.")
         at = found[tag].start()
         changes.append((at - (at > start and text[at - 1] in " \t"), found[tag].end(), ""))
     if add: changes.append((end, end, "".join(f" #{tag}" for tag in add)))
@@ -207,7 +219,8 @@ def change_hashtags(outline: Outline, node: Node, add: Sequence[str], remove: Se
     return settled(outline, after, node, tags=tuple(t for t in (*node.tags, *add) if t not in remove), title=title)
 
 # %% ../nbs/08f_rewrite.ipynb #65dd9624
-SPECIAL = {"TODO", "TAGS", "ALLTAGS", "PRIORITY", "SCHEDULED", "DEADLINE", "CLOSED", "TIMESTAMP", "TIMESTAMP_IA", "BLOCKED", "FILE", "CLOCKSUM", "CLOCKSUM_T", "ITEM"}
+SPECIAL = {"TODO", "TAGS", "ALLTAGS", "PRIORITY", "SCHEDULED", "DEADLINE", "CLOSED", "TIMESTAMP", "TIMESTAMP_IA", "BLOCKED", "FILE",
+           "CLOCKSUM", "CLOCKSUM_T", "ITEM"}
 
 # %% ../nbs/08f_rewrite.ipynb #6a81c621
 def property_line(name: str, value: str) -> str:
@@ -231,10 +244,13 @@ def set_property(outline: Outline, node: Node, name: str, value: str) -> str:
     name = one_line(name, "A property's name")
     if name and node.properties.get(name.upper()) == value: return outline.text
     value = one_line(value, "A property's value")
-    if not re.fullmatch(r"[^\s:+]+", name): raise RewriteError(f"{name!r} cannot be the name of a property: no blanks, colons or plus signs. Nothing was changed.")
+    if not re.fullmatch(r"[^\s:+]+", name):
+        raise RewriteError(f"{name!r} cannot be the name of a property: no blanks, colons or plus signs. Nothing was changed.")
     if outline.format == "markdown": return set_front_matter(outline, node, name, value)
-    if node.kind != "heading": raise RewriteError("The properties of a whole Org file stand in its first lines; change them there. Nothing was changed.")
-    if name.upper() in SPECIAL: raise RewriteError(f"{name} is not kept as a property in Org; it has a place of its own in the heading. Nothing was changed.")
+    if node.kind != "heading":
+        raise RewriteError("The properties of a whole Org file stand in its first lines; change them there. Nothing was changed.")
+    if name.upper() in SPECIAL:
+        raise RewriteError(f"{name} is not kept as a property in Org; it has a place of its own in the heading. Nothing was changed.")
     at, drawer = drawer_of(outline, node)
     change = drawer_change(outline, drawer, name, value) if drawer else new_drawer(outline, node, at, name, value)
     return settled(outline, replaced(outline.text, [change]), node, properties={**node.properties, name.upper(): value})
@@ -255,13 +271,15 @@ def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> 
 # %% ../nbs/08f_rewrite.ipynb #ea904ac6
 def delete_property(outline: Outline, node: Node, name: str) -> str:
     "The text without the property `name` of an Org heading, and without the drawer if that leaves it empty."
-    if outline.format != "org" or node.kind != "heading": raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed.")
+    if outline.format != "org" or node.kind != "heading":
+        raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed.")
     _, drawer = drawer_of(outline, node)
     found = property_lines(outline, drawer, name, plus=True) if drawer else []
     if not found: raise RewriteError(f"“{node.title}” has no property {name}; nothing was changed.")
     changes = [(m.start(), line_span(outline.text, m.start())[1], "") for m in found]
     if sum(b - a for a, b, _ in changes) == drawer.end(1) - drawer.start(1): changes = [(drawer.start(), drawer.end(), "")]
-    return settled(outline, replaced(outline.text, changes), node, properties={k: v for k, v in node.properties.items() if k != name.upper()})
+    return settled(outline, replaced(outline.text, changes), node,
+                   properties={k: v for k, v in node.properties.items() if k != name.upper()})
 
 # %% ../nbs/08f_rewrite.ipynb #e09afcb8
 PLAIN = Regex(r'''[^\W_][^#:'"{}&*!|>%@`,\[\]]*''')
@@ -270,18 +288,24 @@ PLAIN = Regex(r'''[^\W_][^#:'"{}&*!|>%@`,\[\]]*''')
 def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str:
     "The text with `name: value` in the front matter of a Markdown file, which is made when there is none."
     if node.kind != "file": raise RewriteError("In Markdown only a whole file has properties, in its front matter; nothing was changed.")
-    if TOML.match(outline.text): raise RewriteError(f"The front matter of {outline.file} is TOML, which is not written here; edit it by hand. Nothing was changed.")
-    if isinstance(node.properties.get(name.upper()), list): raise RewriteError(f"{name} is a list in the front matter of {outline.file}; edit it by hand. Nothing was changed.")
+    if TOML.match(outline.text):
+        raise RewriteError(f"The front matter of {outline.file} is TOML, which is not written here; edit it by hand. Nothing was changed.")
+    if isinstance(node.properties.get(name.upper()), list):
+        raise RewriteError(f"{name} is a list in the front matter of {outline.file}; edit it by hand. Nothing was changed.")
     line = f"{name}: {value if PLAIN.fullmatch(value) else quoted(value)}"
     front, end = FRONT.match(outline.text), line_ending(outline.text)
     if front is None: change = (0, 0, f"---{end}{line}{end}---{end}")
-    elif found := re.compile(rf"^{re.escape(name)}[ \t]*:(?=[ \t\r\n])[^\r\n]*", re.I | re.M).search(outline.text, front.start(1), front.end(1)):
-        if re.compile(r"\r?\n[ \t]+\S").match(outline.text, found.end(), front.end(1)): raise RewriteError(f"{name} goes over several lines in the front matter of {outline.file}; edit it by hand. Nothing was changed.")
+    elif found := re.compile(rf"^{re.escape(name)}[ \t]*:(?=[ \t\r\n])[^\r\n]*", re.I | re.M).search(outline.text, front.start(1),
+            front.end(1)):
+        if re.compile(r"\r?\n[ \t]+\S").match(outline.text, found.end(), front.end(1)):
+            raise RewriteError(f"{name} goes over several lines in the front matter of {outline.file}; edit it by hand. "
+                               "Nothing was changed.")
         change = (*found.span(), line)
     else: change = (front.end(1), front.end(1), line + ending_at(outline, 0))
     after = replaced(outline.text, [change])
     read = reread(outline, after).nodes[0]
-    if read.properties.get(name.upper()) != value: raise RewriteError(f"That value would not be read back from the front matter of {outline.file}; nothing was changed.")
+    if read.properties.get(name.upper()) != value:
+        raise RewriteError(f"That value would not be read back from the front matter of {outline.file}; nothing was changed.")
     return settled(outline, after, node, properties={**node.properties, name.upper(): value}, title=read.title, tags=read.tags)
 
 def quoted(value: str) -> str:

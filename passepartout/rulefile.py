@@ -29,13 +29,16 @@ def one_rule(name: str, lines: Sequence[tuple[int, str, str]], source: str = "")
     for _, key, value in lines: said.setdefault(key, []).append(value)
     for key in ("tier", "because"):
         if len(said.get(key, ())) > 1: raise RuleError(f"{key} stands there {len(said[key])} times.")
-    tier, tools = said.get("tier", [""])[0].lower(), tuple(t.strip().lower().replace("_", "-") for line in said.get("tool", ()) for t in line.split(","))
+    tier, tools = said.get("tier", [""])[0].lower(), tuple(t.strip().lower().replace("_", "-") for line in said.get("tool", ())
+                                                           for t in line.split(","))
     if tier not in TIERS: raise RuleError(f"it needs a tier, one of {', '.join(TIERS)}" + (f", not {shown(tier, 30)!r}." if tier else "."))
     if not tools or "" in tools: raise RuleError("it needs a tool, such as tool = web-fetch, or tool = org-* for several.")
-    where = tuple((key.replace("-", "_"), tuple(values)) for key, values in said.items() if key not in ("tool", "tier", "because", "matches", "not"))
+    where = tuple((key.replace("-", "_"), tuple(values)) for key, values in said.items()
+                  if key not in ("tool", "tier", "because", "matches", "not"))
     if "matches" not in said: raise RuleError("it needs an example that it fits, such as matches = org-find query=roof")
     if "not" not in said and (where or tools != ("*",)): raise RuleError("it needs an example that it does not fit: not = …")
-    return Rule(name, tools, tier, where, said.get("because", [""])[0], tuple(said["matches"]), tuple(said.get("not", ())), lines[0][0], source)
+    return Rule(name, tools, tier, where, said.get("because", [""])[0], tuple(said["matches"]), tuple(said.get("not", ())), lines[0][0],
+                source)
 
 # %% ../nbs/12ab_rulefile.ipynb #65d88a43
 def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
@@ -46,7 +49,9 @@ def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
         elif item := re.fullmatch(r"\s*[-+] +(\S+) +:: +(.*\S)\s*", line):
             latest = item[1].lower()
             yield number, section, item[1], item[2]
-        elif "::" in line or re.match(r"\s*[-+] ", line) or _MEANT.match(line) or latest not in ("", "because") and line[:1].isspace() and line.strip(): yield number, section, "", line.strip()
+        elif "::" in line or re.match(r"\s*[-+] ", line) or _MEANT.match(line) or latest not in ("",
+                "because") and line[:1].isspace() and line.strip():
+            yield number, section, "", line.strip()
         elif not line[:1].isspace(): latest = ""
 
 _MEANT = Regex(r"(?i)[ \t]*(?:[|:][ \t]*)?(?:tool|tier)[ \t]*[:=|]|[ \t]*\[[^\[\]]+\][ \t]*$")       # a line of rules.ini, of a drawer, of a table
@@ -72,13 +77,16 @@ def read_rules(text: str, source: str = "rules.ini") -> RuleBook:
 def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
     "Section -> its lines as (number, name, value), and what is wrong with the lines."
     (found, problems, last), org = ({}, [], None), source.endswith(".org")
-    form, start = ("- name :: value", "a heading with its name, such as * The library") if org else ("name = value", "its name in brackets, such as [the library]")
+    form, start = ("- name :: value", "a heading with its name, such as * The library") if org else ("name = value",
+            "its name in brackets, such as [the library]")
     for number, section, name, value in org_lines(text) if org else file_lines(text):
         key = name.lower()
         if not _NAME.fullmatch(key): problems.append(f"{source} line {number}: {shown(name or value, 60)!r} is no line of the form {form}.")
         elif not section: problems.append(f"{source} line {number}: a rule begins with {start}.")
-        elif section != last and section in found: problems.append(f"{source} line {number}: there is a rule “{shown(section, 60)}” further up; give this one another name.")
-        elif not value or not value.isprintable(): problems.append(f"{source} line {number}: {key} says nothing, or something that cannot be seen.")
+        elif section != last and section in found:
+            problems.append(f"{source} line {number}: there is a rule “{shown(section, 60)}” further up; give this one another name.")
+        elif not value or not value.isprintable():
+            problems.append(f"{source} line {number}: {key} says nothing, or something that cannot be seen.")
         else: found.setdefault(section, []).append((number, key, value))
         last = section
     return found, problems
@@ -89,7 +97,8 @@ def read_example(text: str) -> tuple[str, dict[str, str]]:
     try: name, *words = shlex.split(text)
     except ValueError: raise RuleError(f"the example {shown(text, 80)!r} is not complete.") from None
     pairs = [word.partition("=") for word in words]
-    if odd := [key for key, equals, _ in pairs if not equals or not _NAME.fullmatch(key.lower())]: raise RuleError(f"in the example {shown(text, 80)!r}, {shown(odd[0], 40)!r} is no name=value; put quotes around what has spaces.")
+    if odd := [key for key, equals, _ in pairs if not equals or not _NAME.fullmatch(key.lower())]:
+        raise RuleError(f"in the example {shown(text, 80)!r}, {shown(odd[0], 40)!r} is no name=value; put quotes around what has spaces.")
     return name.lower().replace("_", "-"), {key.lower().replace("-", "_"): value for key, _, value in pairs}
 
 # %% ../nbs/12ab_rulefile.ipynb #5f26ddbf
@@ -106,29 +115,36 @@ def fits_example(rule: Rule, tools: Any, text: str, commands: Commands | None = 
     tool = tools.get(name)
     if tool is None: return None
     known = {p.name: p for p in tool.parameters}
-    if unknown := [key for key in given if key not in known]: raise RuleError(f"{tool.name} has no argument {shown(unknown[0], 40)!r}; it takes {', '.join(known) or 'none'}.")
-    args = {p.name: p.default for p in tool.parameters} | {key: tuple(v.strip() for v in value.split(",")) if known[key].type == "list" else value for key, value in given.items()}
+    if unknown := [key for key in given if key not in known]:
+        raise RuleError(f"{tool.name} has no argument {shown(unknown[0], 40)!r}; it takes {', '.join(known) or 'none'}.")
+    args = {p.name: p.default for p in tool.parameters} | {key: tuple(v.strip() for v in value.split(",")) if known[key].type == "list"
+                                                           else value for key, value in given.items()}
     return strictest(ready([rule], tool), args, spelled_places, commands) is not None
 
 # %% ../nbs/12ab_rulefile.ipynb #e8f4e002
 def faults(book: RuleBook, tools: Any, folders: Iterable[str] = (), commands: Commands | None = None) -> list[str]:
     "What is wrong with a book in front of these tools and folders, beyond what was wrong with its text."
-    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: {problem}" for rule in book.rules for problem in _tried(rule, tools, tuple(folders), commands)]
+    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: {problem}" for rule in book.rules
+            for problem in _tried(rule, tools, tuple(folders), commands)]
 
 def _tried(rule: Rule, tools: Any, folders: tuple[str, ...], commands: Commands | None) -> Iterator[str]:
     concerned = [tool for tool in tools if any(glob(t)(tool.name) for t in rule.tools)]
     for name, patterns in rule.where:
-        if concerned and not any(meant(rule, tool, name) is not None for tool in concerned): yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
-        if any(getattr(meant(rule, tool, name), "kind", "") == "path" for tool in concerned): yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
+        if concerned and not any(meant(rule, tool, name) is not None for tool in concerned):
+            yield f"{concerned[0].name} has no argument {shown(name, 40)!r}; it takes {', '.join(concerned[0].by_name) or 'none'}."
+        if any(getattr(meant(rule, tool, name), "kind", "") == "path" for tool in concerned):
+            yield from (f"{p!r} lies outside the folders that are open to the agent." for p in patterns if _strays(p, folders))
     try:
         for tool in concerned: ready([rule], tool)
-        yield from (f"it does not fit its example {shown(e, 120)!r}." for e in rule.matches if fits_example(rule, tools, e, commands) is False)
+        yield from (f"it does not fit its example {shown(e, 120)!r}."
+                    for e in rule.matches if fits_example(rule, tools, e, commands) is False)
         yield from (f"it fits {shown(e, 120)!r}, which it must not." for e in rule.spares if fits_example(rule, tools, e, commands))
     except RuleError as error: yield error.message
 
 def _strays(pattern: str, folders: tuple[str, ...]) -> bool:
     fixed = re.split(r"[*?]", pattern)[0]
-    return bool(folders) and pattern.startswith("/") and not any(fixed.startswith(f.rstrip("/") + "/") or (f.rstrip("/") + "/").startswith(fixed) and fixed != pattern for f in folders)
+    return (bool(folders) and pattern.startswith("/") and not any(fixed.startswith(f.rstrip("/") + "/")
+            or (f.rstrip("/") + "/").startswith(fixed) and fixed != pattern for f in folders))
 
 def absent(book: RuleBook, tools: Any) -> list[str]:
     "The rules about tools that are not there, one sentence each."
@@ -139,13 +155,17 @@ def absent(book: RuleBook, tools: Any) -> list[str]:
 def load_rules(path: Path, folders: Iterable[str] = ()) -> RuleBook:
     "The rules in the file at `path`, and in the Org file of the same name; none when there is no file. `folders`: what the agent may write to. Never raises: what is wrong stands in `problems`."
     books = [load_file(each, tuple(folders)) for each in dict.fromkeys((path, path.with_suffix(".org")))]
-    return RuleBook(tuple(r for b in books for r in b.rules), tuple(p for b in books for p in b.problems), next((b.path for b in books if b.path), ""))
+    return RuleBook(tuple(r for b in books for r in b.rules), tuple(p for b in books for p in b.problems),
+                    next((b.path for b in books if b.path), ""))
 
 def load_file(path: Path, folders: Iterable[str] = ()) -> RuleBook:
     "The rules in one file."
     try: handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError): return RuleBook() if not os.path.islink(path) else RuleBook((), (f"{path} is a link that leads nowhere. Remove it, or make the file.",), str(path))
-    except OSError as error: return RuleBook((), (f"{path} cannot be read ({error.strerror}). Make it readable for you: chmod 600 {path}",), str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return (RuleBook() if not os.path.islink(path) else RuleBook((),
+                (f"{path} is a link that leads nowhere. Remove it, or make the file.",), str(path)))
+    except OSError as error:
+        return RuleBook((), (f"{path} cannot be read ({error.strerror}). Make it readable for you: chmod 600 {path}",), str(path))
     try:
         if problem := distrust(handle, str(path), folders): return RuleBook((), (problem,), str(path))
         with open(handle, "rb", closefd=False) as file: return read_rules(file.read(1 << 20).decode("utf-8-sig"), str(path))
@@ -159,8 +179,10 @@ def distrust(handle: int, path: str, folders: Iterable[str] = ()) -> str | None:
     state, real = os.fstat(handle), os.readlink(f"/proc/self/fd/{handle}") if os.path.exists("/proc/self/fd") else os.path.realpath(path)
     folder = os.stat(os.path.dirname(real))
     if not stat.S_ISREG(state.st_mode) or state.st_size > 1 << 20: return f"{path} is no regular file, or larger than 1 MB."
-    if any(real.startswith(os.path.realpath(f).rstrip("/") + "/") for f in folders): return f"{path} lies in a folder that the agent may write to. Rules have to lie elsewhere."
-    if state.st_nlink > 1: return f"{path} has a second name elsewhere (a hard link), under which it could be changed. Make a copy of its own."
+    if any(real.startswith(os.path.realpath(f).rstrip("/") + "/") for f in folders):
+        return f"{path} lies in a folder that the agent may write to. Rules have to lie elsewhere."
+    if state.st_nlink > 1:
+        return f"{path} has a second name elsewhere (a hard link), under which it could be changed. Make a copy of its own."
     for what, info in ((path, state), (os.path.dirname(real), folder)):
         if info.st_uid not in (os.geteuid(), 0): return f"{what} belongs to somebody else."
         if info.st_mode & 0o022: return f"Others may write to {what}. Run: chmod go-w {what}"

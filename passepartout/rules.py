@@ -55,8 +55,10 @@ def glob(pattern: str, stop: str = "", alter: Callable[[str], str] = str) -> Cal
         beginning = alter(pieces[0])
         return lambda text: text.startswith(beginning)
     any_text = f"[^{stop}]*" if stop else r"(?s:.)*"
-    signs = {"?": f"(?:[^{stop}\\x80-\\xff]|[\\xc2-\\xf4][\\x80-\\xbf]{{1,3}})" if stop else _ONE, "**/": "(?s:.)*/|" if stop else "(?s:.)*/"}
-    made = "".join(_quoted(alter(piece)) if number % 2 == 0 else f"(?:{signs.get(piece) or (any_text if piece == '*' else '(?s:.)*')})" for number, piece in enumerate(pieces))
+    signs = {"?": f"(?:[^{stop}\\x80-\\xff]|[\\xc2-\\xf4][\\x80-\\xbf]{{1,3}})" if stop else _ONE,
+             "**/": "(?s:.)*/|" if stop else "(?s:.)*/"}
+    made = "".join(_quoted(alter(piece)) if number % 2 == 0 else f"(?:{signs.get(piece) or (any_text if piece == '*' else '(?s:.)*')})"
+                   for number, piece in enumerate(pieces))
     found = linear(made)
     return lambda text: found.fullmatch(text.encode("utf-8", "surrogatepass")) is not None
 
@@ -83,14 +85,16 @@ def text_test(pattern: str, tight: bool, stop: str = "") -> Test:
     if not tight: return lambda text, loosely: exact(text)
     loose, beginning = glob(pattern, stop, folded), folded(_SIGNS.split(pattern)[0])
     def fits(text: str, loosely: str) -> bool:
-        if isinstance(loosely, Begun): return beginning.startswith(loosely) or beginning != folded(pattern) and loosely.startswith(beginning)
+        if isinstance(loosely, Begun):
+            return beginning.startswith(loosely) or beginning != folded(pattern) and loosely.startswith(beginning)
         return exact(text) or loose(loosely)
     return fits
 
 # %% ../nbs/12a_rules.ipynb #8ddb600d
 def path_test(pattern: str, tight: bool) -> Test:
     "A test of the names of a place: absolute, and beneath the memex."
-    if ".." in pattern.split("/") or pattern.startswith("~"): raise RuleError(f"{pattern!r}: write the path as it is beneath the folder of your notes, or from / on, without .. and ~.")
+    if ".." in pattern.split("/") or pattern.startswith("~"):
+        raise RuleError(f"{pattern!r}: write the path as it is beneath the folder of your notes, or from / on, without .. and ~.")
     plain, which = pattern.removeprefix("./"), 0 if pattern.startswith("/") else 1
     test = text_test(plain + "**" if plain.endswith("/") else plain, tight, "/")
     return lambda names, loosely: len(names) > which and test(names[which], loosely[which])
@@ -102,7 +106,8 @@ _TWISTED = Regex(r"(?i)%(?:2e|2f|5c|25|3b|0)|/\.{1,2}(?:[/?;]|$)|//")
 def address_test(pattern: str, tight: bool) -> Test:
     "A test of an address that was read. `RuleError` when the pattern is none."
     parts = _ADDRESS.fullmatch(pattern)
-    if parts is None: raise RuleError(f"{pattern!r} is no pattern for addresses: write https://HOST/*, with HOST in full or as *.example.org.")
+    if parts is None:
+        raise RuleError(f"{pattern!r} is no pattern for addresses: write https://HOST/*, with HOST in full or as *.example.org.")
     scheme, star, host, port, path = parts.groups()
     try: host = read_host(host.strip("[]"))[0] if star != "*" or host else ""
     except AddressRefused as error: raise RuleError(f"{pattern!r}: {error.message}") from None
@@ -178,12 +183,14 @@ class Check(NamedTuple):
 class Said:
     "The arguments of one call, read when somebody asks."
     __slots__ = ("args", "places", "commands", "read", "loose")
-    def __init__(self, args: Mapping[str, Any], places: Places, commands: Commands | None = None): self.args, self.places, self.commands, self.read, self.loose = args, places, commands, {}, {}
+    def __init__(self, args: Mapping[str, Any], places: Places, commands: Commands | None = None):
+        self.args, self.places, self.commands, self.read, self.loose = args, places, commands, {}, {}
 
     def once(self, parameter: Any) -> list[tuple]:
         "The values of an argument, each beside itself."
         found = self.read.get(parameter.name)
-        if found is None: found = self.read[parameter.name] = [(v, v) for v in readings(parameter, self.args.get(parameter.name), self.places)]
+        if found is None:
+            found = self.read[parameter.name] = [(v, v) for v in readings(parameter, self.args.get(parameter.name), self.places)]
         return found
 
     def twice(self, parameter: Any) -> list[tuple]:
@@ -205,7 +212,8 @@ class Said:
         "What commands say besides their text: for their own argument in which forms they can be written, for `PathsOf` what they open."
         if self.commands is None or parameter.kind != "command" and not isinstance(parameter, PathsOf): return []
         names = parameter.commands if isinstance(parameter, PathsOf) else (parameter.name,)
-        told = [self.commands(text) if isinstance(text, str) else Spoken([UNREADABLE], [UNREADABLE]) for name in names if (text := self.args.get(name)) is not None]
+        told = [self.commands(text) if isinstance(text, str) else Spoken([UNREADABLE], [UNREADABLE])
+                for name in names if (text := self.args.get(name)) is not None]
         return [value for each in told for value in (each.places if isinstance(parameter, PathsOf) else each.forms)]
 
 # %% ../nbs/12a_rules.ipynb #cc986ec8
@@ -221,7 +229,8 @@ class Ready(NamedTuple):
 
 def ready(rules: Iterable[Rule], tool: Any) -> tuple[Ready, ...]:
     "The rules that may speak about calls of `tool`, strictest first. `RuleError` when a pattern fits no such argument."
-    concerned = [r for r in rules if any(glob(t)(tool.name) for t in r.tools) and all(meant(r, tool, name) is not None for name, _ in r.where)]
+    concerned = [r for r in rules if any(glob(t)(tool.name) for t in r.tools)
+                 and all(meant(r, tool, name) is not None for name, _ in r.where)]
     return tuple(Ready(rule, tuple(_check(meant(rule, tool, name), patterns, rule.tightens) for name, patterns in rule.where))
                  for rule in sorted(concerned, key=lambda r: (-TIERS.index(r.tier), r.line)))
 

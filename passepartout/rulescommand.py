@@ -29,13 +29,18 @@ def rules_list(memex: Memex = None, json_: AsJson = False) -> None:
     from passepartout.learning import proposals, shadows, would_have
     from passepartout.rulefile import read_rules
     with booted(memex, None, json_) as agent:
-        tried = [{"name": name, "since": since, "text": text, "would": would_have(agent, read_rules(text).rules[0], since)} for name, (since, text) in shadows(agent).items()]
-        found = [{"name": each.name, "text": each.text, "would": would_have(agent, each.rule)} for each in proposals(agent) if each.name not in {t["name"] for t in tried}]
+        tried = [{"name": name, "since": since, "text": text, "would": would_have(agent, read_rules(text).rules[0], since)}
+                 for name, (since, text) in shadows(agent).items()]
+        found = [{"name": each.name, "text": each.text, "would": would_have(agent, each.rule)}
+                 for each in proposals(agent) if each.name not in {t["name"] for t in tried}]
     if json_: return as_json({"tried": tried, "proposed": found})
     for each in tried:
         tell(f"Tried since {datetime.fromtimestamp(each['since']):%Y-%m-%d %H:%M}, and decides nothing:", "cyan")
-        tell(each["text"] + verdict_line(each["would"]) + f"\npassepartout rules adopt '{each['name']}' puts it into the file, rules drop forgets it.")
-    for each in found: tell(f"{each['text']}{verdict_line(each['would'])}\npassepartout rules try '{each['name']}' counts what it would answer from now on; it decides nothing.")
+        tell(each["text"] + verdict_line(each["would"])
+             + f"\npassepartout rules adopt '{each['name']}' puts it into the file, rules drop forgets it.")
+    for each in found:
+        tell(f"{each['text']}{verdict_line(each['would'])}\npassepartout rules try '{each['name']}' counts what it would answer from now "
+             "on; it decides nothing.")
     if not tried and not found: tell("Your answers suggest no rule. One is proposed after three equal ones.")
 
 # %% ../nbs/20di_rulescommand.ipynb #4b2ba04f

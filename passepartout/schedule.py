@@ -54,7 +54,8 @@ class Changes:
 
 # %% ../nbs/18a_schedule.ipynb #95c27c17
 SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-NAMED = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}
+NAMED = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
+         "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}
 SHORTEST = 1.0            # seconds between two times of the same job
 _EVERY = Regex(r"every\s+(\d{1,6})\s*([smhdw])[a-z]*", re.I | re.ASCII)
 
@@ -85,14 +86,16 @@ def read_repeater(text: str) -> Repeater:
     "An active Org timestamp, with or without a repeater."
     outline = parse_org(f"* Job\n{text}\n", "job.org")
     found = [stamp for stamp in stamps(outline) if stamp.active and outline.text[stamp.start:stamp.end] == text]
-    if len(found) != 1 or found[0].until_day is not None: raise ScheduleError(f"{text[:60]!r} is no date of Org's. One looks like <2026-11-23 Mon 03:00 +1d>.")
+    if len(found) != 1 or found[0].until_day is not None:
+        raise ScheduleError(f"{text[:60]!r} is no date of Org's. One looks like <2026-11-23 Mon 03:00 +1d>.")
     return Repeater(text, found[0])
 
 # %% ../nbs/18a_schedule.ipynb #0d2a075a
 def local_zone(environ: Mapping[str, str] = os.environ, file: str = "/etc/localtime") -> tzinfo:
     "The zone of this machine, with its rules."
     named = environ.get("TZ", "").removeprefix(":")
-    for read in ((lambda: ZoneInfo(named)) if named and not named.startswith("/") else None, lambda: _zone_file(named if named.startswith("/") else file)):
+    for read in ((lambda: ZoneInfo(named)) if named and not named.startswith("/") else None,
+                 lambda: _zone_file(named if named.startswith("/") else file)):
         try:
             if read is not None: return read()
         except (OSError, ValueError, KeyError): continue
@@ -171,7 +174,8 @@ def due(triggers: Sequence[Any], known: Remembered, now: float, zone: tzinfo, la
     if known.wake is not None and known.wake <= now: return Due("wake")
     since = None if known.begun is None else now - known.begun
     if any(isinstance(each, Every) and (since is None or since >= each.seconds) for each in triggers): return Due("interval")
-    if known.changed is not None and (now - known.changed >= SETTLE or now < known.changed) and (since is None or since >= GAP): return Due("change")
+    if known.changed is not None and (now - known.changed >= SETTLE or now < known.changed) and (since is None or since >= GAP):
+        return Due("change")
     return None
 
 # %% ../nbs/18a_schedule.ipynb #3466a8a8

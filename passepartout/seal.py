@@ -26,16 +26,19 @@ def open_key(path: Path, make: bool = False) -> bytes:
         try: os.write(handle, os.urandom(32).hex().encode() + b"\n")
         finally: os.close(handle)
     try: handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error: raise PassepartoutError(f"The key for the port cannot be read: {path}, {error.strerror}. passepartout daemon --tcp makes one.") from error
+    except OSError as error:
+        raise PassepartoutError(f"The key for the port cannot be read: {path}, {error.strerror}. passepartout daemon --tcp makes one.") from error
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise PassepartoutError(f"Others can read the key for the port, {path}, so it is no secret any more. Delete it; passepartout daemon --tcp makes another.")
+            raise PassepartoutError(f"Others can read the key for the port, {path}, so it is no secret any more. Delete it; passepartout "
+                                    "daemon --tcp makes another.")
         text = os.read(handle, 200).decode("ascii", "replace").strip()
     finally: os.close(handle)
     try: key = bytes.fromhex(text)
     except ValueError: key = b""
-    if len(key) != 32: raise PassepartoutError(f"{path} holds no key of 64 hexadecimal digits. Delete it; passepartout daemon --tcp makes another.")
+    if len(key) != 32:
+        raise PassepartoutError(f"{path} holds no key of 64 hexadecimal digits. Delete it; passepartout daemon --tcp makes another.")
     return key
 
 # %% ../nbs/05a_seal.ipynb #1e006098
@@ -49,7 +52,8 @@ def sealed_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, tuple[str,
     text = yield from read_steps(max_chars)
     if text is None: return None
     seal = yield 64
-    if len(seal) < 64: raise FramingError("The stream ended before the seal did. Behind each frame on this port stand 64 hexadecimal digits.")
+    if len(seal) < 64:
+        raise FramingError("The stream ended before the seal did. Behind each frame on this port stand 64 hexadecimal digits.")
     return text, seal.decode("ascii", "replace")
 
 # %% ../nbs/05a_seal.ipynb #d56d8755
@@ -69,7 +73,8 @@ class Seal:
     def open(self, text: str, seal: str) -> str:
         "The text, when the seal is the other side's for this place. `WrongSeal` when it is not."
         other = "client" if self.side == "server" else "server"
-        if not hmac.compare_digest(frame_mac(self.key, other, self.nonces, self.read, text).encode(), seal.lower().encode("ascii", "replace")):
+        if not hmac.compare_digest(frame_mac(self.key, other, self.nonces, self.read, text).encode(),
+                                   seal.lower().encode("ascii", "replace")):
             raise WrongSeal("The seal does not fit: another key, another conversation, or a frame that was sent before.")
         self.read += 1
         return text

@@ -157,7 +157,8 @@ def find(outlines: Iterable[Outline], query: str, *, limit: int = 8, now: float 
     scored.sort(key=lambda s: s[:3])
     hits = tuple(make_hit(outline, node, terms, -points) for points, _, _, outline, node in scored[:max(0, limit)])
     why, doubt = ("", any(is_private(hit.tags, private) for hit in hits)) if scored else why_nothing(outlines, terms, private)
-    return Found(hits, len(scored), why, public=sum(not is_private(outline.tags(node), private) for *_, outline, node in scored), private=doubt)
+    return Found(hits, len(scored), why, public=sum(not is_private(outline.tags(node), private) for *_, outline, node in scored),
+                 private=doubt)
 
 def matches(outline: Outline, terms: Sequence[Term]) -> list[tuple[Section, float]]:
     "(section, points) of a file. The file itself only counts beside its sections when it holds a term in its own text."
@@ -168,7 +169,8 @@ def matches(outline: Outline, terms: Sequence[Term]) -> list[tuple[Section, floa
 def make_hit(outline: Outline, node: Node, terms: Sequence[Term], points: float) -> Hit:
     "A hit with its snippet."
     at, text = snippet(outline, node, terms)
-    return Hit(outline.file, outline.path(node), plain_text(node.title), node.line, at, text, node.keyword, outline.tags(node), round(points, 2), node.hidden)
+    return Hit(outline.file, outline.path(node), plain_text(node.title), node.line, at, text, node.keyword, outline.tags(node),
+               round(points, 2), node.hidden)
 
 # %% ../nbs/08c_search.ipynb #a768f3f5
 def no_terms(query: str) -> str:
@@ -184,7 +186,8 @@ def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Seq
     doubt, public = any(found and all(found) for found in held.values()), [s for s, secret in every if not secret]
     if missing := [t for t in terms if not held[t.text]]:
         near = sorted({word for t in missing for word in nearest(public, t)})
-        return f"No note mentions {' or '.join(repr(t.text) for t in missing)}." + (f" Close to it: {', '.join(near)}." if near else ""), doubt
+        return f"No note mentions {' or '.join(repr(t.text) for t in missing)}." + (f" Close to it: {', '.join(near)}." if near
+                else ""), doubt
     said = f" ({', '.join(f'{word}: {len(found)}' for word, found in held.items())})" if len(public) == len(every) else ""
     return f"Every word occurs, but never together in one section{said}. Try fewer words.", doubt
 

@@ -63,7 +63,9 @@ def rare_writings(value: bytes) -> list[bytes]:
     wide, hexed, coded = b"".join(b"%c\0" % c for c in value), value.hex().encode(), base64.b64encode(value)
     numbers = [b"".join([form % c for c in value]) for form in (b"%d", b"%03d", b"%o", b"%03o", b"0%o", b"0x%02x", b"chr%d")]
     bits = b"".join([format(c, "08b").encode() for c in value])
-    forms = [wide.hex().encode(), *_in_base64(wide), *_in_base32(value), *numbers, bits, value.translate(_TURNED), hexed[::-1], hexed.hex().encode(), *_in_base64(hexed), coded.hex().encode(), *[part[::-1] for part in _in_base64(value)], *_in_base64(coded.rstrip(b"="))]
+    forms = [wide.hex().encode(), *_in_base64(wide), *_in_base32(value), *numbers, bits, value.translate(_TURNED), hexed[::-1],
+             hexed.hex().encode(), *_in_base64(hexed), coded.hex().encode(), *[part[::-1] for part in _in_base64(value)],
+             *_in_base64(coded.rstrip(b"="))]
     return [bone for form in dict.fromkeys(forms) if len(bone := skeleton(form)) >= SHORTEST]
 
 # %% ../nbs/04c_secrets.ipynb #356c63ce
@@ -80,7 +82,8 @@ class Secret:
 _ANNOUNCES = Regex(r"(?i)(^|_)(pass(word|wd|phrase)?|pwd|secrets?|tokens?|(api|access|private|secret|account|auth|encryption|signing|master|service)_?keys?|apikey|credentials?|creds?|key|pat|dsn)(_|$)")
 
 def _could_be(value: str, sure: bool) -> bool:
-    if len(value) < (4 if sure else 8) or len(set(value)) < 4 or stands_in(value) or os.path.isabs(value) or value.startswith("~"): return False
+    if len(value) < (4 if sure else 8) or len(set(value)) < 4 or stands_in(value) or os.path.isabs(value) or value.startswith("~"):
+        return False
     return sure or not value.isalpha() or looks_secret(value, "strong")
 
 def secrets_in(variables: Mapping[str, str], ours: bool = False) -> list[Secret]:
@@ -88,7 +91,8 @@ def secrets_in(variables: Mapping[str, str], ours: bool = False) -> list[Secret]
     found = []
     for name, value in variables.items():
         if ours or _ANNOUNCES.search(name):
-            if "://" not in value and _could_be(value, ours and bool(_ANNOUNCES.search(name))): found.append(Secret(name, value.encode("utf-8", "surrogateescape")))
+            if "://" not in value and _could_be(value, ours and bool(_ANNOUNCES.search(name))):
+                found.append(Secret(name, value.encode("utf-8", "surrogateescape")))
         for hit in re.finditer(r"://[^\s/:@]*:([^\s/@]{6,200})@", value):
             if not stands_in(hit[1]): found.append(Secret(name, hit[1].encode("utf-8", "surrogateescape")))
     return found
@@ -152,7 +156,8 @@ def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
 # %% ../nbs/04c_secrets.ipynb #9c77c2fd
 def behind_escapes(known: Known, raw: bytes) -> list[Finding]:
     "The values of `known` that are found when the escapes are undone, once or twice, where they stand with them. `TooMuch` when there are too many escapes."
-    if raw.count(b"%") + raw.count(b"\\") + raw.count(b"&") > 12_000: raise TooMuch("It has too many escaped characters to be looked through for secrets.")
+    if raw.count(b"%") + raw.count(b"\\") + raw.count(b"&") > 12_000:
+        raise TooMuch("It has too many escaped characters to be looked through for secrets.")
     once, first = unescaped(raw)
     if once == raw: return []
     twice, second = unescaped(once) if b"%" in once or b"\\" in once else (once, None)
@@ -208,7 +213,9 @@ def _hexed(hit: Any) -> bytes:
 def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
     "What each line of `raw`, a dump of a file, lists, in hexadecimal digits or as letters, and where the line begins and ends. `TooMuch` when there are too many lines."
     if _LETTERS.search(raw): lines = [(hit[1].replace(b"nl", b"").replace(b"sp", b""), *hit.span()) for hit in _LETTERS.finditer(raw)]
-    elif _OCTAL.search(raw): lines = [(b"".join([(int(word, 8) & 0xFFFF).to_bytes(2, "little") for word in hit[1].split()]).hex().encode(), *hit.span()) for hit in _OCTAL.finditer(raw)]
+    elif _OCTAL.search(raw):
+        lines = [(b"".join([(int(word, 8) & 0xFFFF).to_bytes(2, "little") for word in hit[1].split()]).hex().encode(), *hit.span())
+                 for hit in _OCTAL.finditer(raw)]
     else: lines = [(_hexed(hit), *hit.span()) for hit in _DUMPED.finditer(raw)]
     if len(lines) > 8_000: raise TooMuch("It has too many lines of a dump to be looked through for secrets.")
     return lines
@@ -216,7 +223,8 @@ def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
 def in_dumps(known: Known, raw: bytes) -> list[Finding]:
     "The values of `known` in a dump of a file, with the whole lines in which they stand."
     lines = undumped(raw)
-    found, ends = known.find(b"".join([listed for listed, _, _ in lines])) if lines else [], list(accumulate([len(listed) for listed, _, _ in lines]))
+    found, ends = (known.find(b"".join([listed for listed, _, _ in lines])) if lines else [],
+                   list(accumulate([len(listed) for listed, _, _ in lines])))
     places = [(lines[bisect_right(ends, f.start)][1], lines[bisect_left(ends, f.end)][2], f.name) for f in found]
     return [Finding(start, stop if (stop := raw.find(b"\n", end - 1)) >= 0 else len(raw), name, True) for start, end, name in places]
 
@@ -324,7 +332,9 @@ class Scanner(Finder):
         if len(text) <= 400:
             if text in self._clean or ("", text) in self._blocks: return True
             at = 0
-        elif (at := len(self._head) if text.startswith(self._head) else 0) == 0 and text in self._clean: return True         # to look up a long text costs as much as looking through a short one
+        # to look up a long text costs as much as looking through a short one
+        elif (at := len(self._head) if text.startswith(self._head) else 0) == 0 and text in self._clean:
+            return True
         new, pieces, head = unseen(text, at, self.edge, self._blocks)
         try: found = self.find("\n\n".join(pieces)) if new else []
         except TooMuch: return False
@@ -401,7 +411,8 @@ def new_texts(value: Any, clean: Mapping[str, Any], most: int | None = 400) -> t
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:
     "The same for a value in which something was found: each text, with its part of what was found in all of them."
     if parts is None: parts = _parts(scanner, strings_in(value))
-    if isinstance(value, str): return _replaced(value, _in_order(parts[value] + scanner.find(value))) if parts.get(value) else scanner.redact(value)
+    if isinstance(value, str):
+        return _replaced(value, _in_order(parts[value] + scanner.find(value))) if parts.get(value) else scanner.redact(value)
     if isinstance(value, Mapping):
         made = {redact_each(scanner, k, parts): redact_each(scanner, v, parts) for k, v in value.items()}
         return made if any(v is not value.get(k) for k, v in made.items()) or made.keys() != value.keys() else value
@@ -422,7 +433,8 @@ def _parts(scanner: Scanner, texts: list[str]) -> dict[str, list[Finding]]:
         for text, raw in zip(texts, raws):
             end = at + len(raw)
             while found and found[-1].end <= at: found.pop()
-            parts.setdefault(text, []).extend(Finding(max(f.start - at, 0), min(f.end, end) - at, f.name, f.known) for f in takewhile(lambda f: f.start < end, reversed(found)))
+            parts.setdefault(text, []).extend(Finding(max(f.start - at, 0), min(f.end, end) - at, f.name, f.known)
+                                              for f in takewhile(lambda f: f.start < end, reversed(found)))
             at = end + len(separator)
     return parts
 
@@ -473,12 +485,14 @@ class Vault:
         "Why the references in `text` cannot be filled in for `host`, or `None`."
         for name in self.names_in(text):
             if not (mine := [s for s in self.secrets if s.name == name]): return f"There is no secret {name}."
-            if not any(host.lower().rstrip(".") in s.hosts for s in mine): return f"The secret {name} is not bound to {host}. The person can bind it in the settings: bound_secrets = {name}@{host}"
+            if not any(host.lower().rstrip(".") in s.hosts for s in mine):
+                return f"The secret {name} is not bound to {host}. The person can bind it in the settings: bound_secrets = {name}@{host}"
         return None
 
     def filled(self, text: str, host: str) -> str:
         "`text` with the values of the secrets it refers to, all of which are bound to `host`. `PassepartoutError` otherwise."
         if problem := self.refusal(text, host): raise PassepartoutError(problem)
-        return _REFERS.sub(lambda hit: next(s.value for s in self.secrets if s.name == hit[1] and host.lower().rstrip(".") in s.hosts).decode("utf-8", "surrogateescape"), text)
+        return _REFERS.sub(lambda hit: next(s.value for s in self.secrets if s.name == hit[1]
+                                            and host.lower().rstrip(".") in s.hosts).decode("utf-8", "surrogateescape"), text)
 
 _REFERS = Regex(r"\{\{secret:([A-Za-z_][A-Za-z0-9_.-]{0,63})\}\}")

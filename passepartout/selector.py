@@ -22,7 +22,9 @@ def read_tiers(entries: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     for entry in entries:
         kind, _, tier = (part.strip().lower().lstrip(":") for part in entry.partition("="))
         if kind in KINDS and tier in TIERS: found[kind] = tier
-        else: wrong.append(f"tiers: {entry[:60]!r} is not of the form kind=tier, with a kind of {', '.join(KINDS)} and a tier of {', '.join(TIERS)}; it was left out.")
+        else:
+            wrong.append(f"tiers: {entry[:60]!r} is not of the form kind=tier, with a kind of {', '.join(KINDS)} and a tier of "
+                         f"{', '.join(TIERS)}; it was left out.")
     return found, wrong
 
 def read_tier(entries: Iterable[str]) -> dict[str, str | None]:
@@ -33,13 +35,16 @@ def read_tier(entries: Iterable[str]) -> dict[str, str | None]:
 # %% ../nbs/13g_selector.ipynb #3ab2cbf4
 class Tiers:
     "A selector by tiers. `exact(signal)` says whether the person's request, of which the signal may be the result, is an exact form; `blind` names who reads no prompt."
-    def __init__(self, kinds: Mapping[str, str], small: Mapping[str, str | None], large: Mapping[str, str | None], exact: Callable[[Any], Any] | None = None, blind: Callable[[str], bool] = lambda name: name == "reflex"):
-        self.kinds, self.exact, self.blind, self.models = dict(kinds), exact, blind, {"small": dict(small), "large": dict(large), "reflex": {}}
+    def __init__(self, kinds: Mapping[str, str], small: Mapping[str, str | None], large: Mapping[str, str | None],
+                 exact: Callable[[Any], Any] | None = None, blind: Callable[[str], bool] = lambda name: name == "reflex"):
+        self.kinds, self.exact, self.blind, self.models = dict(kinds), exact, blind, {"small": dict(small), "large": dict(large),
+                "reflex": {}}
 
     def tier(self, context: Any) -> str:
         "The tier for a signal; large for one of no known kind, and for what is no signal."
         sensor = str(getattr(context, "sensor", None) or "").lower().lstrip(":")
-        if "exact" in self.kinds and self.exact is not None and sensor in ("user-input", "tool-output") and self.exact(context) is not None: return self.kinds["exact"]
+        if "exact" in self.kinds and self.exact is not None and sensor in ("user-input", "tool-output") and self.exact(context) is not None:
+            return self.kinds["exact"]
         return self.kinds.get(sensor, "large")
 
     def __call__(self, provider: str, context: Any) -> str | None:

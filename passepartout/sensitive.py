@@ -18,7 +18,8 @@ _COPY = r"(?:~|\.(?:bak|backup|old|orig|save|copy|sw[op]|tmp|txt|\d{1,8})|[ _-]?
 _KEYS = Regex(rf"(?:id_(?:rsa|dsa|ecdsa|ed25519)[\w-]*|secring\.gpg|.*\.(?:pem|key|p8|p12|pkcs12|pfx|ppk|jks|keystore|keychain|kdbx?|psafe3|ovpn|env|agekey|keytab)){_COPY}", re.I | re.S)
 _WORDS = Regex(r"(?:^|[\W_])(?:credentials?|secrets?|passwords?|passwd|htpasswd|netrc|pgpass|api_?keys?|(?:auth|access|refresh|api)[\W_]?tokens?|tokens?|private_?keys?|authorized_keys|wallet|shadow)(?:$|[\W_])", re.I)
 _MAYBE = tuple("id_ pem key .p pfx jks kdb ovpn env credential secret pass netrc token wallet shadow secring".split())     # a part of every name that one of the others finds: most names have none
-_DATA = Regex(r"[^.]*|.*\.(?:json|ya?ml|toml|ini|cfg|conf|config|properties|plist|xml|txt|csv|tsv|db|sqlite|dat|bak|old|orig|enc|b64)~?", re.I | re.S)
+_DATA = Regex(r"[^.]*|.*\.(?:json|ya?ml|toml|ini|cfg|conf|config|properties|plist|xml|txt|csv|tsv|db|sqlite|dat|bak|old|orig|enc|b64)~?",
+              re.I | re.S)
 _STARTUP = Regex(r"_?[a-z]*(?:sh|vim|input|wget|curl|npm|screen|xinit|net|nano|psql)rc|z?(?:profile|shenv|login|logout)|bash_(?:profile|login|logout|aliases)|xprofile|crontab", re.I)
 _ENDS = ("rc", "profile", "shenv", "login", "logout", "aliases", "crontab")          # of every name that the last pattern finds
 

@@ -31,7 +31,8 @@ def notify(state: str, environ: Mapping[str, str] = os.environ) -> bool:
 def watchdog_s(environ: Mapping[str, str] = os.environ) -> float | None:
     "Seconds between two signs of life, or None when nobody waits for them."
     given = environ.get("WATCHDOG_USEC", "")
-    return int(given) / 2_000_000 if given.isdigit() and int(given) > 0 and environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid()) else None
+    return (int(given) / 2_000_000 if given.isdigit() and int(given) > 0
+            and environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid()) else None)
 
 def reloading() -> str:
     "What is said at the beginning of a reload: systemd wants the time with it."

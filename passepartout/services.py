@@ -41,7 +41,8 @@ class Registries:
     "What one agent can use, and what it is recorded in."
     def __init__(self, settings: Settings, journal: Journal):
         self.settings, self.journal = settings, journal
-        self.skills, self.tools, self.actuators, self.backends = SkillRegistry(settings.gate_timeout_s), ToolRegistry(), ActuatorRegistry(), BackendRegistry()
+        self.skills, self.tools, self.actuators, self.backends = (SkillRegistry(settings.gate_timeout_s), ToolRegistry(),
+                                                                  ActuatorRegistry(), BackendRegistry())
         self.memory, self.log, self.turns = Memory(journal), Log(), Turns(journal)
         self.turn_of: Callable[[Signal], Turn | None] = self.turns.of
         self.clearances, self.desk = ClearanceTable(), ApprovalDesk(journal, settings.approval_ttl_s)
@@ -62,7 +63,8 @@ class Fields(Registries):
         self.model_selector: Callable | None = None
         self.allowances: dict[str, dict] = {}            # turn -> limits of what may be spent in it, besides those of the settings
         self.memex_slug, self.prices = settings.journal_dir.name, Prices(settings.provider_prices)
-        self.purse = Reckoning(None if journal.path is None else settings.state_dir / "passepartout" / "spending.sqlite", limits_of(settings))
+        self.purse = Reckoning(None if journal.path is None else settings.state_dir / "passepartout" / "spending.sqlite",
+                               limits_of(settings))
         self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"))
         self.listeners: list[tuple] = []                 # (session, fn) of who reads along while an answer is made
         self.consensus_enabled, self.interrupted, self.background = settings.consensus != "no", False, set()
@@ -82,7 +84,8 @@ class Telling(Fields):
     def in_turn(self, signal: Signal) -> Signal:
         "`signal` within its turn; opens one when it has none. The person's own signal may move the focus of the session."
         signal = self.turns.begin(signal)
-        if (focus := signal.foveal_focus) is not None and signal.label == PERSON and self.foci.move(signal.session, focus): self.note(signal, "focus", {"id": focus[:1000]})
+        if (focus := signal.foveal_focus) is not None and signal.label == PERSON and self.foci.move(signal.session, focus):
+            self.note(signal, "focus", {"id": focus[:1000]})
         return signal
 
     def mark(self, signal: Signal, status: str) -> None:

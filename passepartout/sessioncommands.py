@@ -30,7 +30,8 @@ def looked_at(memex: Path | None, json_: bool) -> Iterator[tuple[Any, Any]]:
     from passepartout.settings import load_settings
     try:
         settings = load_settings({"memex_dir": memex} if memex is not None else {})
-        if not (settings.journal_dir / "journal.sqlite").exists(): fail(f"Nobody has said anything about {settings.memex_dir} yet.", 5, json_)
+        if not (settings.journal_dir / "journal.sqlite").exists():
+            fail(f"Nobody has said anything about {settings.memex_dir} yet.", 5, json_)
         journal = Journal.look(settings.journal_dir / "journal.sqlite")
     except PassepartoutError as error: fail(error.message, 5, json_)
     try: yield settings, journal
@@ -62,7 +63,8 @@ def transcript(journal: Any, session: str, private: bool = False, tag: str = "")
             left_out += 1
             continue
         said = {record["kind"]: (record["body"] or {}).get("text") for record in turn["records"] if record["kind"] in ("turn", "answer")}
-        yield from ("", f"* {write_stamp(datetime.fromtimestamp(turn['at']), active=False)} {plain_words(said.get('turn') or '')}".rstrip(), ":PROPERTIES:", f":TURN: {plain_words(turn['turn'], 100)}", ":END:")
+        yield from ("", f"* {write_stamp(datetime.fromtimestamp(turn['at']), active=False)} {plain_words(said.get('turn') or '')}".rstrip(),
+                    ":PROPERTIES:", f":TURN: {plain_words(turn['turn'], 100)}", ":END:")
         yield from quoted(said.get("turn") or "(This text was erased.)")
         if said.get("answer"): yield from ("", "Answer:", *quoted(said["answer"]))
     if left_out: yield from ("", f"# {left_out} private turn{'s were' if left_out > 1 else ' was'} left out; --private puts them in.")
@@ -74,10 +76,14 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
     "Have the desk do something; its text is printed. Ends the command with code 1 when it cannot be done."
     from passepartout.desk import at_desk
     with reached(memex, None, json_, alone) as agent:
-        try: done = at_desk(agent, name, as_typed(session), **{key: as_typed(value) if isinstance(value, str) else value for key, value in given.items()})
+        try:
+            done = at_desk(agent, name, as_typed(session), **{key: as_typed(value) if isinstance(value, str) else value
+                                                              for key, value in given.items()})
         except PassepartoutError as error: fail(error.message, 1, json_)
-    if not json_: tell(done["text"].replace("/pop ", f"passepartout sessions pop {session} ").replace("/rewind edits ", "/rewind edits in its chat "))
-    return {key: list(value) if isinstance(value, (list, tuple)) else value for key, value in done.items() if key not in ("action", "request")}
+    if not json_:
+        tell(done["text"].replace("/pop ", f"passepartout sessions pop {session} ").replace("/rewind edits ", "/rewind edits in its chat "))
+    return {key: list(value) if isinstance(value, (list, tuple)) else value
+            for key, value in done.items() if key not in ("action", "request")}
 
 # %% ../nbs/20dk_sessioncommands.ipynb #5c8c6543
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
@@ -86,10 +92,12 @@ def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None
     with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name))
     raise typer.Exit(code)
 
-def export(name: Name, private: Annotated[bool, typer.Option("--private", help="Private turns as well.")] = False, memex: Memex = None) -> None:
+def export(name: Name, private: Annotated[bool, typer.Option("--private", help="Private turns as well.")] = False,
+           memex: Memex = None) -> None:
     "Write a conversation to standard output, as an Org file."
     with looked_at(memex, False) as (settings, journal):
-        if not journal.records(session=as_typed(name), kinds=["turn"], limit=1): fail(f"There is no conversation {as_typed(name)[:60]!r}. passepartout sessions lists them.", 1)
+        if not journal.records(session=as_typed(name), kinds=["turn"], limit=1):
+            fail(f"There is no conversation {as_typed(name)[:60]!r}. passepartout sessions lists them.", 1)
         for line in transcript(journal, as_typed(name), private, next(iter(settings.privacy_filter_tags), "")): print(line)
 
 # %% ../nbs/20dk_sessioncommands.ipynb #c469333a
@@ -112,12 +120,16 @@ def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help
     raise typer.Exit(1 if edits and done["undone"]["left"] else 0)
 
 # %% ../nbs/20dk_sessioncommands.ipynb #d38adbab
-def focus(name: Name, note: Annotated[Optional[str], typer.Argument(help="A heading, a file or file:line; none lets go. Without it: what is looked at.")] = None, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def focus(name: Name,
+          note: Annotated[Optional[str],
+                          typer.Argument(help="A heading, a file or file:line; none lets go. Without it: what is looked at.")] = None,
+          memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Look at a note in a conversation."
     done = at_desk_of("focus", name, memex, json_, no_daemon, note=note)
     if json_: as_json(done)
 
-def push(name: Name, place: Annotated[str, typer.Argument(help="A folder, a file or a heading.")], memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def push(name: Name, place: Annotated[str, typer.Argument(help="A folder, a file or a heading.")], memex: Memex = None,
+         json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Go into a project: only what lies in it is seen from afar."
     done = at_desk_of("push", name, memex, json_, no_daemon, place=place)
     if json_: as_json(done)
@@ -131,9 +143,12 @@ def pop(name: Name, memex: Memex = None, json_: AsJson = False, no_daemon: NoDae
 def sessions_app() -> typer.Typer:
     "The group of commands; without one, the list."
     app = typer.Typer(help="The conversations there are.", rich_markup_mode=None, invoke_without_command=True)
-    for name, fn in (("resume", resume), ("export", export), ("rewind", rewind), ("focus", focus), ("push", push), ("pop", pop)): app.command(name)(fn)
+    for name, fn in (("resume", resume), ("export", export), ("rewind", rewind), ("focus", focus), ("push", push), ("pop", pop)):
+        app.command(name)(fn)
     @app.callback()
-    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False, limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 50) -> None:
+    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False,
+              limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many.")] = 50) -> None:
         if context.invoked_subcommand is None: list_all(memex, json_, limit)
-        elif memex is not None: context.default_map = {name: {"memex": str(memex)} for name in ("resume", "export", "rewind", "focus", "push", "pop")}
+        elif memex is not None:
+            context.default_map = {name: {"memex": str(memex)} for name in ("resume", "export", "rewind", "focus", "push", "pop")}
     return app

@@ -37,7 +37,8 @@ def list_sessions(journal: Any, limit: int = 50) -> list[SessionRow]:
         last = journal.records(session=each["session"], kinds=["turn"], limit=1, newest=True)
         if not last: continue
         focus = journal.records(session=each["session"], kinds=["focus"], limit=1, newest=True)
-        rows.append(SessionRow(each["session"], turn_count(journal, each["session"]), last[0]["at"], said_in(last[0]), str((focus[0]["body"] or {}).get("id") or "") if focus else ""))
+        rows.append(SessionRow(each["session"], turn_count(journal, each["session"]), last[0]["at"], said_in(last[0]),
+                               str((focus[0]["body"] or {}).get("id") or "") if focus else ""))
     return sorted(rows, key=lambda row: -row.at)
 
 def turn_count(journal: Any, session: str) -> int:
@@ -63,13 +64,16 @@ def plan_rewind(journal: Any, session: str, keep: str | None = None, count: int 
     begun = [record for record in journal.records(session=session, kinds=["turn"]) if record["turn"] not in gone]
     if keep is not None:
         found = [n for n, record in enumerate(begun) if record["turn"].startswith(keep)] if keep else []
-        if len(found) != 1: raise PassepartoutError(f"{'Several turns begin' if found else 'There is no turn of this conversation that begins'} with {keep[:20]!r}. /trace 9 shows the last nine.")
+        if len(found) != 1:
+            raise PassepartoutError(f"{'Several turns begin' if found else 'There is no turn of this conversation that begins'} with "
+                                    f"{keep[:20]!r}. /trace 9 shows the last nine.")
         going = begun[found[0] + 1:]
     else:
         own = [n for n, record in enumerate(begun) if spoken(record)]
         going = begun[own[-count] if count <= len(own) else 0:] if own else []
     turns = tuple(record["turn"] for record in going)
-    return Rewind(turns, tuple(said_in(record) for record in going if spoken(record)), edited_in(journal, session, turns), going[0]["seq"] if going else 0)
+    return Rewind(turns, tuple(said_in(record) for record in going if spoken(record)), edited_in(journal, session, turns),
+                  going[0]["seq"] if going else 0)
 
 def spoken(record: dict) -> bool:
     "Did the person say this, other than to take something back or to answer a question?"
@@ -88,7 +92,8 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
     if not plan.turns: raise PassepartoutError("There is nothing to take back in this conversation.")
     notes = list(recalled(agent, plan.turns))
     for row in journal.approvals(session=session):
-        if row["turn"] in plan.turns and row["state"] in ("pending", "approved"): journal.deny(row["id"], by="person: taken back", session=session)
+        if row["turn"] in plan.turns and row["state"] in ("pending", "approved"):
+            journal.deny(row["id"], by="person: taken back", session=session)
     batch = journal.batch(session, "")
     batch.record("rewind", {"turns": list(plan.turns), "said": list(plan.said)[-20:]})
     for kind, empty in (("focus", {"id": ""}), ("project", {"stack": []})):
@@ -100,7 +105,8 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
 
 def as_of(journal: Any, session: str, kind: str, before: int | None = None) -> dict | None:
     "The latest record of a kind in a session, or the latest with a number below `before`."
-    found = [record for record in journal.records(session=session, kinds=[kind], newest=True, limit=None if before else 1) if before is None or record["seq"] < before]
+    found = [record for record in journal.records(session=session, kinds=[kind], newest=True, limit=None if before else 1)
+             if before is None or record["seq"] < before]
     return found[0]["body"] if found else None
 
 def recalled(agent: Any, turns: Sequence[str]):

@@ -20,7 +20,8 @@ def rewind(chat: Any, rest: str) -> None:
     "Take back requests, or the edits that were offered with it."
     word = rest.strip().lower()
     if word == "edits": return chat.say(at_desk(chat.agent, "rewind-edits", chat.session)["text"])
-    if word and not (word.isascii() and word.isalnum() and len(word) <= 32): raise PassepartoutError("How far back? /rewind 2 takes two requests back, /rewind ID all after that turn.")
+    if word and not (word.isascii() and word.isalnum() and len(word) <= 32):
+        raise PassepartoutError("How far back? /rewind 2 takes two requests back, /rewind ID all after that turn.")
     number = int(word) if word.isdigit() and len(word) <= 3 else None
     if number == 0: raise PassepartoutError("Nothing was taken back.")
     chat.say(at_desk(chat.agent, "rewind", chat.session, **({"count": number or 1} if number or not word else {"turn": word}))["text"])

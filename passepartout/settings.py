@@ -284,7 +284,8 @@ def unknown(entry: Entry) -> str:
 # %% ../nbs/04_settings.ipynb #e8d24d44
 def own_keys(variables: Mapping[str, str]) -> dict[str, str]:
     "The providers' keys among `variables` that are meant for this program alone, under the names that the providers give them."
-    return {name.removeprefix("PASSEPARTOUT_"): value.strip() for name, value in variables.items() if name.startswith("PASSEPARTOUT_") and name.endswith("_API_KEY") and value.strip()}
+    return {name.removeprefix("PASSEPARTOUT_"): value.strip() for name, value in variables.items() if name.startswith("PASSEPARTOUT_")
+            and name.endswith("_API_KEY") and value.strip()}
 
 # %% ../nbs/04_settings.ipynb #aa44f86a
 def lay_dotenv(draft: Draft, path: Path) -> dict[str, str]:

@@ -37,7 +37,8 @@ def setup_text(path: str) -> str | None:
         if not stat.S_ISREG(mode): raise TangleError(f"the setup file {path} is no regular file, and is not read")
         with open(fd, "rb", closefd=False) as file: data = file.read(_MOST_BYTES + 1)
     finally: os.close(fd)
-    if len(data) > _MOST_BYTES: raise TangleError(f"the setup file {path} has more than {_MOST_BYTES // 1_000_000} MB; it should hold a few lines")
+    if len(data) > _MOST_BYTES:
+        raise TangleError(f"the setup file {path} has more than {_MOST_BYTES // 1_000_000} MB; it should hold a few lines")
     try: decoded = decode(data)
     except NotText as error: raise TangleError(f"the setup file {path} cannot be read: {error.message}") from None
     if not decoded.certain: raise TangleError(f"the setup file {path} is not UTF-8, so its letters would be guessed. Save it as UTF-8.")
@@ -68,5 +69,6 @@ class Setup:
         self.files += 1
         if self.files > _MOST_FILES: raise TangleError(f"setup files name each other more than {_MOST_FILES} times; name each of them once")
         if path is not None and (text := setup_text(path)) is not None: return path, text
-        self.notes.append(f"#+SETUPFILE: {value[:200]} " + ("is an address, and nothing is fetched; save it as a file." if path is None else "names no file that can be read, so nothing was taken from it."))
+        self.notes.append(f"#+SETUPFILE: {value[:200]} " + ("is an address, and nothing is fetched; save it as a file." if path is None
+                                                            else "names no file that can be read, so nothing was taken from it."))
         return None

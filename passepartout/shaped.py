@@ -38,7 +38,8 @@ def straight(raw: bytes) -> bytes:
 @cache
 def heads() -> Any:
     "The expression that fits somewhere in a text if any room could find anything in it."
-    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), _LONG), 256 << 20)
+    return linear(either(form_heads(), candidate_heads(), COMPARISON_HEADS, nearby_heads(), companion_heads(), login_heads(), _LONG),
+                  256 << 20)
 
 _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
 
@@ -54,7 +55,8 @@ def to_the_end(raw: bytes, found: list[Finding]) -> list[Finding]:
     "`found`, each to the end of the word in which it ends."
     whole, since, until = [], 0, 0
     for f in found:
-        if not since <= f.end <= until: since, until = f.end, _ON.match(raw, f.end, f.end + _FAR).end() if raw[f.end - 1:f.end].isalnum() else f.end
+        if not since <= f.end <= until:
+            since, until = f.end, _ON.match(raw, f.end, f.end + _FAR).end() if raw[f.end - 1:f.end].isalnum() else f.end
         whole.append(Finding(f.start, until, f.name) if until > f.end else f)
     return whole
 
@@ -69,14 +71,18 @@ _DIGITS, _CONTROLS = Regex(rb"[0-9a-fA-F]+"), bytes(c for c in range(32) if c no
 def undone(coded: bytes) -> bytes | None:
     "The text that `coded` is in hexadecimal digits or base64, or `None` if it is none."
     whole = b"".join(coded.split())
-    try: plain = bytes.fromhex(whole.decode()) if len(whole) % 2 == 0 and _DIGITS.fullmatch(whole) else base64.b64decode(whole[:len(whole) // 4 * 4])
+    try:
+        plain = (bytes.fromhex(whole.decode()) if len(whole) % 2 == 0 and _DIGITS.fullmatch(whole)
+                 else base64.b64decode(whole[:len(whole) // 4 * 4]))
     except ValueError: return None
     return plain if plain.isascii() and plain.translate(None, _CONTROLS) == plain else None
 
 # %% ../nbs/04bc_shaped.ipynb #3d9d9ad6
 def worth_undoing(coded: bytes) -> bool:
     "Do the first characters of `coded` come out as ASCII?"
-    try: return (bytes.fromhex(coded[:16].decode()) if _DIGITS.fullmatch(coded, 0, 16) and _DIGITS.fullmatch(coded) else base64.b64decode(coded[:16])).isascii()
+    try:
+        return (bytes.fromhex(coded[:16].decode()) if _DIGITS.fullmatch(coded, 0, 16) and _DIGITS.fullmatch(coded)
+                else base64.b64decode(coded[:16])).isascii()
     except ValueError: return False
 
 # %% ../nbs/04bc_shaped.ipynb #11e7a2c2

@@ -85,11 +85,13 @@ def shelf(memex: Path | None, today: str | None = None, json_: bool = False, **o
             roots = memex_root(settings := load_settings(given))
             opened = Shelf(settings, roots[0], progress_line(sys.stderr))
         except PassepartoutError as error: fail(error.message, 5, json_)
-        except OSError as error: fail(f"The notes cannot be opened: {error.strerror or error}, {str(error.filename or '')[:200]!r}.", 5, json_)
+        except OSError as error:
+            fail(f"The notes cannot be opened: {error.strerror or error}, {str(error.filename or '')[:200]!r}.", 5, json_)
         for warning in settings.warnings: tell(warning, "yellow", sys.stderr)
         try: yield opened
         except PassepartoutError as error: fail(error.message, 1, json_)
-    except KeyboardInterrupt: fail("Stopped." if opened else "Stopped. What was read of your notes is kept; the next command goes on from there.", 130, json_)
+    except KeyboardInterrupt:
+        fail("Stopped." if opened else "Stopped. What was read of your notes is kept; the next command goes on from there.", 130, json_)
     finally:
         if opened: opened.close()
         for root in roots: root.close()
@@ -103,30 +105,36 @@ def editor_hint(opened: Shelf, file: str, line: int) -> str:
     "`+LINE FILE`, to be pasted behind the name of an editor."
     return f"+{line} {shlex.quote(opened.path(file))}"
 
-def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable[str], state: str | None, priority: str | None, tags: Iterable[str]) -> dict:
+def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable[str], state: str | None, priority: str | None,
+                 tags: Iterable[str]) -> dict:
     "The fields that all headings have."
     if file not in opened.facts: opened.facts[file] = opened.index.guarded(lambda: file_facts(opened.index, file))
     ident, dates = opened.facts[file].get(line, (None, dict.fromkeys(("scheduled", "deadline", "closed"))))
-    return {"file": file, "line": line, "id": ident, "title": title, "path": list(path), "state": state, "priority": priority, "tags": list(tags), **dates, "edit": editor_hint(opened, file, line)}
+    return {"file": file, "line": line, "id": ident, "title": title, "path": list(path), "state": state, "priority": priority,
+            "tags": list(tags), **dates, "edit": editor_hint(opened, file, line)}
 
 def file_facts(index: Any, file: str) -> dict[int, tuple[str | None, dict]]:
     "Line -> (ID; first scheduled, deadline and closed date) of all headings of a file."
     from passepartout.entries import KINDS
     found, facts = {}, {}
     for node, kind, day, minute in index.db.execute(DATES, (file,)):
-        found.setdefault((node, KINDS[kind]), date.fromordinal(day).isoformat() + (f"T{minute // 60:02}:{minute % 60:02}" if minute is not None else ""))
+        found.setdefault((node, KINDS[kind]), date.fromordinal(day).isoformat()
+                         + (f"T{minute // 60:02}:{minute % 60:02}" if minute is not None else ""))
     for line, ident, node in index.db.execute(FACTS, (file,)):
-        facts[line] = (None if ident.startswith("~") else ident, {name: found.get((node, name)) for name in ("scheduled", "deadline", "closed")})
+        facts[line] = (None if ident.startswith("~") else ident, {name: found.get((node, name))
+                                                                  for name in ("scheduled", "deadline", "closed")})
     return facts
 
 def place_json(opened: Shelf, place: Any) -> dict:
     "A place of [targets](08n_targets.ipynb)."
-    return {**heading_json(opened, place.file, place.line, place.title, place.path[:-1], place.keyword, place.priority, place.tags), "kind": place.kind}
+    return {**heading_json(opened, place.file, place.line, place.title, place.path[:-1], place.keyword, place.priority, place.tags),
+            "kind": place.kind}
 
 def item_json(opened: Shelf, item: Any) -> dict:
     "An item of an agenda or of a list of tasks."
     more = item.as_dict()
-    return {**heading_json(opened, item.file, item.line, item.title, item.path, item.keyword, item.priority, item.tags), **{name: more[name] for name in ("kind", "day", "days", "due", "at", "until", "part", "repeats", "habit")}}
+    return {**heading_json(opened, item.file, item.line, item.title, item.path, item.keyword, item.priority, item.tags),
+            **{name: more[name] for name in ("kind", "day", "days", "due", "at", "until", "part", "repeats", "habit")}}
 
 # %% ../nbs/20d_shelf.ipynb #14d24e2a
 def relative_target(opened: Shelf, text: str) -> str:
@@ -141,16 +149,21 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     found = resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted)
     if found.kind == "one": return found.places[0]
     several, left = found.kind == "several", "" if found.places else unread(opened, relative_target(opened, text))
-    what = f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”." + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well.")
-    lines = [f"  {' '.join(filter(None, [place.keyword, short(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})" for place in found.places]
-    fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_, candidates=[place_json(opened, place) for place in found.places])
+    what = (f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”."
+            + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well."))
+    lines = [f"  {' '.join(filter(None, [place.keyword, short(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})"
+             for place in found.places]
+    fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_,
+         candidates=[place_json(opened, place) for place in found.places])
 
 def unread(opened: Shelf, target: str = "") -> str:
     "What the person should know about files that are not read: why the one that `target` names is not, or else that there are some; empty when all are."
     from passepartout.notes import SUFFIXES
     left = [remark for remark in opened.index.remarks()[0] if remark.file.lower().endswith(SUFFIXES)]
-    if named := next((r for r in left if target.strip() == r.file or target.strip().startswith(f"{r.file}:")), None): return f"{named.file} is not read: {named.why}."
-    return f"{len(left)} file{'s are' if len(left) > 1 else ' is'} not read and may say it; passepartout doctor tells which, and why." if left else ""
+    if named := next((r for r in left if target.strip() == r.file or target.strip().startswith(f"{r.file}:")), None):
+        return f"{named.file} is not read: {named.why}."
+    return (f"{len(left)} file{'s are' if len(left) > 1 else ' is'} not read and may say it; passepartout doctor tells which, and why."
+            if left else "")
 
 def short(text: str, most: int = 60) -> str:
     "The beginning of a text, on one line."

@@ -58,7 +58,8 @@ async def keys_on_the_way(opened: OpenedScript, roots: Sequence[Root]) -> list[C
     except TooMany as refusal: raise ToolError(f"It was not run, because {refusal.message}. Name a folder further down.") from None
 
 # %% ../nbs/12d_shelltool.ipynb #1070027c
-def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None], tuple[Simple | None, str]]:
+def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mapping[str, str], Sequence[str] | None],
+        tuple[Simple | None, str]]:
     "What decides about commands in `roots` whose last words have just become known, and has `watch` look where they lead."
     def judged(command: Simple, values: Mapping[str, str], names: Sequence[str] | None) -> tuple[Simple | None, str]:
         from passepartout.shell.judge import judge_late
@@ -75,22 +76,29 @@ def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mappin
 # %% ../nbs/12d_shelltool.ipynb #4c4ef9bc
 MOST_SECONDS = 600
 
-def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable[[], Bubblewrap] = find_bubblewrap, private_tags: Sequence[str] = ("@personal", "@private")) -> Tool:
+def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable[[], Bubblewrap] = find_bubblewrap,
+               private_tags: Sequence[str] = ("@personal", "@private")) -> Tool:
     "The tool `shell` for commands in `roots`. `hidden` are folders that no command may see; `find` says where commands run; `private_tags` make the output private of what can read notes under them."
     async def body(command: str, timeout: int, context: ToolContext) -> ToolResult:
         opened = context.resources.get("command")
         if not isinstance(opened, OpenedScript): raise ToolError("No gate has judged this command, so it was not run.")
-        if not 1 <= timeout <= MOST_SECONDS: raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
+        if not 1 <= timeout <= MOST_SECONDS:
+            raise ToolError(f"The time for a command is between 1 and {MOST_SECONDS} seconds, not {timeout}.")
         watch, kept = Watch(roots), await keys_on_the_way(opened, roots)
         if opened.reads: await asyncio.to_thread(watch.look, opened.script)
         covered = await asyncio.to_thread(bounds, opened.script, roots, kept) if opened.reads else kept
         looking = asyncio.create_task(asyncio.to_thread(seen_before, opened, roots, private_tags))
-        try: outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered, writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots, watch))
+        try:
+            outcome = await run_script(opened.script, roots, opened.files, wrap=find(), hidden=hidden, covered=covered,
+                                       writable=not opened.reads, limits=Limits(wall_s=float(timeout)), again=judge_again(roots, watch))
         except (ShellError, SandboxError) as error: raise ToolError(error.message) from error
-        if set(await keys_on_the_way(opened, roots)) - set(kept): raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. Run it again.")
+        if set(await keys_on_the_way(opened, roots)) - set(kept):
+            raise ToolError("While it ran, a file of keys appeared in the folders it goes through, so what it printed is not shown. "
+                            "Run it again.")
         label = await asyncio.to_thread(output_label, opened, outcome, roots, private_tags, await looking)
         if why := await asyncio.to_thread(watch.objection): raise ToolError(why)
         if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
-        return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut, "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
+        return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut,
+                                          "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
     return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running", [Parameter("command", kind="command", description="what to run"),
         Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30, returns={"status": FREE, "sandboxed": SURE, "cut": SURE, "text": FREE})

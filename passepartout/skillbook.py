@@ -65,7 +65,8 @@ class Stored:
         try: known = json.loads((folder / "skills.json").read_text(encoding="utf-8")) if folder else {}
         except (OSError, ValueError): known = {}
         kinds = {"disabled": list, "tested": list, "good": dict, "made": dict}
-        found = cls(folder, **{name: known[name] for name, kind in kinds.items() if isinstance(known, dict) and isinstance(known.get(name), kind)})
+        found = cls(folder, **{name: known[name] for name, kind in kinds.items() if isinstance(known, dict)
+                               and isinstance(known.get(name), kind)})
         if folder and folder.is_dir():
             for file in folder.glob("good-*"): found.good.setdefault(file.stem.removeprefix("good-"), file.name)
         return found
@@ -73,7 +74,8 @@ class Stored:
     def save(self) -> None:
         if self.folder is None: return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.put("skills.json", json.dumps({name: getattr(self, name) for name in ("disabled", "tested", "good", "made")}, indent=1).encode())
+        self.put("skills.json",
+                 json.dumps({name: getattr(self, name) for name in ("disabled", "tested", "good", "made")}, indent=1).encode())
 
     def put(self, name: str, data: bytes) -> None:
         "Write a file of the folder in one step."
@@ -124,7 +126,9 @@ def read_whole(path: Path, links: bool) -> bytes:
             data, after, now = file.read(MOST_PAGE + 1), os.fstat(fd), os.stat(path)
     except OSError as error: raise SkillError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     mark = lambda s: (s.st_ino, s.st_size, s.st_mtime_ns)
-    if not mark(before) == mark(after) == mark(now) or len(data) != before.st_size: raise SkillError(f"{path.name} was changed while it was read, so it was left alone. Save it again, or say passepartout skills reload.")
+    if not mark(before) == mark(after) == mark(now) or len(data) != before.st_size:
+        raise SkillError(f"{path.name} was changed while it was read, so it was left alone. Save it again, or say passepartout "
+                         "skills reload.")
     return data
 
 # %% ../nbs/17g_skillbook.ipynb #5b367c5f
@@ -155,7 +159,8 @@ class Version:
 # %% ../nbs/17g_skillbook.ipynb #ca15cf1c
 class Shelf:
     "The versions of the skills of one agent that come from pages. `say` is told, in sentences, what happened."
-    def __init__(self, agent: Any, folders: Sequence[SkillFolder], wrap: Bubblewrap, state: Path | None = None, *, unsandboxed: bool = False, limits: JailLimits = JailLimits(), say: Callable[[str], Any] = lambda text: None):
+    def __init__(self, agent: Any, folders: Sequence[SkillFolder], wrap: Bubblewrap, state: Path | None = None, *,
+                 unsandboxed: bool = False, limits: JailLimits = JailLimits(), say: Callable[[str], Any] = lambda text: None):
         self.agent, self.folders, self.wrap, self.limits, self.unsandboxed, self.say = agent, tuple(folders), wrap, limits, unsandboxed, say
         self.memory = Remembered.at(state)
         self.versions: dict[str, list[Version]] = {}
@@ -186,7 +191,8 @@ class Looked(Shelf):
                 try: page = read_skill(path, data, reserved=reserved)
                 except PassepartoutError as error: refused[str(path)] = error.message
                 else:
-                    if page.mandatory and not folder.own: refused[str(path)] = f"{path.name} says that it is mandatory; only a skill in your own folder of skills can be."
+                    if page.mandatory and not folder.own:
+                        refused[str(path)] = f"{path.name} says that it is mandatory; only a skill in your own folder of skills can be."
                     else: pages.append(page)
         inside = {folder.path for folder in self.folders if folder.own}
         own = self.own_names(pages, inside)
@@ -198,7 +204,9 @@ class Looked(Shelf):
     def own_names(self, pages: Sequence[SkillPage], inside: Collection[Path]) -> set[str]:
         "The names that pages of the person's own folders have: those that can be read, those that stand although their page is broken now, and those that are insisted on."
         stand = [each[-1].page for each in list(self.versions.values())]
-        return {*self.memory.good} - {*self.memory.disabled} | {p.name for p in (*pages, *stand) if p.path.parent in inside and os.path.lexists(p.path)}
+        return {*self.memory.good} - {*self.memory.disabled} | {p.name
+                                                                for p in (*pages, *stand) if p.path.parent in inside
+                                                                and os.path.lexists(p.path)}
 
     def untestable(self) -> str:
         "Why no skill can be run at all."
@@ -210,13 +218,16 @@ class Vetted(Looked):
     "Pages are let in, or it is said why not."
     def vetted(self, pages: Sequence[SkillPage], refused: dict[str, str], again: bool = False) -> list[SkillPage]:
         "The pages that may be loaded, in order; why others may not goes into `refused`. Runs their tests, each digest once unless `again`."
-        order, wrong = sort_skills([p for p in pages if p.name not in self.memory.disabled], [s.name for s in self.agent.skills if s.name not in self.versions])
+        order, wrong = sort_skills([p for p in pages if p.name not in self.memory.disabled],
+                                   [s.name for s in self.agent.skills if s.name not in self.versions])
         refused |= wrong
         good: list[SkillPage] = []
         for page in order:
-            if missing := [d for d in page.dependencies if d in refused]: refused[page.name] = f"{page.path.name} needs the skill {missing[0]}, which was not loaded."
+            if missing := [d for d in page.dependencies if d in refused]:
+                refused[page.name] = f"{page.path.name} needs the skill {missing[0]}, which was not loaded."
             elif why := self.untestable(): refused[page.name] = f"{page.path.name} was not loaded: {why}"
-            elif (again or page.digest not in self.memory.tested) and (why := test_skill(page, self.wrap, self.limits)[1]): refused[page.name] = why
+            elif (again or page.digest not in self.memory.tested) and (why := test_skill(page, self.wrap, self.limits)[1]):
+                refused[page.name] = why
             else: good.append(page)
         return good
 
@@ -229,7 +240,8 @@ class Placed(Vetted):
         if before and before[-1].page.digest == page.digest and not before[-1].broken: return
         with self.lock:                                      # a turn is under way before the new version stands, or it begins after that
             under_way = frozenset(self.agent.turns.open)
-            needed = [v for i, v in enumerate(before) if i == len(before) - 1 or any(turn in w.late for turn in under_way for w in before[i + 1:])]
+            needed = [v for i, v in enumerate(before) if i == len(before) - 1
+                      or any(turn in w.late for turn in under_way for w in before[i + 1:])]
             self.versions[page.name] = [*needed, Version(page, SkillProcess(page, self.wrap, self.limits), under_way)]
         for old in before:
             if old not in needed: old.jail.close()
@@ -254,7 +266,9 @@ class Insisted(Placed):
         except PassepartoutError as error: return self.stand_in(name, error.message)
         self.versions[name] = [Version(page, SkillProcess(page, self.wrap, self.limits))]
         self.versions[name][-1].jail.warm()
-        self.problems.setdefault(name, f"The mandatory skill {name} is not in your folder any more, or not in order; its last good version is in force. Mend it, or say passepartout skills disable {name}.")
+        self.problems.setdefault(name,
+                                 f"The mandatory skill {name} is not in your folder any more, or not in order; its last good version is in "
+                                 f"force. Mend it, or say passepartout skills disable {name}.")
         self.register(name)
 
     def stand_in(self, name: str, why: str) -> None:
@@ -271,17 +285,22 @@ class Registered(Insisted):
         versions = self.versions[name]
         page, parts = versions[-1].page, {part for v in versions for part in (v.page.parts or ("gate",))}
         there = self.agent.skills.get(name)
-        if there is not None and (there.priority, {p for p in ("gate", "mandate", "prompt") if p in parts}) == (page.priority, self.shape(name)): return     # the same functions ask for the new version
+        if there is not None and (there.priority, {p for p in ("gate", "mandate", "prompt") if p in parts}) == (page.priority,
+                self.shape(name)):        # the same functions ask for the new version
+            return
         gate = (lambda action, signal: self.judge(name, action, signal)) if "gate" in parts else None
         mandate = (lambda signal: self.text(name, "mandate", signal)) if "mandate" in parts else None
         self.agent.skills.register(Skill(name, page.priority, deterministic=gate, system_prompt_augment=mandate, foreign=True))
-        if "prompt" in parts: self.agent.skills.register(Skill(f"{name}.prompt", page.priority, trigger=lambda signal: self.triggered(name, signal), probabilistic=lambda signal: self.text(name, "prompt", signal), foreign=True))
+        if "prompt" in parts:
+            self.agent.skills.register(Skill(f"{name}.prompt", page.priority, trigger=lambda signal: self.triggered(name, signal),
+                                             probabilistic=lambda signal: self.text(name, "prompt", signal), foreign=True))
         else: self.agent.skills.unregister(f"{name}.prompt")
 
     def shape(self, name: str) -> set[str]:
         "Which parts of a skill are registered."
         skill = self.agent.skills.get(name)
-        return {part for part, there in (("gate", skill.deterministic), ("mandate", skill.system_prompt_augment), ("prompt", f"{name}.prompt" in self.agent.skills)) if there}
+        return {part for part, there in (("gate", skill.deterministic), ("mandate", skill.system_prompt_augment),
+                                         ("prompt", f"{name}.prompt" in self.agent.skills)) if there}
 
 # %% ../nbs/17g_skillbook.ipynb #12dd2001
 class Adopted(Registered):
@@ -296,7 +315,8 @@ class Adopted(Registered):
             kept = name in failing or self.versions[name][-1].page.path.name in unread or name in self.memory.good
             if name in self.memory.disabled or name not in {p.name for p in good} and not kept: self.take_out(name)
         for page in pages:
-            if page.mandatory and page.name in failing and page.name not in self.memory.disabled and page.name not in self.memory.good: self.stand_in(page.name, refused.get(page.name) or "it was not loaded")
+            if page.mandatory and page.name in failing and page.name not in self.memory.disabled and page.name not in self.memory.good:
+                self.stand_in(page.name, refused.get(page.name) or "it was not loaded")
         for name in self.memory.good:
             if name not in self.versions and name not in self.memory.disabled: self.last_good(name)
 
@@ -330,7 +350,8 @@ class Reloaded(Adopted):
         known = dict(self.problems)
         self.adopt(good, refused, pages)
         now = {name: each[-1].page.digest for name, each in self.versions.items()}
-        said = [f"The skill {name} was {'loaded' if name not in before else 'loaded anew'}." for name in now if before.get(name) != now[name]]
+        said = [f"The skill {name} was {'loaded' if name not in before else 'loaded anew'}."
+                for name in now if before.get(name) != now[name]]
         said += [f"The skill {name} was taken out." for name in before if name not in now]
         said += [why for key, why in self.problems.items() if known.get(key) != why]
         for sentence in said: self.say(f"SKILLS: {sentence}")
@@ -343,14 +364,18 @@ class Judges(Reloaded):
         "What the gate of a skill says: the action itself, a rejection or an ask."
         version = self.version(name, signal)
         if version is None: return action
-        if version.broken: return action if is_answer(action, signal) else Rejected(f"The mandatory skill {name} is not in force, so nothing is done. {version.broken}", name)
+        if version.broken:
+            return (action if is_answer(action, signal)
+                    else Rejected(f"The mandatory skill {name} is not in force, so nothing is done. {version.broken}", name))
         if "gate" not in version.page.parts: return action
         wanted = version.page.permissions
         try:
             said = version.jail.ask("gate", shown_action(action, wanted), shown_signal(signal, wanted))
             return action if said is None else verdict_of(said, action, name)
         except SkillDied as error:
-            if version.page.mandatory: return action if is_answer(action, signal) else Rejected(f"The mandatory skill {name} could not be asked, so nothing was done. {error.message}", name)
+            if version.page.mandatory:
+                return (action if is_answer(action, signal)
+                        else Rejected(f"The mandatory skill {name} could not be asked, so nothing was done. {error.message}", name))
             self.skipped(version, error)
             return action
 
@@ -386,7 +411,8 @@ class SkillBook(Judges):
 def verdict_of(said: Any, action: Action, name: str) -> Rejected | ApprovalRequired:
     "The answer of a gate as a verdict. `SkillDied` when it is none."
     kind, text = (said.get("verdict"), said.get("text")) if isinstance(said, dict) else (None, None)
-    if kind not in ("reject", "ask") or not isinstance(text, str): raise SkillDied(f"The gate of skill {name} answered neither None, reject(…) nor ask(…).")
+    if kind not in ("reject", "ask") or not isinstance(text, str):
+        raise SkillDied(f"The gate of skill {name} answered neither None, reject(…) nor ask(…).")
     text = lines_of(text)
     return Rejected(text, name) if kind == "reject" else ApprovalRequired(action, text, name)
 
@@ -400,4 +426,5 @@ def book_for(agent: Any, settings: Any, say: Callable[[str], Any] = lambda text:
     from passepartout.shell.sandbox import find_bubblewrap
     folders = [SkillFolder(settings.config_dir / "passepartout" / "skills")]
     if settings.skills_from_memex: folders.append(SkillFolder(settings.memex_dir / "skills", own=False))
-    return SkillBook(agent, folders, find_bubblewrap(), settings.state_dir / "passepartout" / "skills", unsandboxed=settings.skills_without_sandbox, say=say)
+    return SkillBook(agent, folders, find_bubblewrap(), settings.state_dir / "passepartout" / "skills",
+                     unsandboxed=settings.skills_without_sandbox, say=say)

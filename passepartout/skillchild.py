@@ -100,7 +100,8 @@ def told(error: BaseException, page: str) -> str:
 def run_tests(module: types.ModuleType, job: dict) -> list[list]:
     "(name, what went wrong or \"\") of each test."
     found = []
-    steps = [(f"line {cell[0][1]}", cell) for cell in job["cells"] if cell] + [(name, None) for name, value in list(vars(module).items()) if name.startswith("test_") and callable(value)]
+    steps = [(f"line {cell[0][1]}", cell) for cell in job["cells"] if cell] + [(name, None)
+            for name, value in list(vars(module).items()) if name.startswith("test_") and callable(value)]
     for name, cell in steps:
         try:
             if cell is None: getattr(module, name)()
@@ -121,7 +122,8 @@ def main() -> None:
     for fd in (0, 1, 2): os.dup2(null, fd)
     def say(value: dict) -> None:
         try: data = json.dumps(value).encode()
-        except (TypeError, ValueError, RecursionError): data = json.dumps({"n": value.get("n"), "error": "the answer is no plain data"}).encode()
+        except (TypeError, ValueError, RecursionError):
+            data = json.dumps({"n": value.get("n"), "error": "the answer is no plain data"}).encode()
         data = memoryview(data + b"\n")
         while data: data = data[os.write(out, data):]
     job = json.loads(given.readline())

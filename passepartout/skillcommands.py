@@ -59,19 +59,25 @@ def skills_list(memex: Memex = None, json_: AsJson = False) -> None:
     pages, problems = book.look()
     good = {page.name: page for page in book.vetted(pages, problems)}
     kept = [name for name in book.memory.good if name not in good and name not in book.memory.disabled]
-    state = lambda name: "disabled" if name in book.memory.disabled else "loaded" if name in good else "last good version" if name in kept else "not loaded"
+    state = (lambda name: "disabled" if name in book.memory.disabled else "loaded" if name in good else "last good version" if name in kept
+             else "not loaded")
     rows = [{"skill": p.name, "state": state(p.name), "file": str(p.path), "priority": p.priority, "mandatory": p.mandatory, "permissions": list(p.permissions),
              "written_by": "agent" if p.name in book.memory.made else "person", "why": problems.get(p.name, "")} for p in pages]
-    rows += [{"skill": name, "state": "last good version", "file": str(book.memory.folder / book.memory.good[name]), "mandatory": True, "why": ""} for name in kept if name not in {p.name for p in pages}]
-    rows += [{"skill": "", "state": "not loaded", "file": key, "why": why} for key, why in problems.items() if key not in {p.name for p in pages}]
+    rows += [{"skill": name, "state": "last good version", "file": str(book.memory.folder / book.memory.good[name]), "mandatory": True,
+              "why": ""} for name in kept if name not in {p.name for p in pages}]
+    rows += [{"skill": "", "state": "not loaded", "file": key, "why": why}
+             for key, why in problems.items() if key not in {p.name for p in pages}]
     if json_: return as_json(rows)
     for row in rows:
-        marks = [row["state"], *(["mandatory"] if row.get("mandatory") else []), *(["written by the agent"] if row.get("written_by") == "agent" else []), *row.get("permissions", [])]
-        tell(f"{row['skill'] or Path(row['file']).name}: {', '.join(marks)}" + (f". {row['why']}" if row["why"] else ""), {"loaded": "green", "not loaded": "red"}.get(row["state"], ""))
+        marks = [row["state"], *(["mandatory"] if row.get("mandatory") else []),
+                 *(["written by the agent"] if row.get("written_by") == "agent" else []), *row.get("permissions", [])]
+        tell(f"{row['skill'] or Path(row['file']).name}: {', '.join(marks)}" + (f". {row['why']}" if row["why"] else ""),
+             {"loaded": "green", "not loaded": "red"}.get(row["state"], ""))
     if not rows: tell(f"There are no skills. passepartout skills new NAME makes one in {book.folders[0].path}.")
 
 # %% ../nbs/20h_skillcommands.ipynb #348c8ae3
-def skills_check(files: Annotated[Optional[list[str]], typer.Argument(metavar="FILE-OR-NAME…", help="Pages, or names of skills; all of them when none is named.")] = None, memex: Memex = None, json_: AsJson = False) -> None:
+def skills_check(files: Annotated[Optional[list[str]], typer.Argument(metavar="FILE-OR-NAME…",
+        help="Pages, or names of skills; all of them when none is named.")] = None, memex: Memex = None, json_: AsJson = False) -> None:
     "Look at a page and run its tests in the sandbox. Loads nothing."
     book, wrong, rows = open_book(memex, json_), 0, []
     apart = {} if files else at_odds(book)
@@ -116,7 +122,8 @@ def checked(book: Any, wanted: str) -> str:
     return f"{page.path.name}: the skill {page.name} is in order; it defines {', '.join(page.parts)}, and {len(passed)} test{'' if len(passed) == 1 else 's'} passed."
 
 # %% ../nbs/20h_skillcommands.ipynb #7a600b77
-def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME…", help="A page to put into the folder of skills, or the name of a disabled skill.")], memex: Memex = None) -> None:
+def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME…",
+                                                           help="A page to put into the folder of skills, or the name of a disabled skill.")], memex: Memex = None) -> None:
     "Check a page and put it into your folder of skills; a disabled one is switched on again."
     from passepartout.skillpage import read_skill
     book = open_book(memex)
@@ -125,7 +132,8 @@ def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME
             said, (path, data) = checked(book, wanted), one_page(book, wanted)
             name, home = read_skill(path, data).name, book.folders[0].path
             if path.parent.resolve() not in [folder.path.resolve() for folder in book.folders]: put_page(home / path.name, data)
-            if name in book.memory.disabled: book.memory.disabled.remove(name)      # after the page: what stops in between has switched nothing on that is not there
+            if name in book.memory.disabled:        # after the page: what stops in between has switched nothing on that is not there
+                book.memory.disabled.remove(name)
             book.memory.save()
         except PassepartoutError as error: fail(error.message, 1)
         touch(book)
@@ -173,7 +181,8 @@ def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME…",
         if gone: (book.folders[0].path / Path(gone).name).unlink(missing_ok=True)
         book.memory.save()
         touch(book)
-        tell(f"{name} is switched off" + (", and its page was removed." if gone else f". passepartout skills load {name} switches it on again."))
+        tell(f"{name} is switched off" + (", and its page was removed." if gone
+                                          else f". passepartout skills load {name} switches it on again."))
 
 # %% ../nbs/20h_skillcommands.ipynb #f60337ca
 def skills_source(name: Annotated[str, typer.Argument(help="The name of a skill.")], memex: Memex = None,
@@ -203,7 +212,9 @@ _TEST = '''def test_gate():
 def new_page(name: str, kind: str) -> str:
     "The text of a page for a skill called `name`, as `md` or `org`."
     top, begin, end = _NEW[kind]
-    return top.format(name=name) + f"Say here what it is for, and what would go wrong without it.\n\n{begin}{_GATE}{end}\nIt is tried like this, whenever the page is loaded:\n\n{begin}{_TEST}{end}"
+    return (top.format(name=name)
+            + f"Say here what it is for, and what would go wrong without it.\n\n{begin}{_GATE}{end}\nIt is tried like this, whenever the "
+              f"page is loaded:\n\n{begin}{_TEST}{end}")
 
 def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], memex: Memex = None,
                kind: Annotated[str, typer.Option("--kind", metavar="md|org", help="A Markdown page or an Org file.")] = "md") -> None:
@@ -216,11 +227,15 @@ def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], 
         path = open_book(memex).folders[0].path / f"{called}.{kind}"
         put_page(path, new_page(called, kind).encode())
     except PassepartoutError as error: fail(error.message, 1)
-    tell(f"Written: {path}. Edit it, then say passepartout skills check {called}. It is loaded with the next start, or at once where an agent runs.")
+    tell(f"Written: {path}. Edit it, then say passepartout skills check {called}. It is loaded with the next start, or at once where "
+         "an agent runs.")
 
 def skills_app() -> typer.Typer:
     "The group of commands; without one, the list."
-    app, commands = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None, invoke_without_command=True), {"list": skills_list, "new": skills_new, "check": skills_check, "load": skills_load, "reload": skills_reload, "disable": skills_disable, "source": skills_source}
+    app, commands = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None,
+                                invoke_without_command=True), {"list": skills_list, "new": skills_new, "check": skills_check,
+                                                               "load": skills_load, "reload": skills_reload, "disable": skills_disable,
+                                                               "source": skills_source}
     for name, fn in commands.items(): app.command(name)(fn)
     @app.callback()
     def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:

@@ -66,16 +66,23 @@ class Jail:
 
     def job(self, kind: str) -> dict:
         "What the process is told first."
-        limits = {"cpu_s": self.limits.cpu_s if kind == "serve" else int(self.limits.test_s) + 1, "memory": self.limits.memory, "alone": self.wrap.works}
+        limits = {"cpu_s": self.limits.cpu_s if kind == "serve" else int(self.limits.test_s) + 1, "memory": self.limits.memory,
+                  "alone": self.wrap.works}
         return {"kind": kind, "page": self.page.path.name, "lines": self.page.code, "cells": self.page.cells, "limits": limits}
 
     def start(self, kind: str = "serve") -> None:
         "Start it. `SkillDied` when it died too often."
         now = time.monotonic()
         self.deaths = [at for at in self.deaths if now - at < 60]
-        if len(self.deaths) >= self.limits.restarts: raise SkillDied(f"The skill {self.page.name} died {self.limits.restarts} times within a minute, and is not started again for now.")
-        try: self.process = subprocess.Popen(jail_command(self.wrap), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True, close_fds=True, env=environment(SANDBOX_HOME), cwd="/")
-        except OSError as error: raise SkillDied(f"The process of skill {self.page.name} could not be started: {error.strerror}.") from error
+        if len(self.deaths) >= self.limits.restarts:
+            raise SkillDied(f"The skill {self.page.name} died {self.limits.restarts} times within a minute, and is not started "
+                            "again for now.")
+        try:
+            self.process = subprocess.Popen(jail_command(self.wrap), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True, close_fds=True,
+                                            env=environment(SANDBOX_HOME), cwd="/")
+        except OSError as error:
+            raise SkillDied(f"The process of skill {self.page.name} could not be started: {error.strerror}.") from error
         for pipe in (self.process.stdin, self.process.stdout): os.set_blocking(pipe.fileno(), False)
         self.rest, self.loading = b"", True
         self.send(self.job(kind), now + self.limits.start_s)
@@ -121,9 +128,11 @@ class Wired(Jail):
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.rest:
-                if len(self.rest) > self.limits.answer: raise SkillDied(f"The skill {self.page.name} answered with more than {self.limits.answer:,} bytes.")
+                if len(self.rest) > self.limits.answer:
+                    raise SkillDied(f"The skill {self.page.name} answered with more than {self.limits.answer:,} bytes.")
                 if not ready.select(max(0.0, until - time.monotonic())): raise SkillDied(f"The skill {self.page.name} took too long.")
-                if not (data := os.read(self.process.stdout.fileno(), 65536)): raise SkillEnded(f"The process of skill {self.page.name} ended.")
+                if not (data := os.read(self.process.stdout.fileno(), 65536)):
+                    raise SkillEnded(f"The process of skill {self.page.name} ended.")
                 self.rest += data
         line, _, self.rest = self.rest.partition(b"\n")
         try: said = json.loads(line)
@@ -190,8 +199,11 @@ def test_skill(page: SkillPage, wrap: Bubblewrap, limits: JailLimits = JailLimit
 def test_results(page: SkillPage, said: dict) -> list[tuple[str, str]]:
     "(name, what went wrong or \"\") of each test. `SkillDied` when the answer is none, or one of the page's tests is missing in it."
     results = said.get("tests")
-    if not isinstance(results, list) or not all(isinstance(each, list) and len(each) == 2 and all(isinstance(text, str) for text in each) for each in results): raise SkillDied("what its tests came to is no answer.")
-    if missing := [name for name in page.tests if name not in {name for name, _ in results}]: raise SkillDied(f"the test {missing[0]} was not run.")
+    if not isinstance(results, list) or not all(isinstance(each, list) and len(each) == 2 and all(isinstance(text, str) for text in each)
+                                                for each in results):
+        raise SkillDied("what its tests came to is no answer.")
+    if missing := [name for name in page.tests if name not in {name for name, _ in results}]:
+        raise SkillDied(f"the test {missing[0]} was not run.")
     return [(one_line(name, 80), one_line(why)) for name, why in results]
 
 test_results.__test__ = False

@@ -76,10 +76,13 @@ def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
     web, code, cells = Web(page.outline, page.sources), [], []
     org = page.outline is not None and page.outline.format == "org"
     directed = not org and re.search(r"^[ \t\"]*#\|[ \t]*default_exp\b", page.text, re.M)
-    parts = {name.lower() for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)} if org else set()
+    parts = ({name.lower() for s in page.sources for line in s.lines for name in re.findall(r"<<([^ \t\n](?:.*?[^ \t\n])?)>>", line.text)}
+             if org else set())
     for source in page.sources:
         if source.language != "python" or source.node is not None and source.node.hidden: continue
-        if source.arguments.has(":eval", "no", "never") or {source.name.lower(), (source.arguments.get(":noweb-ref") or "").lower()} & (parts - {""}): continue
+        if source.arguments.has(":eval", "no", "never") or {source.name.lower(),
+                                                            (source.arguments.get(":noweb-ref") or "").lower()} & (parts - {""}):
+            continue
         lines = code_of(web, source)
         if directed and source.arguments.get(":tangle") == "no": cells.append(lines)
         else: code += [*lines, Line("", lines[-1].at)]
@@ -88,7 +91,8 @@ def code_and_cells(page: Page) -> tuple[list[Line], list[list[Line]]]:
 # %% ../nbs/10d_skillpage.ipynb #2d6e5394
 MODULES = frozenset("""__future__ abc array base64 bisect calendar collections colorsys copy dataclasses datetime decimal difflib enum fnmatch fractions functools graphlib
     hashlib heapq html itertools json math numbers operator random re statistics string textwrap time typing unicodedata urllib.parse uuid zoneinfo""".split())
-REACHING = frozenset("eval exec compile open input breakpoint __import__ globals locals vars exit quit help memoryview __loader__ __spec__ __builtins__ setattr delattr".split())
+REACHING = frozenset("eval exec compile open input breakpoint __import__ globals locals vars exit quit help memoryview __loader__ __spec__ "
+                     "__builtins__ setattr delattr".split())
 
 # %% ../nbs/10d_skillpage.ipynb #07887d27
 def faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -98,9 +102,11 @@ def faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else ["." * node.level + (node.module or "")]
             for name in names:
-                if name not in MODULES and name.split(".")[0] not in MODULES: yield at, f"the module {name} cannot be used in a skill; there are neither files nor network, and nothing of the agent is in its process"
+                if name not in MODULES and name.split(".")[0] not in MODULES:
+                    yield at, f"the module {name} cannot be used in a skill; there are neither files nor network, and nothing of the agent is in its process"
         elif isinstance(node, ast.Name) and node.id in REACHING: yield at, f"{node.id} has no place in a skill"
-        elif isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr not in ("__name__", "__doc__"): yield at, f"{node.attr} has no place in a skill"
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr not in ("__name__", "__doc__"):
+            yield at, f"{node.attr} has no place in a skill"
         elif isinstance(node, (ast.AsyncFunctionDef, ast.Await)): yield at, "a skill's functions are plain ones, not async"
 
 # %% ../nbs/10d_skillpage.ipynb #365bba24
@@ -109,8 +115,10 @@ def permission_faults(tree: ast.Module, permissions: Sequence[str], parts: Seque
     for name in permissions:
         if name not in PERMISSIONS: yield 1, f"there is no permission {name}; there are {', '.join(PERMISSIONS)}"
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and (needed := NEEDS.get(node.name)) and needed not in permissions: yield node.lineno, f"it defines {node.name} and does not ask for the permission {needed}"
-    used = {node.value: node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in ("text", "arguments") and id(node) in _keys(tree)}
+        if isinstance(node, ast.FunctionDef) and (needed := NEEDS.get(node.name)) and needed not in permissions:
+            yield node.lineno, f"it defines {node.name} and does not ask for the permission {needed}"
+    used = {node.value: node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in ("text", "arguments")
+            and id(node) in _keys(tree)}
     for name, at in used.items():
         if name not in permissions: yield at, f"it reads {name!r} and does not ask for the permission {name}"
 
@@ -119,7 +127,8 @@ def _keys(tree: ast.Module) -> set[int]:
     "Constants that are looked up in something: x[\"text\"], x.get(\"text\"). Those in tests are their own."
     own = {id(n) for f in tree.body if isinstance(f, ast.FunctionDef) and f.name.startswith("test_") for n in ast.walk(f)}
     found = {id(n.slice) for n in ast.walk(tree) if isinstance(n, ast.Subscript) and id(n) not in own}
-    return found | {id(n.args[0]) for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) not in own and isinstance(n.func, ast.Attribute) and n.func.attr == "get" and n.args}
+    return found | {id(n.args[0]) for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) not in own
+                    and isinstance(n.func, ast.Attribute) and n.func.attr == "get" and n.args}
 
 # %% ../nbs/10d_skillpage.ipynb #0d81ab58
 MOST_NESTED = 200
@@ -148,15 +157,20 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     if name in reserved: raise SkillError(f"{file}: the name {name} belongs to the agent itself. Choose another.")
     permissions, problems = words_of(about.get("PERMISSIONS")), []
     priority = read_priority(about.get("PRIORITY"), problems)
-    if (size := sum(len(line.text) for line in code)) > MOST_CODE: raise SkillError(f"{file} has {size:,} characters of code; {MOST_CODE:,} are the most that is read. What is larger is a program, not a page.")
+    if (size := sum(len(line.text) for line in code)) > MOST_CODE:
+        raise SkillError(f"{file} has {size:,} characters of code; {MOST_CODE:,} are the most that is read. What is larger is a "
+                         "program, not a page.")
     try: tree = page_tree(code, file)
     except (RecursionError, MemoryError): raise SkillError(f"{file}: its code is nested more deeply than Python reads.") from None
-    except (SyntaxError, ValueError) as error: raise SkillError(f"{file}, line {getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}.") from None
-    if nesting(tree) > MOST_NESTED: raise SkillError(f"{file}: its code is nested more than {MOST_NESTED} deep. Divide it into steps with names.")
+    except (SyntaxError, ValueError) as error:
+        raise SkillError(f"{file}, line {getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}.") from None
+    if nesting(tree) > MOST_NESTED:
+        raise SkillError(f"{file}: its code is nested more than {MOST_NESTED} deep. Divide it into steps with names.")
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     parts = tuple(part for part in PARTS if part in defined)
     if not parts: problems.append((1, f"it defines none of {', '.join(PARTS)}, so there is nothing to load"))
-    if "prompt" in parts and "trigger" not in parts and not about.get("TRIGGER"): problems.append((1, "it defines prompt, and nothing says when; write trigger: heartbeat, or the words on which it is used"))
+    if "prompt" in parts and "trigger" not in parts and not about.get("TRIGGER"):
+        problems.append((1, "it defines prompt, and nothing says when; write trigger: heartbeat, or the words on which it is used"))
     schedule = read_schedule(about.get("SCHEDULE"), "worker" in parts, problems)
     problems += [*faults(tree), *permission_faults(tree, permissions, parts)]
     if problems: raise SkillError(f"{file}: " + "; ".join(f"line {at}: {said}" for at, said in sorted(dict.fromkeys(problems))[:12]) + ".")
@@ -168,7 +182,8 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
 def read_schedule(value: Any, wanted: bool, problems: list) -> tuple[str, ...]:
     "When the worker of a page runs: triggers with semicolons between them; a fault in `problems` when there is none to a worker, or one that cannot be read."
     said = tuple(filter(None, (" ".join(each.split()) for each in str(value or "").split(";"))))
-    if wanted and not said: problems.append((1, "it defines worker, and nothing says when; write schedule: every 1h, or a cron line such as 0 17 * * 5"))
+    if wanted and not said:
+        problems.append((1, "it defines worker, and nothing says when; write schedule: every 1h, or a cron line such as 0 17 * * 5"))
     if said:
         from passepartout.schedule import read_trigger
         for each in said:
@@ -182,7 +197,8 @@ def read_priority(value: Any, problems: list) -> float:
     if value is None: return 100.0
     try: number = float(value)
     except (TypeError, ValueError): number = -1.0
-    if not 0 <= number <= MOST_PRIORITY: problems.append((1, f"its priority is {str(value)[:20]!r}, and has to be a number from 0 to {MOST_PRIORITY}"))
+    if not 0 <= number <= MOST_PRIORITY:
+        problems.append((1, f"its priority is {str(value)[:20]!r}, and has to be a number from 0 to {MOST_PRIORITY}"))
     return number
 
 # %% ../nbs/10d_skillpage.ipynb #94c559ca
@@ -191,13 +207,17 @@ def sort_skills(pages: Sequence[SkillPage], present: Sequence[str] = ()) -> tupl
     by_name: dict[str, SkillPage] = {}
     refused: dict[str, str] = {}
     for page in pages:
-        if page.name in by_name: refused[page.name] = f"{by_name[page.name].path.name} and {page.path.name} are both called {page.name}, so neither is loaded. Rename one of them."
+        if page.name in by_name:
+            refused[page.name] = f"{by_name[page.name].path.name} and {page.path.name} are both called {page.name}, so neither is loaded. Rename one of them."
         by_name.setdefault(page.name, page)
     ids = {page.id: page.name for page in pages if page.id}
     needs = {name: [ids.get(d) or skill_name(d) for d in page.dependencies] for name, page in by_name.items()}
     while True:
-        gone = {name: d for name, wanted in needs.items() if name not in refused for d in wanted if d not in present and (d not in by_name or d in refused)}
-        for name, d in gone.items(): refused[name] = f"{by_name[name].path.name} needs the skill {d}, which is not there." if d not in by_name else f"{by_name[name].path.name} needs the skill {d}, which was not loaded."
+        gone = {name: d for name, wanted in needs.items() if name not in refused
+                for d in wanted if d not in present and (d not in by_name or d in refused)}
+        for name, d in gone.items():
+            refused[name] = (f"{by_name[name].path.name} needs the skill {d}, which is not there." if d not in by_name
+                             else f"{by_name[name].path.name} needs the skill {d}, which was not loaded.")
         if gone: continue
         graph = {name: [d for d in wanted if d in by_name] for name, wanted in needs.items() if name not in refused}
         try: return [by_name[name] for name in TopologicalSorter(graph).static_order()], refused

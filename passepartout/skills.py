@@ -36,9 +36,11 @@ class Skill:
     def __post_init__(self):
         object.__setattr__(self, "name", skill_name(self.name))
         object.__setattr__(self, "dependencies", tuple(skill_name(d) for d in self.dependencies))
-        if type(self.priority) not in (int, float) or self.priority != self.priority: raise SkillError(f"The priority of skill {self.name} is {self.priority!r}; it must be a number.")
+        if type(self.priority) not in (int, float) or self.priority != self.priority:
+            raise SkillError(f"The priority of skill {self.name} is {self.priority!r}; it must be a number.")
         for part in ("trigger", "probabilistic", "deterministic", "system_prompt_augment"):
-            if (found := getattr(self, part)) is not None and not callable(found): raise SkillError(f"The {part} of skill {self.name} must be a function, not {type(found).__name__}.")
+            if (found := getattr(self, part)) is not None and not callable(found):
+                raise SkillError(f"The {part} of skill {self.name} must be a function, not {type(found).__name__}.")
 
 # %% ../nbs/10_skills.ipynb #ba959e13
 def skill_name(name: str) -> str:
@@ -107,9 +109,11 @@ class SkillRegistry(SkillTable):
     def in_order(self) -> list[Skill]:
         "All skills, dependencies first. `SkillError` names what is missing or goes round in a circle."
         for skill in self._skills.values():
-            if absent := self.missing(skill): raise SkillError(f"Skill {skill.name} needs {', '.join(absent)}, which is not loaded. Load it first or drop the dependency.")
+            if absent := self.missing(skill):
+                raise SkillError(f"Skill {skill.name} needs {', '.join(absent)}, which is not loaded. Load it first or drop the dependency.")
         try: return [self._skills[n] for n in TopologicalSorter({s.name: s.dependencies for s in self._skills.values()}).static_order()]
-        except CycleError as error: raise SkillError(f"Skills depend on each other in a circle: {' → '.join(error.args[1])}. Break it at one of them.") from None
+        except CycleError as error:
+            raise SkillError(f"Skills depend on each other in a circle: {' → '.join(error.args[1])}. Break it at one of them.") from None
 
 # %% ../nbs/10_skills.ipynb #7edbdafe
 def triggered(skill: Skill, signal, limit_s: float = 1.0, on_error: bool = False) -> bool:

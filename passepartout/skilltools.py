@@ -48,14 +48,19 @@ class Proposing:
         book, called = self.book(), skill_name(name)
         memory = Remembered.at(book.memory.folder)
         if not NAME.fullmatch(called): raise SkillError(f"{name[:60]!r} is no name for a skill; use letters, digits and hyphens.")
-        if called in RESERVED or called in self.agent.skills and called not in book.versions: raise SkillError(f"{called} belongs to the agent itself and cannot be written.")
+        if called in RESERVED or called in self.agent.skills and called not in book.versions:
+            raise SkillError(f"{called} belongs to the agent itself and cannot be written.")
         if called in memory.disabled: raise SkillError(f"The person switched {called} off, so it is not written again.")
         file, now = book.folders[0].path / f"{called}.{kind or kind_of(page)}", ""
         if tool == "edit-skill":
-            if called not in memory.made: raise SkillError(f"{called} is not a skill that you wrote, so you cannot change it. You wrote {', '.join(sorted(memory.made)) or 'none'}.")
+            if called not in memory.made:
+                raise SkillError(f"{called} is not a skill that you wrote, so you cannot change it. You wrote "
+                                 f"{', '.join(sorted(memory.made)) or 'none'}.")
             file = book.folders[0].path / Path(memory.made[called]).name
             now = read_whole(file, False).decode("utf-8", "replace")
-        elif any(os.path.lexists(book.folders[0].path / f"{called}{ending}") for ending in (".md", ".org", ".markdown", ".ipynb")) or called in book.versions or called in memory.good: raise SkillError(f"There is a skill {called} already. Choose another name.")
+        elif any(os.path.lexists(book.folders[0].path / f"{called}{ending}")
+                 for ending in (".md", ".org", ".markdown", ".ipynb")) or called in book.versions or called in memory.good:
+            raise SkillError(f"There is a skill {called} already. Choose another name.")
         found = read_skill(file, page.encode(), reserved=RESERVED)
         if found.name != called: raise SkillError(f"The page says that it is called {found.name}, not {called}.")
         if found.mandatory: raise SkillError("Only a person can make a skill mandatory.")
@@ -97,7 +102,8 @@ class Writer(Testing):
         new.write_bytes(found.data)
         os.replace(new, file)
         book.reload()
-        if why := book.problems.get(found.name) or book.problems.get(str(file)): return f"{found.name} was written, and is not loaded: {why}"
+        if why := book.problems.get(found.name) or book.problems.get(str(file)):
+            return f"{found.name} was written, and is not loaded: {why}"
         return f"The skill {found.name} was written and is in force from the next turn on. To take it back: passepartout skills disable {found.name} --remove"
 
 # %% ../nbs/17i_skilltools.ipynb #fc0fd736
@@ -122,7 +128,9 @@ def skill_tools(writer: Writer, guard: Any = None) -> list[Tool]:
     "The two tools, for registering."
     effects = Effects(read_only=False, destructive=True, idempotent=False, open_world=False)
     text = lambda name, said, **more: Parameter(name, "string", said, **more)
-    page = text("page", "the whole text of the page, in Org: the lines #+PROPERTY: skill NAME and #+PROPERTY: permissions gate (or prompt), prose, and between #+begin_src python and #+end_src functions: gate(action, signal) or mandate(signal), and test_…(); or in Markdown: skill and permissions in front matter, the functions between fences")
+    page = text("page", "the whole text of the page, in Org: the lines #+PROPERTY: skill NAME and #+PROPERTY: permissions gate (or "
+                        "prompt), prose, and between #+begin_src python and #+end_src functions: gate(action, signal) or mandate(signal), "
+                        "and test_…(); or in Markdown: skill and permissions in front matter, the functions between fences")
     def create(name, page, kind): return writer.write("create-skill", name, page, kind)
     def edit(name, page): return writer.write("edit-skill", name, page)
     return [Tool("create-skill", "Write a new skill for yourself; the person is asked and sees the page", [text("name", "its name"), page, text("kind", "org or md; without it, the page shows it", required=False, choices=("org", "md"))], create, guard, effects=effects),
@@ -133,6 +141,7 @@ def install_writing(agent: Any) -> None:
     "Give an agent the tools and their gate."
     writer = Writer(agent)
     gate = agent.skills.register(writing_skill(writer))
-    if agent.manifest is not None: agent.manifest[gate.name] = gate          # one of the agent's own: tests take longer than a foreign gate may
+    if agent.manifest is not None:        # one of the agent's own: tests take longer than a foreign gate may
+        agent.manifest[gate.name] = gate
     stands = lambda args: agent.skills.get(gate.name) is gate or "the gate that asks about skills is gone"
     for tool in skill_tools(writer, stands): agent.tools.register(tool)

@@ -38,12 +38,15 @@ def take_lock(folder: Path) -> int:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.chmod(folder, 0o700)
         handle = os.open(folder / "daemon.lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error: raise DaemonError(f"The daemon cannot use {folder}: {error.strerror}. It has to be a folder of your own; choose another place with XDG_STATE_HOME.") from error
+    except OSError as error:
+        raise DaemonError(f"The daemon cannot use {folder}: {error.strerror}. It has to be a folder of your own; choose another place with "
+                          "XDG_STATE_HOME.") from error
     try: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
         os.close(handle)
-        raise DaemonError(f"A daemon for these notes runs already{f' (process {holder})' if holder.isdigit() else ''}. To stop it: kill {holder if holder.isdigit() else 'its process'}") from None
+        raise DaemonError(f"A daemon for these notes runs already{f' (process {holder})' if holder.isdigit() else ''}. To stop it: kill "
+                          f"{holder if holder.isdigit() else 'its process'}") from None
     os.ftruncate(handle, 0)
     os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
     return handle
@@ -84,7 +87,8 @@ def listen_at(path: Path) -> socket.socket:
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.is_symlink() or path.exists():
-            if not stat.S_ISSOCK(os.lstat(path).st_mode): raise DaemonError(f"{path} is no socket, so it is not replaced. Look at it, and move it away.")
+            if not stat.S_ISSOCK(os.lstat(path).st_mode):
+                raise DaemonError(f"{path} is no socket, so it is not replaced. Look at it, and move it away.")
             path.unlink()
         with short_name(path) as name: made.bind(name)
         os.chmod(path, 0o600)
@@ -137,7 +141,8 @@ def lock_holder(folder: Path) -> str:
     try:
         with open(os.open(folder / "daemon.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file, open("/proc/locks") as locks:
             inode, holder = f":{os.fstat(file.fileno()).st_ino}", file.read(20).strip()
-            return holder if holder.isdigit() and any(words[1:2] == ["FLOCK"] and any(word.endswith(inode) for word in words) for words in map(str.split, locks)) else ""
+            return (holder if holder.isdigit() and any(words[1:2] == ["FLOCK"] and any(word.endswith(inode) for word in words)
+                                                       for words in map(str.split, locks)) else "")
     except (OSError, UnicodeDecodeError): return ""
 
 # %% ../nbs/19ba_sockets.ipynb #af48daf7
@@ -153,7 +158,10 @@ def daemon_findings(settings: Any, patience: float = 5.0) -> Iterator[Any]:
     try: found = os.lstat(path)
     except OSError:
         if not (pid := lock_holder(path.parent)): yield "No daemon runs; commands work alone."
-        else: yield Finding(f"A daemon runs (process {pid}), and its socket {path} is gone: somebody removed it.", "Commands work alone until it is there again. The daemon makes it anew within a minute.", f"Wait for that; or end it, and start another: kill {pid}", "note")
+        else:
+            yield Finding(f"A daemon runs (process {pid}), and its socket {path} is gone: somebody removed it.",
+                          "Commands work alone until it is there again. The daemon makes it anew within a minute.",
+                          f"Wait for that; or end it, and start another: kill {pid}", "note")
         return
     try: connection = connect_to(path, patience)
     except DaemonError as error:
@@ -161,7 +169,14 @@ def daemon_findings(settings: Any, patience: float = 5.0) -> Iterator[Any]:
         return
     if greets(connection):
         yield f"A daemon answers (process {peer_of(connection).pid})."
-        if found.st_mode & 0o077: yield Finding(f"Others may write to the socket of the daemon, {path}.", "The kernel's word about who connects still keeps them out.", f"chmod 600 '{path}'")
-    elif pid := lock_holder(path.parent): yield Finding(f"A daemon runs (process {pid}) and does not answer.", "Commands work alone, or wait for it. It starts, stops, or hangs.", f"If that lasts, end it, and start another: kill -9 {pid}", "note")
-    else: yield Finding("A daemon ended without cleaning up.", "Commands work alone until there is another.", "Start it again: passepartout daemon", "note")
+        if found.st_mode & 0o077:
+            yield Finding(f"Others may write to the socket of the daemon, {path}.",
+                          "The kernel's word about who connects still keeps them out.", f"chmod 600 '{path}'")
+    elif pid := lock_holder(path.parent):
+        yield Finding(f"A daemon runs (process {pid}) and does not answer.",
+                      "Commands work alone, or wait for it. It starts, stops, or hangs.",
+                      f"If that lasts, end it, and start another: kill -9 {pid}", "note")
+    else:
+        yield Finding("A daemon ended without cleaning up.", "Commands work alone until there is another.",
+                      "Start it again: passepartout daemon", "note")
     if connection is not None: connection.close()

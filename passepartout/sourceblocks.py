@@ -88,9 +88,11 @@ def org_sources(outline: Outline) -> list[Source]:
             counter += 1
             name, headers = said_above(text, block.start)
             given = [inherited(outline, node, "header-args"), inherited(outline, node, f"header-args:{m[1].lower()}"), m[3], *headers]
-            body = [Line(_ESCAPED.sub(r"\1", line), block.line + 1 + i) for i, line in enumerate(text[slice(*block.inner)].split("\n")[:-1])]
+            body = [Line(_ESCAPED.sub(r"\1", line), block.line + 1 + i)
+                    for i, line in enumerate(text[slice(*block.inner)].split("\n")[:-1])]
             lines = body if "-i" in (m[2] or "").split() else remove_indentation(body)
-            found.append(Source(m[1], tuple(lines), Arguments(*(read_arguments((g or "").strip()) for g in given)), name, block.line, node, block.start, block.end, m[2] or "", counter))
+            found.append(Source(m[1], tuple(lines), Arguments(*(read_arguments((g or "").strip()) for g in given)), name, block.line, node,
+                                block.start, block.end, m[2] or "", counter))
     return sorted(found, key=lambda source: source.start)
 
 # %% ../nbs/08t_sourceblocks.ipynb #1f85a772
@@ -112,13 +114,15 @@ def directed(found: Sequence[Source], stem: str) -> list[Source]:
     module = next((m[2] for ms in said for m in ms if m[1] == "default_exp" and m[2]), "")
     target = f"{module.replace('.', '/')}.py" if module else f"{stem}.py"
     for source, ms in zip(found, said):
-        exported = any(m[1] in _EXPORTS for m in ms) if module else source.language == "python" and not any(m[1] in ("hide", "eval") for m in ms)
+        exported = (any(m[1] in _EXPORTS for m in ms) if module else source.language == "python"
+                    and not any(m[1] in ("hide", "eval") for m in ms))
         if ":told" not in source.arguments: source.arguments[":tangle"] = target if exported else "no"
     return [_undirected(source) for source in found]
 
 def _undirected(source: Source) -> Source:
     lines = tuple(line for line in source.lines if not _DIRECTIVE.fullmatch(line.text))
-    return Source(source.language, lines, source.arguments, source.name, source.at, source.node, source.start, source.end, source.switches, source.counter)
+    return Source(source.language, lines, source.arguments, source.name, source.at, source.node, source.start, source.end, source.switches,
+                  source.counter)
 
 # %% ../nbs/08t_sourceblocks.ipynb #7580d1c7
 _INFO = Regex(r"[ \t]*(?:`{3,}|~{3,})[ \t]*([^\s`{]*)[ \t]*([^\r\n]*)")
@@ -131,8 +135,10 @@ def markdown_sources(outline: Outline, stem: str) -> list[Source]:
             if block.kind != "src" or not (m := _INFO.match(outline.text, block.start, block.end)) or m[1].lower() != "python": continue
             arguments = Arguments(read_arguments(m[2]))
             if arguments.get(":tangle") != "no" or ":tangle" in m[2]: arguments[":told"] = ""
-            lines = [Line(line.removesuffix("\r"), block.line + 1 + i) for i, line in enumerate(outline.text[slice(*block.inner)].split("\n")[:-1])]
-            found.append(Source("python", tuple(remove_indentation(lines)), arguments, arguments.text(":name"), block.line, node, block.start, block.end, "", len(found) + 1))
+            lines = [Line(line.removesuffix("\r"), block.line + 1 + i)
+                     for i, line in enumerate(outline.text[slice(*block.inner)].split("\n")[:-1])]
+            found.append(Source("python", tuple(remove_indentation(lines)), arguments, arguments.text(":name"), block.line, node,
+                                block.start, block.end, "", len(found) + 1))
     return directed(sorted(found, key=lambda source: source.start), stem)
 
 # %% ../nbs/08t_sourceblocks.ipynb #ac6e2678
@@ -157,9 +163,11 @@ def notebook_sources(text: str, stem: str) -> list[Source]:
     try:
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] + "".join(cell["source"])]
         lines = cell_lines(text, cells)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError): raise TangleError("it is not a notebook that can be read; open it in Jupyter, or restore an older version") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise TangleError("it is not a notebook that can be read; open it in Jupyter, or restore an older version") from None
     found = []
     for number, (cell, code) in enumerate(zip(cells, lines), 1):
         command = bool(code) and code[0].text.lstrip()[:1] in ("%", "!")            # to Jupyter, not to Python
-        if cell["cell_type"] == "code" and code and not command: found.append(Source("python", code, Arguments(), f"cell {number}", code[0].at, counter=number))
+        if cell["cell_type"] == "code" and code and not command:
+            found.append(Source("python", code, Arguments(), f"cell {number}", code[0].at, counter=number))
     return directed(found, stem)

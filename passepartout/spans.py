@@ -27,7 +27,8 @@ class Tree:
     def child(self, turn: str, name: str, at: int | None, attributes: dict) -> Any:
         from opentelemetry.trace import set_span_in_context
         above = self.turns.get(turn)
-        return self.tracer.start_span(name, context=set_span_in_context(above) if above is not None else None, start_time=at, attributes=attributes)
+        return self.tracer.start_span(name, context=set_span_in_context(above) if above is not None else None, start_time=at,
+                                      attributes=attributes)
 
 # %% ../nbs/19d_spans.ipynb #8ae4f2ca
 class Records(Tree):
@@ -38,7 +39,8 @@ class Records(Tree):
 
     def see_turn(self, body: Mapping, turn: str) -> None:
         while len(self.turns) >= MOST: self.turns.pop(next(iter(self.turns))).end()
-        self.turns[turn] = self.tracer.start_span("turn", attributes={"passepartout.turn": turn, "passepartout.sensor": str(body.get("sensor")), "passepartout.source": str(body.get("source"))})
+        self.turns[turn] = self.tracer.start_span("turn", attributes={"passepartout.turn": turn,
+                "passepartout.sensor": str(body.get("sensor")), "passepartout.source": str(body.get("source"))})
         self.since[turn] = time.time_ns()
 
     def see_verdict(self, body: Mapping, turn: str) -> None:
@@ -52,7 +54,8 @@ class Records(Tree):
 
     def see_intent(self, body: Mapping, turn: str) -> None:
         tool = tool_of(str(body.get("action") or ""))
-        self.effects[body["effect"]] = self.child(turn, f"effect {tool}", None, {"passepartout.effect": str(body["effect"]), "passepartout.tool": tool})
+        self.effects[body["effect"]] = self.child(turn, f"effect {tool}", None,
+                                                  {"passepartout.effect": str(body["effect"]), "passepartout.tool": tool})
 
     def see_outcome(self, body: Mapping, turn: str) -> None:
         if (span := self.effects.pop(body.get("effect"), None)) is not None:
@@ -90,11 +93,13 @@ class Spans(Records):
 
     def call(self, signal: Any, provider: str) -> None:
         turn = str(getattr(signal, "meta", {}).get("turn") or "")
-        self.calls[turn, provider] = self.child(turn, f"chat {provider}", None, {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider})
+        self.calls[turn, provider] = self.child(turn, f"chat {provider}", None,
+                                                {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider})
 
     def answered(self, signal: Any, provider: str, failed: bool) -> None:
         turn = str(getattr(signal, "meta", {}).get("turn") or "")
-        span = self.calls.pop((turn, provider), None) or self.child(turn, f"chat {provider}", self.since.get(turn), {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider})
+        span = (self.calls.pop((turn, provider), None) or self.child(turn, f"chat {provider}", self.since.get(turn),
+                {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider}))
         finish(span, failed)
 
 # %% ../nbs/19d_spans.ipynb #a20734f4

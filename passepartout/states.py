@@ -129,7 +129,8 @@ def repeat(draft: Draft, state: str, before: str | None, how: Logging, now: date
     if how.repeat or re.search(r"^[ \t]*CLOCK:", own, re.M): draft.put_property("LAST_REPEAT", log_time(now))
     if how.repeat and not line: line = state_line(state, before or "", now)[2:]
     planning = draft.outline.text[slice(*draft.node.planning)] if draft.node.planning else ""
-    if (once := PLANNED["SCHEDULED"].search(planning)) and not REPEATER.search(once[1]): draft.make(plan_change(draft.outline, draft.node, None, ("SCHEDULED",)))
+    if (once := PLANNED["SCHEDULED"].search(planning)) and not REPEATER.search(once[1]):
+        draft.make(plan_change(draft.outline, draft.node, None, ("SCHEDULED",)))
     draft.make(*[(a, b, advanced(draft.outline.text[a:b], now)) for a, b in repeating(draft.outline, draft.node)])
     return line
 
@@ -139,7 +140,8 @@ def as_wanted(outline: Outline, draft: Draft, node: Node) -> str:
     above = {n.index: {"title": draft.outline.nodes[n.index].title} for n in outline.lineage(node)[1:-1]}
     after = draft.node
     repeated = {k: v for k, v in after.properties.items() if k == "LAST_REPEAT"}
-    return settled(outline, draft.outline.text, node, above, keyword=after.keyword, done=after.done, properties={**node.properties, **repeated})
+    return settled(outline, draft.outline.text, node, above, keyword=after.keyword, done=after.done,
+                   properties={**node.properties, **repeated})
 
 # %% ../nbs/08fc_states.ipynb #a7b63761
 def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
@@ -160,12 +162,14 @@ def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> l
     "The changes, relative to the line, that move the dates of a repeated task on."
     every = EVERY.match(rule["every"])
     if not every or re.match(r"\w|[ \t]+(?!when)\w", outline.text[rule.start("every") + every.end():][:20]):
-        raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. Nothing was changed.")
+        raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. "
+                           "Nothing was changed.")
     dates = []
     for m in MARK.finditer(outline.text, *words(outline, node)):
         group = next((g for g in "abcd" if m[g]), None)
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
-        if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"): dates.append((kind, m.start(group), date.fromisoformat(m[group][:10])))
+        if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"):
+            dates.append((kind, m.start(group), date.fromisoformat(m[group][:10])))
     if not dates: raise RewriteError(f"“{node.title}” repeats and has no date to count from; nothing was changed.")
     base = min(dates)[2]
     start = now.date() if "done" in rule["every"].lower() else base
@@ -175,7 +179,8 @@ def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> l
 # %% ../nbs/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
     "The text with the box of a Markdown task in `state`; a repeated task that is done gets a successor."
-    if node.kind != "task": raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have a state. Nothing was changed.")
+    if node.kind != "task":
+        raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have a state. Nothing was changed.")
     if state not in BOXES: raise RewriteError(f"A box says one of {', '.join(BOXES)}, not {state}; nothing was changed.")
     if state == node.keyword: return outline.text
     text, (end, following) = outline.text, line_span(outline.text, node.start)
@@ -183,7 +188,8 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     changes = [(at, at + 1, BOXES[state])]
     if state != "DONE" or rule is None: return settled(outline, replaced(text, changes), node, keyword=state, done=STATES[BOXES[state]][1])
     successor = replaced(text[node.start:end], [(at - node.start, at - node.start + 1, " "), *next_dates(outline, node, rule, now)])
-    after = replaced(text, [(node.start, node.start, successor + ending_at(outline, node.start)), *changes, (end, end, f" ✅ {now:%Y-%m-%d}")])
+    after = replaced(text, [(node.start, node.start, successor + ending_at(outline, node.start)), *changes,
+                            (end, end, f" ✅ {now:%Y-%m-%d}")])
     new = reread(outline, after)
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:
         raise RewriteError(f"The next “{node.title}” would not be read as a task, so nothing was changed.")

@@ -45,7 +45,8 @@ def stamps(path: str, roots: Sequence[Root], known: Stamps | None = None) -> tup
         if part == "..":
             at = at.rpartition("/")[0]
             continue
-        if any(beneath(at or "/", root.path) for root in roots): found[at, True] = known[at, True] = known.get((at, True)) or _stamp(at, True)
+        if any(beneath(at or "/", root.path) for root in roots):
+            found[at, True] = known[at, True] = known.get((at, True)) or _stamp(at, True)
         try: info = os.lstat(name := f"{at}/{part}")
         except OSError: return name, found | {(name, False): None}
         if not stat.S_ISLNK(info.st_mode): at = name
@@ -68,7 +69,8 @@ def _turn(link: str, at: str, parts: deque) -> str:
 # %% ../nbs/12cd_steady.ipynb #3bc45591
 FRESH_NS = 20_000_000
 
-def _is_fresh(found: Stamps, now: int) -> bool: return any(stamp is not None and len(stamp) == 3 and 0 <= now - stamp[2] < FRESH_NS for stamp in found.values())
+def _is_fresh(found: Stamps, now: int) -> bool:
+    return any(stamp is not None and len(stamp) == 3 and 0 <= now - stamp[2] < FRESH_NS for stamp in found.values())
 
 # %% ../nbs/12cd_steady.ipynb #c78875b8
 class Watch:
@@ -102,8 +104,10 @@ class Watch:
         "After the end: why what was printed cannot be trusted to come from where it was judged to; empty when it can."
         known: Stamps = {}
         for path, found in self.seen.items():
-            if stamps(path, self.roots, known) != found: return f"While it ran, something was moved or replaced on the way to {shown(path)}, so nobody can say what it read, and what it printed is not shown. Run it again."
-            if why := self.sensitive(found[0]): return f"{shown(path)} leads to something that {why}, which it did not when the command was judged, so what it printed is not shown."
+            if stamps(path, self.roots, known) != found:
+                return f"While it ran, something was moved or replaced on the way to {shown(path)}, so nobody can say what it read, and what it printed is not shown. Run it again."
+            if why := self.sensitive(found[0]):
+                return f"{shown(path)} leads to something that {why}, which it did not when the command was judged, so what it printed is not shown."
         return ""
 
     def sensitive(self, path: str) -> str:

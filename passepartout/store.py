@@ -81,7 +81,8 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        if durable and store._files is not None and files_now(store.path) != store._files: raise JournalError(_EXCHANGED.format(path=store.path))
+        if durable and store._files is not None and files_now(store.path) != store._files:
+            raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
         seq, head = _insert(store, drafts)

@@ -26,7 +26,8 @@ def in_our_words(error: Any) -> str:
     for words, _, kinds in _KINDS:
         if isinstance(error, kinds): return words
     said = str(error)[:500] if not isinstance(error, BaseException) else ""
-    return next((words for words, pattern, _ in _KINDS if re.search(pattern, said, re.I)), "it reported an error in words of its own, which the person can see")
+    return next((words for words, pattern, _ in _KINDS if re.search(pattern, said, re.I)),
+                "it reported an error in words of its own, which the person can see")
 
 def status_in_words(status: int) -> str:
     "What a status of HTTP means."

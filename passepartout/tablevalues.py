@@ -37,7 +37,8 @@ def cell_value(cell: str) -> Any:
     "A cell of a table: a number, or a text."
     if _NUMBER.fullmatch(cell): return float(cell) if "e" in cell or re.search(r"\.\d", cell) else int(cell.rstrip("."))
     if cell.startswith('"'):
-        if not re.fullmatch(r'"[^"\\]*"', cell): raise TangleError(f"The cell {cell[:40]} begins with a quote, and Org would read it as Lisp.")
+        if not re.fullmatch(r'"[^"\\]*"', cell):
+            raise TangleError(f"The cell {cell[:40]} begins with a quote, and Org would read it as Lisp.")
         return cell[1:-1]
     return cell
 
@@ -54,7 +55,8 @@ def read_items(lines: Sequence[str]) -> list:
     rows = []
     for line in lines:
         if (item := _ITEM.match(line)) is not None and " :: " not in item[1] and not item[1].startswith("[@"): rows.append([item[1]])
-        elif line.strip() and (line[0] in " \t" or item is not None): raise TangleError("A list with other lists, longer items or descriptions in it cannot be a value. Make it a table.")
+        elif line.strip() and (line[0] in " \t" or item is not None):
+            raise TangleError("A list with other lists, longer items or descriptions in it cannot be a value. Make it a table.")
         else: break
     return rows
 
@@ -64,7 +66,8 @@ def read_text(lines: Sequence[str]) -> str | None:
     if re.match(r"#\+begin_example\b", lines[0], re.I):
         end = next((n for n, line in enumerate(lines) if re.match(r"[ \t]*#\+end_example[ \t]*$", line, re.I)), 0)
         body = [re.sub(r"^([ \t]*),(,*(?:\*|#\+))", r"\1\2", line) for line in lines[1:end]]
-        if not end or body and all(line[:1] in (" ", "\t", "") for line in body): raise TangleError("An example that is indented, empty or not closed cannot be a value.")
+        if not end or body and all(line[:1] in (" ", "\t", "") for line in body):
+            raise TangleError("An example that is indented, empty or not closed cannot be a value.")
         return "".join(line + "\n" for line in body)
     fixed = []
     for line in lines:
@@ -74,11 +77,13 @@ def read_text(lines: Sequence[str]) -> str | None:
 
 def named_value(text: str, name: str) -> Any:
     "What stands under `#+name: name` in the page `text`: rows, or a text. `TangleError` when that is nothing, or has to be run."
-    if not (lines := element_lines(text, name)): raise TangleError(f"Nothing on the page is named {name}. Write #+name: {name} above a table, a list or an example.")
+    if not (lines := element_lines(text, name)):
+        raise TangleError(f"Nothing on the page is named {name}. Write #+name: {name} above a table, a list or an example.")
     if lines[0].strip().startswith("|"): return read_rows(lines)
     if _ITEM.match(lines[0]): return read_items(lines)
     if (found := read_text(lines)) is not None: return found
-    raise TangleError(f"What is named {name} is no table, plain list or example, so it would have to be worked out, and nothing is run here.")
+    raise TangleError(f"What is named {name} is no table, plain list or example, so it would have to be worked out, and "
+                      "nothing is run here.")
 
 # %% ../nbs/08ua_tablevalues.ipynb #c4e2379f
 def part_of(value: Any, index: str) -> Any:
@@ -103,9 +108,11 @@ def _bounds(text: str, size: int) -> tuple[int, int]:
 def without_heads(rows: list, args: Arguments) -> list:
     "The rows that Org passes on."
     heads, wanted = args.get(":colnames"), lambda name: args.get(name) not in (None, "no", "nil")
-    if heads != "no" and (wanted(":colnames") or rows[1:2] == [None] and None not in rows[2:]): rows = rows[2:] if rows[1:2] == [None] else rows[1:]
+    if heads != "no" and (wanted(":colnames") or rows[1:2] == [None] and None not in rows[2:]):
+        rows = rows[2:] if rows[1:2] == [None] else rows[1:]
     if wanted(":rownames"):
-        if not all(isinstance(row, list) or row is None for row in rows): raise TangleError(":rownames takes away the first column, and this value has rows that are no lists.")
+        if not all(isinstance(row, list) or row is None for row in rows):
+            raise TangleError(":rownames takes away the first column, and this value has rows that are no lists.")
         rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
@@ -146,20 +153,24 @@ def read_quoted(text: str) -> Any:
     "The value of quoted Lisp data: a number, a text, or a list of values. `TangleError` for everything else."
     stack, at = [[]], 0
     while at < len(text):
-        if (found := _TOKEN.match(text, at)) is None or len(stack) > _DEEPEST: raise TangleError(f"{text[:40]} is no plain data. Quote numbers, texts in double quotes, and lists of them.")
+        if (found := _TOKEN.match(text, at)) is None or len(stack) > _DEEPEST:
+            raise TangleError(f"{text[:40]} is no plain data. Quote numbers, texts in double quotes, and lists of them.")
         at = found.end()
         if found[1] == "(": stack.append([])
         elif found[1] != ")": stack[-1].append(read_atom(found[2], found[3]))
         elif len(stack) > 1: stack[-2].append(stack.pop())
         else: break
-    if len(stack) != 1 or len(stack[0]) != 1 or found[1] == ")" and at < len(text): raise TangleError(f"{text[:40]} is not one value: look at its parentheses.")
+    if len(stack) != 1 or len(stack[0]) != 1 or found[1] == ")" and at < len(text):
+        raise TangleError(f"{text[:40]} is not one value: look at its parentheses.")
     return stack[0][0]
 
 def read_atom(quoted: str | None, word: str | None) -> Any:
     "A text, given without its quotes, or what a word stands for: a number, or nothing at all."
     if quoted is not None: return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), quoted)
     if word == "nil": return []
-    if not _NUMBER.fullmatch(word): raise TangleError(f"{word[:40]} is a name, which means something to Emacs only. Quote numbers, texts in double quotes, and lists of them.")
+    if not _NUMBER.fullmatch(word):
+        raise TangleError(f"{word[:40]} is a name, which means something to Emacs only. Quote numbers, texts in double quotes, and "
+                          "lists of them.")
     return cell_value(word)
 
 # %% ../nbs/08ua_tablevalues.ipynb #abe487cb

@@ -29,7 +29,9 @@ def code_of(web: Web, source: Source) -> list[Line]:
     "The lines of a block as they go into a file; at least one."
     args = source.arguments
     lines = web.expand(source) if args.has(":noweb", *_TANGLED) else list(source.lines)
-    if ":no-expand" not in args: lines = around(args, lines, source.at, source.language, web.outline.text if web.outline is not None and web.outline.format == "org" else "")
+    if ":no-expand" not in args:
+        lines = around(args, lines, source.at, source.language, web.outline.text if web.outline is not None and web.outline.format == "org"
+                       else "")
     if "-r" in source.switches.split(): lines = [Line(_coderef(source.switches).sub("", text), at) for text, at in lines]
     return trimmed(remove_indentation(lines))
 
@@ -37,7 +39,8 @@ def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "pyt
     "Prologue, variables and epilogue around the code. `page` is the Org page that variables may name tables of."
     pieces = {name: args.text(name, None) for name in (":prologue", ":epilogue")}
     before, after = (text.split("\n") if text is not None else [] for text in pieces.values())
-    if args.variables and language != "python": raise TangleError(f":var is only understood for Python, not for {language}. Write the assignment into the block.")
+    if args.variables and language != "python":
+        raise TangleError(f":var is only understood for Python, not for {language}. Write the assignment into the block.")
     before += [f"{name}={literal(name, value, page, args)}" for name, value in args.variables.items()]
     return [*(Line(line, at) for text in before for line in text.split("\n")), *lines, *(Line(text, at) for text in after)]
 
@@ -45,7 +48,8 @@ def literal(name: str, value: str, page: str = "", args: Arguments = Arguments()
     "The value of a variable as code: what is written there, or what a name stands for on the page."
     if (written := written_code(value, args)) is not None: return written
     if page and (found := value_code(page, value, args)) is not None: return found
-    raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double quotes, quoted data as in '(1 (2 3)), or the name of a table.")
+    raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double "
+                      "quotes, quoted data as in '(1 (2 3)), or the name of a table.")
 
 def _coderef(switches: str) -> re.Pattern:
     shown = re.search(r'-l +"([^"\n]+)"', switches)
@@ -128,8 +132,10 @@ def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool 
     for source in web.sources:
         if source.node is not None and source.node.hidden: continue
         try:
-            if name := target_name(source, page): add_block(targets.setdefault(name, Target(name)), web, source, page, name_sources, same_lines)
-        except TangleError as error: raise TangleError(error.message if error.message.startswith("line ") else f"line {source.at}: {error.message}") from None
+            if name := target_name(source, page):
+                add_block(targets.setdefault(name, Target(name)), web, source, page, name_sources, same_lines)
+        except TangleError as error:
+            raise TangleError(error.message if error.message.startswith("line ") else f"line {source.at}: {error.message}") from None
     return list(targets.values())
 
 def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:

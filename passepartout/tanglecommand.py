@@ -35,20 +35,24 @@ def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="
 
     A block of an Org page names its file with :tangle; Markdown pages and notebooks are exported to a module of their own name. Nothing is written outside of one folder, and no file that somebody else wrote is overwritten."""
     from passepartout.tanglefiles import Ledger
-    try: code = run_tangle(files, dir_, Ledger(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain, same_lines=lines, force=force)
+    try:
+        code = run_tangle(files, dir_, Ledger(ledger_path()), stdout=stdout, check=check, notebook=notebook, name_sources=not plain,
+                          same_lines=lines, force=force)
     except TangleError as error: fail(error.message, 1)
     except OSError as error: fail(f"{error.filename or 'A file'} could not be written: {(error.strerror or str(error)).lower()}.", 1)
     raise typer.Exit(code)
 
 # %% ../nbs/20g_tanglecommand.ipynb #7d85df50
-def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False, name_sources: bool = True, same_lines: bool = False, force: bool = False) -> int:
+def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool = False, check: bool = False, notebook: bool = False,
+               name_sources: bool = True, same_lines: bool = False, force: bool = False) -> int:
     "Do what the command says; the exit code. `TangleError` for what is refused."
     from passepartout.tanglefiles import plan_files, read_page, refuse, write_files
     plans: dict[Path, list] = {}
     for file in dict.fromkeys(files):
         page = read_page(file)
         home = folder if folder is not None else file.parent
-        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger, name_sources=name_sources, same_lines=same_lines)
+        planned, notes = ([plan_notebook(page, home, ledger)], []) if notebook else plan_files(page, home, ledger,
+                name_sources=name_sources, same_lines=same_lines)
         for note in notes: tell(note, "yellow", sys.stderr)
         if not planned: tell(nothing_to_do(page), "yellow", sys.stderr)
         plans.setdefault(Path(os.path.realpath(home)), []).extend(planned)
@@ -73,7 +77,8 @@ def plan_notebook(page, folder: Path, ledger):
     from passepartout.tangle import Target
     from passepartout.tanglefiles import Planned, placed, state_of
     try: text = notebook_text(chapter_cells(page))
-    except TangleError as error: raise TangleError(error.message if page.path.name in error.message else f"{page.path.name}, {error.message}") from None
+    except TangleError as error:
+        raise TangleError(error.message if page.path.name in error.message else f"{page.path.name}, {error.message}") from None
     target = Target(f"{page.path.stem}.ipynb", [Line(line, 0) for line in text.split("\n")[:-1]])
     relative = placed(page.path, folder, target.name)
     return Planned(page.path, target, relative, state_of(folder, relative, target, ledger))
@@ -90,6 +95,8 @@ def told_differences(planned: list) -> int:
     words = {"new": "is missing", "ours": "is older than its page", "foreign": "differs from its page"}
     wrong = [each for each in planned if each.state != "same"]
     for each in wrong: tell(f"{each.relative} {words[each.state]}, {each.page}")
-    if wrong: tell("The same command without --check writes " + ("it." if len(wrong) == 1 else "them.") + (" What differs was changed by somebody: --force overwrites it." if any(each.state == "foreign" for each in wrong) else ""))
+    if wrong:
+        tell("The same command without --check writes " + ("it." if len(wrong) == 1 else "them.")
+             + (" What differs was changed by somebody: --force overwrites it." if any(each.state == "foreign" for each in wrong) else ""))
     if not wrong: tell(f"{len(planned)} file{'' if len(planned) == 1 else 's'}: as the pages say.")
     return 1 if wrong else 0

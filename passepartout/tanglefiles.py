@@ -39,7 +39,8 @@ ENDINGS = (".org", ".md", ".markdown", ".ipynb")
 
 def read_page(path: Path) -> Page:
     "The page at `path`. `TangleError` says in a sentence why it cannot be read."
-    if path.suffix.lower() not in ENDINGS: raise TangleError(f"{path.name} is no page: its name has to end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+    if path.suffix.lower() not in ENDINGS:
+        raise TangleError(f"{path.name} is no page: its name has to end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
     try:
         with open(path, "rb") as file: data = file.read(4 * MOST_BYTES + 1)
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
@@ -55,11 +56,13 @@ def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
     try:
         if path.suffix.lower() == ".ipynb": return Page(path, text, None, tuple(notebook_sources(text, path.stem)))
         outline = parse_note(text, path.name)
-        if outline.format == "org" and (line := unfinished(outline)): raise TangleError(f"line {line}: the block that begins here never ends; write #+end_src")
+        if outline.format == "org" and (line := unfinished(outline)):
+            raise TangleError(f"line {line}: the block that begins here never ends; write #+end_src")
         if outline.format != "org": return Page(path, text, outline, tuple(markdown_sources(outline, path.stem)))
         if setup is not None: outline.derived("page_values", setup.values)           # before a block asks
         return Page(path, text, outline, tuple(org_sources(outline)), tuple(setup.notes) if setup is not None else ())
-    except TangleError as error: raise TangleError(f"{path.name}{',' if error.message.startswith('line ') else ':'} {error.message.rstrip('.')}.") from None
+    except TangleError as error:
+        raise TangleError(f"{path.name}{',' if error.message.startswith('line ') else ':'} {error.message.rstrip('.')}.") from None
 
 # %% ../nbs/08w_tanglefiles.ipynb #471725dd
 def placed(page: Path, folder: Path, name: str) -> str:
@@ -68,7 +71,8 @@ def placed(page: Path, folder: Path, name: str) -> str:
     start = home.relative_to(base).as_posix() if home.is_relative_to(base) else "."
     relative = posixpath.normpath(posixpath.join(start, name))
     if name.startswith(("/", "~")) or "\0" in name or relative in (".", "..") or relative.startswith("../"):
-        raise TangleError(f"{page.name} sends code to {name[:200]}, which lies outside of {folder}. Nothing was written. Choose the folder with --dir if you mean that.")
+        raise TangleError(f"{page.name} sends code to {name[:200]}, which lies outside of {folder}. Nothing was written. Choose the folder "
+                          "with --dir if you mean that.")
     if name.endswith("/"): raise TangleError(f"{page.name} sends code to {name[:200]}, which is a folder. Name a file in it.")
     return relative
 
@@ -88,7 +92,8 @@ def open_folder(base: Path, relative: str, make: bool) -> int:
             deeper = os.open(step, _STEP, dir_fd=fd)
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
-            raise TangleError(f"The folder {relative} " + ("does not exist. Make it, or write :mkdirp yes." if missing else "is a link or no folder at all, and is not followed.")) from error
+            raise TangleError(f"The folder {relative} " + ("does not exist. Make it, or write :mkdirp yes." if missing
+                                                           else "is a link or no folder at all, and is not followed.")) from error
         finally: os.close(fd)
         fd = deeper
     return fd
@@ -120,7 +125,8 @@ class Planned:
     relative: str
     state: str                    # new, same, ours (older, written here), foreign
 
-def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned], list[str]]:
+def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned],
+        list[str]]:
     "What a page is exported to, below `folder`, and notes about it. `TangleError` when that cannot be."
     web, name = Web(page.outline, page.sources), page.path.name
     try: targets = tangled(web, name, name_sources=name_sources, same_lines=same_lines)
@@ -130,7 +136,9 @@ def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool =
         relative = placed(page.path, folder, target.name)
         planned.append(Planned(page.path, target, relative, state_of(folder, relative, target, ledger)))
     notes = [*page.notes, *web.notes]
-    if same_lines: notes += [f"{each.relative}: {count} of its lines stand elsewhere than in the page, because a reference brought them there or there was no room before them." for each in planned if (count := astray(each.target))]
+    if same_lines:
+        notes += [f"{each.relative}: {count} of its lines stand elsewhere than in the page, because a reference brought them there or "
+                  "there was no room before them." for each in planned if (count := astray(each.target))]
     return planned, [f"{name}, {note}" for note in notes]
 
 def state_of(folder: Path, relative: str, target: Target, ledger: Ledger) -> str:
@@ -155,11 +163,16 @@ def refuse(planned: list[Planned], force: bool = False) -> None:
     "`TangleError` when one of these files must not be written."
     seen: dict[str, Planned] = {}
     for each in planned:
-        if (other := seen.setdefault(each.relative, each)) is not each: raise TangleError(f"{other.page.name} and {each.page.name} both write {each.relative}. Nothing was written.")
+        if (other := seen.setdefault(each.relative, each)) is not each:
+            raise TangleError(f"{other.page.name} and {each.page.name} both write {each.relative}. Nothing was written.")
     if force: return
-    if foreign := [each.relative for each in planned if each.state == "foreign"]: raise TangleError(f"{', '.join(foreign[:5])} was not written by tangle, or was edited since. Nothing was written. Look at the difference, then say --force.")
+    if foreign := [each.relative for each in planned if each.state == "foreign"]:
+        raise TangleError(f"{', '.join(foreign[:5])} was not written by tangle, or was edited since. Nothing was written. Look at the "
+                          "difference, then say --force.")
     for each in planned:
-        if each.state == "new" and (why := sensitive(each.relative)): raise TangleError(f"{each.page.name} sends code to {each.relative[:200]}, which {why}. Nothing was written. Look at it with --stdout; if that is what you want there, say --force.")
+        if each.state == "new" and (why := sensitive(each.relative)):
+            raise TangleError(f"{each.page.name} sends code to {each.relative[:200]}, which {why}. Nothing was written. Look at it with "
+                              "--stdout; if that is what you want there, say --force.")
 
 # %% ../nbs/08w_tanglefiles.ipynb #73c55756
 def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
@@ -167,7 +180,8 @@ def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: 
     refuse(planned, force)
     done = [each for each in planned if each.state != "same"]
     for each in done:
-        if not force and state_of(folder, each.relative, each.target, ledger) not in (each.state, "same"): raise TangleError(f"{each.relative} was changed while it was to be written, and was left as it is. Try again.")
+        if not force and state_of(folder, each.relative, each.target, ledger) not in (each.state, "same"):
+            raise TangleError(f"{each.relative} was changed while it was to be written, and was left as it is. Try again.")
         write_file(each, folder, ledger)
     return [each.relative for each in done]
 
@@ -177,7 +191,8 @@ def write_file(each: Planned, folder: Path, ledger: Ledger) -> None:
     if not os.path.lexists(folder): os.makedirs(folder)
     fd, new = open_folder(folder, posixpath.dirname(each.relative), each.target.folders), f".{name[:200]}.{os.getpid()}.new"
     try:
-        out = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o777 if each.target.program else 0o666, dir_fd=fd)
+        out = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o777 if each.target.program else 0o666,
+                      dir_fd=fd)
         try:
             with open(out, "wb") as file: file.write(data)
             os.rename(new, name, src_dir_fd=fd, dst_dir_fd=fd)

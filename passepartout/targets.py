@@ -81,7 +81,8 @@ def make_places(outline: Outline) -> tuple[Place, ...]:
 def make_place(outline: Outline, node: Node, day: date | None) -> Place:
     "One node as a place."
     idents = tuple([str(node.properties[name]) for name in ("ID", "CUSTOM_ID") if node.properties.get(name)])
-    return Place(outline.file, node.line, display_title(outline, node) if node.index else plain_text(node.title), outline.path(node), node.kind, node.keyword, node.done, node.priority, outline.tags(node), node.hidden, idents, day)
+    return Place(outline.file, node.line, display_title(outline, node) if node.index else plain_text(node.title), outline.path(node),
+                 node.kind, node.keyword, node.done, node.priority, outline.tags(node), node.hidden, idents, day)
 
 # %% ../nbs/08n_targets.ipynb #ff520df2
 FILLERS = frozenset("a an the my our your this that of for to in on at with about and".split())
@@ -100,7 +101,8 @@ def read_words(text: str, fillers: bool = True) -> Words:
     "Words as they are compared; without `fillers`, those that mean little are left out, unless nothing else is left."
     needles = [term.needle for term in read_query(text[:400])][:24]
     kept = needles if fillers else [n for n in needles if n.strip() not in FILLERS] or needles
-    return Words(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept), text.strip().casefold())
+    return Words(fold(text).strip(), tuple([part for each in SEPARATOR.split(text) if (part := fold(each).strip())]), tuple(kept),
+                 text.strip().casefold())
 
 # %% ../nbs/08n_targets.ipynb #12228186
 def own_title(place: Place) -> str:
@@ -114,7 +116,9 @@ def fits(words: Words, place: Place) -> int | None:
     title = fold(own)
     if not words.needles: return 1 if words.raw and words.raw in own.casefold() else None
     if title.strip() == words.whole: return 0
-    if len(words.parts) > 1 and tuple([fold(COUNTER.sub("", DATES.sub("", t))).strip() for t in place.path[-len(words.parts):]]) == words.parts: return 0
+    if len(words.parts) > 1 and tuple([fold(COUNTER.sub("", DATES.sub("", t))).strip()
+                                       for t in place.path[-len(words.parts):]]) == words.parts:
+        return 0
     here = [needle in title for needle in words.needles]
     if all(here): return 1 if all(n.rstrip() + " " in title or RUNS.search(n) for n in words.needles) else 2
     if not any(here): return None
@@ -180,20 +184,25 @@ def alike(places: Iterable[Place], text: str, most: int = 5) -> list[Place]:
     places = [p for p in places if not p.hidden and p.kind != "file"]
     known = {word for p in places for word in fold(own_title(p)).split()}
     words = [term.needle.strip() for term in read_query(text[:200])][:8]
-    read = [w if w in known else next(iter(get_close_matches(w, [k for k in known if abs(len(k) - len(w)) < 3 and k[0] == w[0]] if len(known) > 2_000 else sorted(known), 1, 0.72)), "") for w in words]
+    read = [w if w in known
+            else next(iter(get_close_matches(w, [k for k in known if abs(len(k) - len(w)) < 3 and k[0] == w[0]] if len(known) > 2_000
+                                             else sorted(known), 1, 0.72)), "") for w in words]
     read = [word for word in read if word and word not in FILLERS] or [word for word in read if word]
     while read and not (found := best_fits(places, " ".join(read))): read.pop(min(range(len(read)), key=lambda n: len(read[n])))
     return list(outcome(found, None).places[:most]) if read else []
 
 # %% ../nbs/08n_targets.ipynb #214ed572
-def resolve_target(source: Index | Iterable[Outline], text: str, today: date | None = None, *, wanted: Callable[[Place], bool] | None = None, most: int = 12) -> Resolved:
+def resolve_target(source: Index | Iterable[Outline], text: str, today: date | None = None, *,
+                   wanted: Callable[[Place], bool] | None = None, most: int = 12) -> Resolved:
     "Which heading `text` means. At most `most` are listed; `wanted` says which are meant rather than others. `IndexFailed` when an index cannot be asked."
     asked = read_target(text)
     if isinstance(source, Index): found = source.guarded(lambda: choose(index_places(source, asked), asked, today, wanted))
     else:
         source = [place for outline in source for place in places_of(outline)]
         found = choose(source, asked, today, wanted)
-    if not found.places and asked.words: found = Resolved("none", tuple(source.guarded(lambda: index_alike(source, asked.words, most)) if isinstance(source, Index) else alike(source, asked.words, most)))
+    if not found.places and asked.words:
+        found = Resolved("none", tuple(source.guarded(lambda: index_alike(source, asked.words, most)) if isinstance(source, Index)
+                                       else alike(source, asked.words, most)))
     return found._replace(places=found.places[:most])
 
 # %% ../nbs/08n_targets.ipynb #aa50381d
@@ -205,14 +214,19 @@ AT_LINE = "(SELECT m.id FROM node m WHERE m.file = g.id AND (m.line <= ? OR m.pl
 def index_places(index: Index, asked: Asked, files: bool = False) -> list[Place]:
     "The places of an index that `asked` can mean; with `files`, only whole files. Must be called inside of `guarded`."
     inside, values = " AND n.place = 0" if files else "", ()
-    if asked.file: inside, values = inside + " AND (f.path = ? OR f.path LIKE ? ESCAPE '\\')", (asked.file, "%/" + re.sub(r"([%_\\])", r"\\\1", asked.file.removeprefix("/")))
-    select = lambda where, *more: index.db.execute(f"{NODES} WHERE {where}{inside} ORDER BY n.id DESC LIMIT {MOST_PLACES}", (*more, *values)).fetchall()
+    if asked.file:
+        inside, values = inside + " AND (f.path = ? OR f.path LIKE ? ESCAPE '\\')", (asked.file,
+                "%/" + re.sub(r"([%_\\])", r"\\\1", asked.file.removeprefix("/")))
+    select = lambda where, *more: index.db.execute(f"{NODES} WHERE {where}{inside} ORDER BY n.id DESC LIMIT {MOST_PLACES}",
+                                                   (*more, *values)).fetchall()
     matching, rows = "n.id IN (SELECT rowid FROM words WHERE words MATCH ?)", []
     ident = asked.ident or asked.words
     if any(map(str.isalnum, ident)) and (rows := select(matching, ident_match(ident))): return read_places(index, rows, ident)
     if asked.line: rows = select(f"n.id IN (SELECT {AT_LINE} FROM file g)", asked.line)
     elif asked.words and not index_words(asked.words): rows = select("instr(n.title, ?)", asked.words)
-    elif asked.words: rows = [row for match in dict.fromkeys(title_match(asked.words, fillers) for fillers in (True, False)) for row in select(matching, match)]
+    elif asked.words:
+        rows = [row for match in dict.fromkeys(title_match(asked.words, fillers) for fillers in (True, False))
+                for row in select(matching, match)]
     elif asked.file: rows = select("n.place = 0")
     return read_places(index, list(dict.fromkeys(rows)))
 
@@ -239,7 +253,8 @@ def index_alike(index: Index, text: str, most: int) -> list[Place]:
 def read_places(index: Index, rows: Sequence[tuple], ident: str = "") -> list[Place]:
     "Rows of the index as places; `ident` is what they were found by. Must be called inside of `guarded`."
     above, files = lineages(index, [row[-1] for row in rows]), json.dumps(sorted({row[0] for row in rows}))
-    days = dict(index.db.execute("SELECT node, min(day) FROM date WHERE file IN (SELECT value FROM json_each(?)) AND live GROUP BY node", (files,))) if rows else {}
+    days = (dict(index.db.execute("SELECT node, min(day) FROM date WHERE file IN (SELECT value FROM json_each(?)) AND live GROUP BY node",
+                                  (files,))) if rows else {})
     return [read_place(row, above[row[0], row[2]], days.get(row[-1]), ident) for row in rows]
 
 def read_place(row: tuple, above: Sequence[tuple[str, str]], day: int | None, ident: str = "") -> Place:
@@ -254,11 +269,13 @@ def files_called(source: Index | Iterable[Outline], text: str) -> list[Place]:
     "The files that `text` may mean, among all of an index or of some outlines."
     if not isinstance(source, Index): return [places_of(outline)[0] for outline in source]
     asked = read_target(text)
-    return [place for place in source.reading(lambda: index_places(source, asked._replace(words="", ident="", line=0) if asked.file else asked, files=True)) if place.kind == "file"]
+    return [place for place in source.reading(lambda: index_places(source,
+            asked._replace(words="", ident="", line=0) if asked.file else asked, files=True)) if place.kind == "file"]
 
 def files_holding(index: Index, text: str, most: int = 300) -> list[str]:
     "The paths of the files with a section in or above which all words of `text` stand, the last written first."
     words = lambda fillers: [f'"{word}" *' for needle in read_words(text, fillers).needles for word in index_words(needle)]
     sql = "SELECT DISTINCT f.path FROM words JOIN node n ON n.id = words.rowid JOIN file f ON f.id = n.file WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?"
-    found = [path for match in dict.fromkeys((" AND ".join(words(True)), " AND ".join(words(False)))) if match for path, in index.reading(lambda: index.db.execute(sql, (match, most)).fetchall())]
+    found = [path for match in dict.fromkeys((" AND ".join(words(True)), " AND ".join(words(False)))) if match
+             for path, in index.reading(lambda: index.db.execute(sql, (match, most)).fetchall())]
     return list(dict.fromkeys(found))

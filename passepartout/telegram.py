@@ -34,7 +34,8 @@ def incoming(update: Any) -> Incoming | None:
     if type(sender.get("id")) is not int or type(chat.get("id")) is not int: return None
     name = " ".join(str(sender[key]) for key in ("first_name", "last_name") if isinstance(sender.get(key), str))
     text = message.get("text") if isinstance(message.get("text"), str) else ""
-    return Incoming(number, str(sender["id"]), str(chat["id"]), name[:200], text, own=not any(key in message for key in FOREIGN), direct=chat.get("type") == "private" and chat["id"] == sender["id"])
+    return Incoming(number, str(sender["id"]), str(chat["id"]), name[:200], text, own=not any(key in message for key in FOREIGN),
+                    direct=chat.get("type") == "private" and chat["id"] == sender["id"])
 
 # %% ../nbs/19n_telegram.ipynb #057eba4f
 TOKEN = "TELEGRAM_BOT_TOKEN"
@@ -44,11 +45,15 @@ def refusal(error: HttpFailed, token: str) -> GatewayFailed:
     try: said = read_json(error.body) if error.body else {}
     except ValueError: said = {}
     said = said if isinstance(said, dict) else {}
-    about, wait = said.get("description"), (said.get("parameters") or {}).get("retry_after") if isinstance(said.get("parameters"), dict) else None
+    about, wait = (said.get("description"), (said.get("parameters") or {}).get("retry_after") if isinstance(said.get("parameters"), dict)
+                   else None)
     wait = float(min(wait, 3600)) if type(wait) in (int, float) and wait >= 0 else error.wait
     words = f" ({' '.join(about.split())[:200]})" if isinstance(about, str) else ""
-    if error.status in (401, 404): return GatewayFailed(f"Telegram refuses the token{words}. Check {TOKEN}; @BotFather shows it.", final=True)
-    if error.status == 409: return GatewayFailed("Another process receives the messages of this bot. Only one can; stop the other, or make a bot of its own for each.")
+    if error.status in (401, 404):
+        return GatewayFailed(f"Telegram refuses the token{words}. Check {TOKEN}; @BotFather shows it.", final=True)
+    if error.status == 409:
+        return GatewayFailed("Another process receives the messages of this bot. Only one can; stop the other, or make a bot of its "
+                             "own for each.")
     if error.status in (400, 403): return GatewayFailed(f"Telegram does not take it{words}.", final=True)
     return GatewayFailed(f"Telegram cannot be reached: {error.message}{words}".replace(token, "…"), wait)
 
@@ -58,19 +63,25 @@ class Telegram:
     name, limit = "telegram", 4096
     def __init__(self, token: str, url: str = "https://api.telegram.org", patience: int = 50, verify: Any = True):
         endpoint = Endpoint.of(url)
-        if not endpoint.protected: raise GatewayFailed(f"telegram_url is {endpoint.url}, which is not encrypted, so the token is not sent there.", final=True)
-        if not token or not all(ch.isalnum() or ch in ":_-" for ch in token) or not token.isascii(): raise GatewayFailed(f"{TOKEN} is no token of a bot; @BotFather gives one, as 123456:ABC-DEF.", final=True)
-        self.token, self.url, self.patience, self.http, self.key = token, endpoint.url, patience, Http(verify), f"telegram {token.partition(':')[0]}"
+        if not endpoint.protected:
+            raise GatewayFailed(f"telegram_url is {endpoint.url}, which is not encrypted, so the token is not sent there.", final=True)
+        if not token or not all(ch.isalnum() or ch in ":_-" for ch in token) or not token.isascii():
+            raise GatewayFailed(f"{TOKEN} is no token of a bot; @BotFather gives one, as 123456:ABC-DEF.", final=True)
+        self.token, self.url, self.patience, self.http, self.key = (token, endpoint.url, patience, Http(verify),
+                                                                    f"telegram {token.partition(':')[0]}")
         self.filter = Silence(token)
         for each in ("httpx", "httpcore.http11", "httpcore.connection"): logging.getLogger(each).addFilter(self.filter)
 
     async def call(self, method: str, first: float = 20.0, **fields: Any) -> Any:
         "The result of a method. `GatewayFailed` says what went wrong, without the token."
         found: list = []
-        try: await self.http.post(f"{self.url}/bot{self.token}/{method}", {}, fields, lambda data: not found.append(data), Times(10.0, first, first, 8_000_000))
+        try:
+            await self.http.post(f"{self.url}/bot{self.token}/{method}", {}, fields, lambda data: not found.append(data),
+                                 Times(10.0, first, first, 8_000_000))
         except HttpFailed as error: raise refusal(error, self.token) from None
         except PassepartoutError as error: raise GatewayFailed(error.message.replace(self.token, "…")) from None
-        if not found or not isinstance(found[0], dict) or found[0].get("ok") is not True: raise GatewayFailed("Telegram answered with something that is no answer of its API. Is telegram_url right?")
+        if not found or not isinstance(found[0], dict) or found[0].get("ok") is not True:
+            raise GatewayFailed("Telegram answered with something that is no answer of its API. Is telegram_url right?")
         return found[0].get("result")
 
     async def receive(self, after: int | None) -> list[Incoming]:
@@ -81,7 +92,8 @@ class Telegram:
         if not updates: return []
         messages = [message for each in updates if (message := incoming(each)) is not None]
         last = max((each["update_id"] for each in updates if type(each.get("update_id")) is int), default=0)
-        if not messages or messages[-1].number < last: messages.append(Incoming(last, "", "", "", "", direct=False))      # so that what concerns nobody is not sent again
+        if not messages or messages[-1].number < last:        # so that what concerns nobody is not sent again
+            messages.append(Incoming(last, "", "", "", "", direct=False))
         return messages
 
     async def send(self, chat: str, text: str) -> None:
@@ -106,7 +118,8 @@ class Silence(logging.Filter):
 def token_of(settings: Any, environ: Mapping[str, str]) -> str:
     "The token. `GatewayFailed` says where to put it."
     if token := (environ.get(TOKEN) or settings.secrets.get(TOKEN) or "").strip(): return token
-    raise GatewayFailed(f"Telegram wants a token, and there is none. @BotFather gives one; put it into .env beside your settings.ini as {TOKEN}=…, or into the keyring: keyring set passepartout {TOKEN}", final=True)
+    raise GatewayFailed("Telegram wants a token, and there is none. @BotFather gives one; put it into .env beside your settings.ini as "
+                        f"{TOKEN}=…, or into the keyring: keyring set passepartout {TOKEN}", final=True)
 
 def telegram_for(settings: Any, environ: Mapping[str, str]) -> Telegram:
     "The service as the settings describe it. `GatewayFailed` when there is no token."

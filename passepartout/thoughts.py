@@ -48,7 +48,8 @@ def gate_table(gates: Iterable) -> list[str]:
     rows = [(plain_words(name, 30), plain_words(word, 12), f"{float(micros):.1f}", text) for name, word, text, micros in gates]
     if not rows: return []
     table = [f"| {name} | {word} | {micros} |" for name, word, micros, _ in (("gate", "verdict", "µs", ""), *rows)]
-    return [table[0], "|------+---------+----|", *table[1:], *(line for name, _, _, text in rows if text for line in quoted(f"{name}: {text}"))]
+    return [table[0], "|------+---------+----|", *table[1:], *(line for name, _, _, text in rows if text
+                                                               for line in quoted(f"{name}: {text}"))]
 
 # %% ../nbs/20aa_thoughts.ipynb #ff8747ef
 def event_lines(kind: str, body: dict | None, at: float) -> Iterator[str]:
@@ -64,7 +65,8 @@ def event_lines(kind: str, body: dict | None, at: float) -> Iterator[str]:
         yield from gate_table(body.get("gates") or ())
         yield from quoted(str(body.get("verdict")) + (f" by {body['gate']}: {body['text']}" if body.get("text") else ""))
     elif kind in ("ask", "intent"):
-        yield from quoted(body["reason"] if kind == "ask" and body.get("reason") else f"effect {body.get('effect') or body.get('approval')}")
+        yield from quoted(body["reason"] if kind == "ask" and body.get("reason")
+                          else f"effect {body.get('effect') or body.get('approval')}")
         yield from source_block(laid_out(str(body.get("action")), 88))
         if body.get("preview"): yield from source_block(body["preview"], "diff")
     else: yield from quoted(TEXTS.get(kind, plain_body)(body, 88))
@@ -89,12 +91,14 @@ def is_private(journal, turn: dict, depth: int = 4) -> bool:
     if any(body.get("private") for _, body in told) or depth == 0: return True
     kinds = {kind for kind, _ in told}
     if "proposal" in kinds and "answer" not in kinds: return True
-    return any(is_private(journal, earlier, depth - 1) for id in _origins(journal, told) - {turn["turn"]} if (earlier := recorded_turn(journal, id)))
+    return any(is_private(journal, earlier, depth - 1) for id in _origins(journal, told) - {turn["turn"]}
+               if (earlier := recorded_turn(journal, id)))
 
 def _origins(journal, told: Iterable[tuple[str, dict]]) -> set[str]:
     "The turns in which began what this one carries out or takes back."
     found = [journal.approval(str(body["approval"])) for kind, body in told if kind == "approval" and body.get("approval")]
-    found += [journal.effect(str(body["detail"]["undoes"])) for kind, body in told if kind == "intent" and (body.get("detail") or {}).get("undoes")]
+    found += [journal.effect(str(body["detail"]["undoes"])) for kind, body in told if kind == "intent"
+              and (body.get("detail") or {}).get("undoes")]
     return {row["turn"] for row in found if row}
 
 # %% ../nbs/20aa_thoughts.ipynb #bd774758

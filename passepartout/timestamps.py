@@ -67,7 +67,8 @@ def clock_time(hour: str, minute: str) -> time | None:
     return time(int(hour), int(minute)) if int(hour) < 24 and int(minute) < 60 else None
 
 # %% ../nbs/08a_timestamps.ipynb #467bac6e
-ACTIVE, INACTIVE = [Regex(BRACKETS.pattern.replace(r"[<\[]", left).replace(r"([>\]])", right)) for left, right in (("<", ">"), (r"\[", r"\]"))]
+ACTIVE, INACTIVE = [Regex(BRACKETS.pattern.replace(r"[<\[]", left).replace(r"([>\]])", right))
+                    for left, right in (("<", ">"), (r"\[", r"\]"))]
 
 # %% ../nbs/08a_timestamps.ipynb #e955577e
 def dates_in(text: str) -> list[re.Match]:
@@ -92,9 +93,11 @@ def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]
         active = text[m.start()] == "<"
         if end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day and found[-1].until_day is None:
             first = found.pop()
-            found.append(Stamp(first.kind, active, first.day, first.at, day, at, first.repeat, first.warn, first.node, first.start, m.end(), first.line))
+            found.append(Stamp(first.kind, active, first.day, first.at, day, at, first.repeat, first.warn, first.node, first.start, m.end(),
+                               first.line))
         else:
-            found.append(Stamp(planned_kind(text, node, m.start()), active, day, at, None, until, repeat, warn, node.index, m.start(), m.end(), line))
+            found.append(Stamp(planned_kind(text, node, m.start()), active, day, at, None, until, repeat, warn, node.index, m.start(),
+                               m.end(), line))
         end = m.end()
     return found, broken
 
@@ -174,7 +177,8 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
         if m["every"]:
-            if rule := EVERY.match(m["every"]): rules[node.index] = Repeat(".+" if "done" in m["every"].lower() else "+", int(rule[1] or 1), rule[2][0].lower())
+            if rule := EVERY.match(m["every"]):
+                rules[node.index] = Repeat(".+" if "done" in m["every"].lower() else "+", int(rule[1] or 1), rule[2][0].lower())
             continue
         text = m["a"] or m["b"] or m["c"] or m["d"]
         day = calendar_day(text[:4], text[5:7], text[8:10])
@@ -183,13 +187,15 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         kind = KINDS.get(name, "deadline" if node.kind == "task" else "plain")
         at = clock_time(*text[11:].split(":")[:2]) if len(text) > 10 else None
-        found.append(Stamp(kind, kind in ("deadline", "scheduled", "plain"), day, at, None, None, None, None, node.index, m.start(), m.end(), line))
+        found.append(Stamp(kind, kind in ("deadline", "scheduled", "plain"), day, at, None, None, None, None, node.index, m.start(),
+                           m.end(), line))
     return [with_repeat(s, rules.get(s.node)) for s in found], broken
 
 def with_repeat(stamp: Stamp, repeat: Repeat | None) -> Stamp:
     "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat."
     if repeat is None or not repeat.count or stamp.kind not in ("deadline", "scheduled"): return stamp
-    return Stamp(stamp.kind, stamp.active, stamp.day, stamp.at, stamp.until_day, stamp.until, repeat, stamp.warn, stamp.node, stamp.start, stamp.end, stamp.line)
+    return Stamp(stamp.kind, stamp.active, stamp.day, stamp.at, stamp.until_day, stamp.until, repeat, stamp.warn, stamp.node, stamp.start,
+                 stamp.end, stamp.line)
 
 # %% ../nbs/08a_timestamps.ipynb #0b99eff0
 def stamps(outline: Outline) -> tuple[Stamp, ...]:
@@ -206,7 +212,8 @@ def read_stamps(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, s
     if outline.format == "markdown":
         marked, more = mark_stamps(outline)
         spans = tuple([(stamp.start, stamp.end) for stamp in marked])            # due: [[2026-11-22]] is one date
-        found, broken = sorted([stamp for stamp in found if not inside(spans, stamp.start)] + marked, key=lambda s: s.start), sorted(broken + more)
+        found, broken = sorted([stamp for stamp in found if not inside(spans, stamp.start)] + marked, key=lambda s: s.start), sorted(broken
+                + more)
     return tuple(found), tuple(broken)
 
 # %% ../nbs/08a_timestamps.ipynb #59ce382b
@@ -245,5 +252,6 @@ NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 def write_stamp(day: date | datetime, active: bool = True, until: time | None = None) -> str:
     "A date as Org writes it, with the time when it has one, and the time at which it ends. The names of days are English in every locale, as in a plain Org."
-    inner = f"{day.isoformat()[:10]} {NAMES[day.weekday()]}" + (f" {day:%H:%M}" + (f"-{until:%H:%M}" if until else "") if isinstance(day, datetime) else "")
+    inner = f"{day.isoformat()[:10]} {NAMES[day.weekday()]}" + (f" {day:%H:%M}" + (f"-{until:%H:%M}" if until else "")
+                                                                if isinstance(day, datetime) else "")
     return f"<{inner}>" if active else f"[{inner}]"

@@ -52,7 +52,8 @@ class ToolError(PassepartoutError):
     "A tool is declared or called wrongly; the message says how."
 
 # %% ../nbs/12_tools.ipynb #7b85d2c5
-TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": tuple, "date": str, "object": FrozenDict, "any": object}
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": tuple, "date": str, "object": FrozenDict,
+         "any": object}
 ALIASES = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object", date: "date", Any: "any",
     "str": "string", "int": "integer", "float": "number", "bool": "boolean", "array": "list", "dict": "object",
@@ -74,7 +75,8 @@ class Checked:
         fits = isinstance(value, TYPES[self.type]) and not (isinstance(value, bool) and self.type in ("integer", "number"))
         if not fits: raise ToolError(f"Argument {self.name} of {tool} must be {article(self.type)}, not {shown(value)}.")
         if self.type == "date": check_date(tool, self.name, value)
-        if self.choices and value not in self.choices: raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
+        if self.choices and value not in self.choices:
+            raise ToolError(f"Argument {self.name} of {tool} must be one of {', '.join(self.choices)}, not {shown(value)}.")
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 
@@ -121,7 +123,8 @@ class Parameter(Checked):
 def senseless(parameter: Parameter) -> str:
     "What is wrong with the declaration of a parameter, or nothing."
     if parameter.type not in TYPES: return f"there is no type {parameter.type!r}; there are {', '.join(TYPES)}."
-    if parameter.kind not in KINDS or parameter.access not in ACCESS: return f"kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}."
+    if parameter.kind not in KINDS or parameter.access not in ACCESS:
+        return f"kind is one of {', '.join(KINDS)}, access one of {', '.join(ACCESS)}."
     return "a limit is an integer or a number." if parameter.kind == "limit" and parameter.type not in ("integer", "number") else ""
 
 # %% ../nbs/12_tools.ipynb #6f680f96
@@ -206,7 +209,8 @@ class Declared(Remembers):
     @cached_property
     def welcome(self) -> tuple[tuple[str, type | None, Parameter], ...]:
         "Each parameter with its name and the class whose values `check` would return as they are, if there is one."
-        return tuple((p.name, TAKEN_AS_IS.get(p.type) if not p.choices and p.name not in KEYWORD_FIELDS else None, p) for p in self.parameters)
+        return tuple((p.name, TAKEN_AS_IS.get(p.type) if not p.choices and p.name not in KEYWORD_FIELDS else None, p)
+                     for p in self.parameters)
 
 # %% ../nbs/12_tools.ipynb #f4d5f889
 def pure(body: Callable) -> Callable:
@@ -241,9 +245,11 @@ class Derived(Bodied):
         if args is None or args == (): args = FrozenDict()
         if not isinstance(args, FrozenDict): raise ToolError(f"The arguments of {self.name} are a property list, not {shown(args)}.")
         if not args.keys() <= self.by_name.keys():
-            raise ToolError(f"{self.name} has no argument {', '.join([str(k) for k in args if k not in self.by_name])}; it takes {', '.join(self.by_name) or 'none'}.")
+            raise ToolError(f"{self.name} has no argument {', '.join([str(k) for k in args if k not in self.by_name])}; it takes "
+                            f"{', '.join(self.by_name) or 'none'}.")
         for name in self.needed:
-            if pick(args, name) is None: raise ToolError(f"{self.name} needs the argument {', '.join([n for n in self.needed if pick(args, n) is None])}.")
+            if pick(args, name) is None:
+                raise ToolError(f"{self.name} needs the argument {', '.join([n for n in self.needed if pick(args, n) is None])}.")
         checked = {}
         for name, kind, parameter in self.welcome:
             value = pick(args, name, ABSENT)
@@ -389,7 +395,8 @@ class ToolRegistry(Registering):
 def refuse_direct_call(name: str) -> Callable:
     "What stands in a description in place of the function."
     def refused(*args, **kwargs):
-        raise GateError(f"Tool {name} was called directly. Tools run only with a clearance from the gate chain; propose the call instead.", gate_name="verify")
+        raise GateError(f"Tool {name} was called directly. Tools run only with a clearance from the gate chain; propose the call instead.",
+                        gate_name="verify")
     return refused
 
 # %% ../nbs/12_tools.ipynb #96aef8ef

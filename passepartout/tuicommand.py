@@ -26,7 +26,8 @@ def unfit(stdin: Any, stdout: Any, environ: Any = os.environ) -> str:
     "Why these streams have no place for a window; nothing when they have one."
     if not stdin.isatty() or not stdout.isatty(): return "This is no terminal."
     if environ.get("TERM", "dumb") in ("dumb", "unknown", ""): return "This terminal cannot draw (TERM is dumb)."
-    return "" if (stdout.encoding or "").lower().replace("-", "").startswith("utf") else "This terminal's encoding has no signs for a window (the locale is not UTF-8)."
+    return ("" if (stdout.encoding or "").lower().replace("-", "").startswith("utf")
+            else "This terminal's encoding has no signs for a window (the locale is not UTF-8).")
 
 # %% ../nbs/20i_tuicommand.ipynb #d2697fee
 def tui(linear: Annotated[bool, typer.Option("--linear", help="Plain lines: no window, no cursor movement.")] = False,
@@ -41,7 +42,9 @@ def tui(linear: Annotated[bool, typer.Option("--linear", help="Plain lines: no w
     if linear:
         with reached(memex, today, alone=no_daemon) as agent: code = talk_in_lines(agent, session)
         raise typer.Exit(code)
-    if find_spec("textual") is None: fail('The window needs textual: pip install "passepartout[tui]". Without it there are passepartout chat, and passepartout tui --linear.', 1)
+    if find_spec("textual") is None:
+        fail('The window needs textual: pip install "passepartout[tui]". Without it there are passepartout chat, and passepartout '
+             'tui --linear.', 1)
     open_window(memex, session, today, look, no_daemon)
 
 # %% ../nbs/20i_tuicommand.ipynb #6d284f5e
@@ -95,5 +98,8 @@ def end_alone(agent: Any, busy: bool) -> None:
     from passepartout.daemon import insist
     from passepartout.tui.resident import leave
     done = leave(agent)
-    if busy: tell("The turn was stopped, and is on record: passepartout trace" if done else "The turn did not end in time. What it had begun stands in the record, as unknown where it has no outcome: passepartout trace")
+    if busy:
+        tell("The turn was stopped, and is on record: passepartout trace" if done
+             else "The turn did not end in time. What it had begun stands in the record, as unknown where it has no outcome: "
+                  "passepartout trace")
     insist(2.0, 0 if done else 1)

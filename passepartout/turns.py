@@ -70,7 +70,8 @@ class Turn:
 
     def reply(self) -> Reply:
         "The reply as it stands."
-        status = "requires-approval" if self.approvals else "dropped" if self.status == "answered" and not self.said else "answered" if self.status == "declined" and self.effects else self.status
+        status = ("requires-approval" if self.approvals else "dropped" if self.status == "answered" and not self.said else "answered"
+                  if self.status == "declined" and self.effects else self.status)
         return Reply("\n\n".join(self.said), status, self.id, tuple(self.approvals), tuple(self.effects))
 
 # %% ../nbs/17a_turns.ipynb #7571c1ca
@@ -100,7 +101,9 @@ class Exchange(NamedTuple):
     @classmethod
     def from_records(cls, asked: dict, answer: dict) -> "Exchange":
         "What the journal says; a record that does not name the person as its origin is nobody's word."
-        return cls.of(asked["text"], text_in(answer, "told") or answer["text"], bool(answer.get("private")), asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1] if "read" in answer else PERSON.origin)
+        return cls.of(asked["text"], text_in(answer, "told") or answer["text"], bool(answer.get("private")),
+                      asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
+                      if "read" in answer else PERSON.origin)
 
 # %% ../nbs/17a_turns.ipynb #2d4f3da3
 def read_in(label: Label) -> str:
@@ -123,7 +126,8 @@ def taken_back(journal, session: str) -> set[str]:
 def last_exchanges(journal, session: str) -> list[Exchange]:
     "The last answered turns of a session that count, oldest first."
     gone = taken_back(journal, session)
-    answers = [a for a in journal.records(session=session, kinds=["answer"], limit=RECENT + len(gone), newest=True) if a["turn"] not in gone][:RECENT]
+    answers = [a for a in journal.records(session=session, kinds=["answer"], limit=RECENT + len(gone), newest=True)
+               if a["turn"] not in gone][:RECENT]
     asked = {r["turn"]: r["body"] for a in answers for r in journal.records(turn=a["turn"], kinds=["turn"]) if text_in(r["body"])}
     return [Exchange.from_records(asked[a["turn"]], a["body"]) for a in reversed(answers) if a["turn"] in asked and text_in(a["body"])]
 
@@ -143,7 +147,8 @@ VERDICT_FIELDS = ("verdict", "gate", "text", "gates")
 def parts(kind: str, body: dict | None) -> list[tuple[str, dict | None]]:
     "A record as what a person would call its events."
     if kind not in ("proposal", "plan-step") or not body or "verdict" not in body: return [(kind, body)]
-    told, verdict = (kind, {k: v for k, v in body.items() if k not in VERDICT_FIELDS}), ("verdict", {k: body.get(k) for k in VERDICT_FIELDS})
+    told, verdict = (kind, {k: v for k, v in body.items() if k not in VERDICT_FIELDS}), ("verdict",
+            {k: body.get(k) for k in VERDICT_FIELDS})
     return [told, verdict] if kind == "proposal" else [verdict, told]
 
 # %% ../nbs/17a_turns.ipynb #2d919f31
@@ -178,7 +183,8 @@ def turn_of(signal: Signal, ident: str, batch: Any) -> Turn:
     "The turn that `signal` begins."
     text, label, sensor = pick(signal.payload, "text"), signal.label, signal.sensor
     turn = Turn(ident, signal.session, str(signal.source or ""), text if isinstance(text, str) else "", batch)
-    turn.label, turn.asked_by_person, turn.beat = label, label is PERSON or label == PERSON, signal if sensor is not USER_INPUT and sensor == HEARTBEAT else None
+    turn.label, turn.asked_by_person, turn.beat = (label, label is PERSON or label == PERSON,
+                                                   signal if sensor is not USER_INPUT and sensor == HEARTBEAT else None)
     return turn
 
 # %% ../nbs/17a_turns.ipynb #88549a25
@@ -198,7 +204,9 @@ class Opening(Noting):
         ident, sensor = os.urandom(6).hex(), signal.sensor
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))
-        if sensor is not HEARTBEAT: self.note(signal, "turn", {"sensor": sensor and str(sensor), "source": turn.source, "text": turn.text, "depth": signal.depth, "origin": turn.label.origin, "owner": self.journal.boot})
+        if sensor is not HEARTBEAT:
+            self.note(signal, "turn", {"sensor": sensor and str(sensor), "source": turn.source, "text": turn.text, "depth": signal.depth,
+                                       "origin": turn.label.origin, "owner": self.journal.boot})
         return signal
 
 # %% ../nbs/17a_turns.ipynb #15c700fc
@@ -264,13 +272,15 @@ def is_message(proposal: str) -> bool:
     if not proposal.lstrip().startswith("("): return True
     try: value = read_plist(proposal)
     except PassepartoutError: return False
-    return isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict) and payload.get("action") == "message"
+    return (isinstance(value, dict) and value.get("target") is None and isinstance(payload := value.get("payload"), dict)
+            and payload.get("action") == "message")
 
 def only_refused(journal, turn: str) -> bool:
     "Whether gates refused all that was proposed in a turn, words not counted."
     bodies = [r["body"] for r in journal.records(turn=turn, kinds=["proposal"]) if r["body"]] if turn else []
     if all(body.get("verdict") != "rejected" for body in bodies): return False
-    return {body.get("verdict") for body in bodies if body.get("gate") != "reader" and not is_message(str(body.get("proposal")))} == {"rejected"}
+    return {body.get("verdict") for body in bodies if body.get("gate") != "reader"
+            and not is_message(str(body.get("proposal")))} == {"rejected"}
 
 # %% ../nbs/17a_turns.ipynb #13fe983d
 def only_tried(journal, turn: str) -> bool:

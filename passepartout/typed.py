@@ -26,10 +26,13 @@ def typed(kind: str, answer: str, choices: Sequence[Any], today: date) -> Any:
     "`answer` as a value of `kind`. `DoesNotFit` when it is none, or could be several."
     text = str(answer).strip()
     if kind == "text":
-        if not text or len(text) > LONGEST_ANSWER: raise DoesNotFit(f"A short text of at most {LONGEST_ANSWER:,} characters was wanted; the answer has {len(text):,}.")
+        if not text or len(text) > LONGEST_ANSWER:
+            raise DoesNotFit(f"A short text of at most {LONGEST_ANSWER:,} characters was wanted; the answer has {len(text):,}.")
         return text
     found = candidates(kind, text, choices, today)
-    if len(found) != 1: raise DoesNotFit(f"{'A' if kind != 'amount' else 'An'} {kind} was wanted, and the answer {'holds none' if not found else 'could be several'}: {text[:80]!r}.")
+    if len(found) != 1:
+        raise DoesNotFit(f"{'A' if kind != 'amount' else 'An'} {kind} was wanted, and the answer "
+                         f"{'holds none' if not found else 'could be several'}: {text[:80]!r}.")
     return found[0]
 
 def candidates(kind: str, text: str, choices: Sequence[Any], today: date) -> list[Any]:

@@ -45,7 +45,8 @@ def nothing_left(journal, session: str | None = None) -> str:
 # %% ../nbs/17c_undo.ipynb #c1d6ca5f
 def fewer_than(count: int, groups: list[list[dict]], done: int) -> str:
     "What to say when less was taken back than was asked for: `count` actions wanted, `groups` there, `done` edits taken back. Empty when it was all."
-    if done == sum(map(len, groups)): return f"That was {len(groups)} of {count}: there is nothing more to take back." if len(groups) < count else ""
+    if done == sum(map(len, groups)):
+        return f"That was {len(groups)} of {count}: there is nothing more to take back." if len(groups) < count else ""
     whole = next((n for n in range(len(groups), -1, -1) if sum(map(len, groups[:n])) <= done), 0)
     return f"That was {whole} of {count}; what came before was left as it is." if count > 1 else ""
 
@@ -53,16 +54,24 @@ def fewer_than(count: int, groups: list[list[dict]], done: int) -> str:
 def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     "The edit that takes `effect_id` back. `ToolError` when there is no such edit, or when the note was changed since."
     effect = journal.effect(effect_id)
-    if effect is not None and effect["action"] is None: raise ToolError(f"What edit {effect_id} did was erased from the record, and what the note held before with it, so it cannot be taken back.")
-    if effect is not None and _genuine(journal, effect["seq"]) is None: raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with passepartout trace --verify")
+    if effect is not None and effect["action"] is None:
+        raise ToolError(f"What edit {effect_id} did was erased from the record, and what the note held before with it, so it cannot "
+                        "be taken back.")
+    if effect is not None and _genuine(journal, effect["seq"]) is None:
+        raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with "
+                        "passepartout trace --verify")
     edit = (effect["detail"] or {}).get("edit") if effect else None
     if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {effect_id} to take back.")
     if edit["path"] != resource.spelled: raise ToolError(f"Edit {effect_id} was made to {shown(edit['path'])}, not to {resource.display}.")
-    if digest(effect["before"]) != edit["before"]: raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record as it was put there, so the note was left alone.")
+    if digest(effect["before"]) != edit["before"]:
+        raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record as it was put there, so the note "
+                        "was left alone.")
     before, now = effect["before"], resource.read_bytes() if resource.kind == "file" else None
     if digest(now) != edit["after"]:
-        raise ToolError(f"{resource.display} was changed after that edit, so it was left alone. Going back would do this:\n{difference(now, before, resource.display)}")
-    return FileEdit(resource, now, before, f"{resource.display} is as it was before." if before is not None else f"{resource.display} is gone again; it had been created by that edit.")
+        raise ToolError(f"{resource.display} was changed after that edit, so it was left alone. Going back would do "
+                        f"this:\n{difference(now, before, resource.display)}")
+    return FileEdit(resource, now, before, f"{resource.display} is as it was before." if before is not None
+                    else f"{resource.display} is gone again; it had been created by that edit.")
 
 # %% ../nbs/17c_undo.ipynb #62ee96a0
 def undo_tool(journal) -> Tool:
@@ -74,4 +83,5 @@ def undo_tool(journal) -> Tool:
 def undo_action(effect: dict) -> Action:
     "The call of `undo-edit` for a ledger entry."
     path = effect["detail"]["edit"]["path"]
-    return Action(target="tool", payload={"action": "call", "tool": "undo-edit", "args": {"effect": effect["id"], "path": path}, "explanation": f"Take back the last edit of {shown(path)}."})
+    return Action(target="tool", payload={"action": "call", "tool": "undo-edit", "args": {"effect": effect["id"], "path": path},
+                                          "explanation": f"Take back the last edit of {shown(path)}."})

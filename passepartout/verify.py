@@ -51,7 +51,9 @@ def normal_form(agent, action: Action) -> Action:
     return action
 
 # %% ../nbs/13_verify.ipynb #7dad46e4
-CALL_FIELDS, MESSAGE_FIELDS, RESUME_FIELDS = (dict.fromkeys(names.split()) for names in ("action tool args explanation", "action text explanation declined", "action resume explanation"))
+CALL_FIELDS, MESSAGE_FIELDS, RESUME_FIELDS = (dict.fromkeys(names.split())
+                                              for names in ("action tool args explanation", "action text explanation declined",
+                                                            "action resume explanation"))
 
 def only_fields(what: str, payload: FrozenDict, allowed: dict[str, None]) -> None:
     "`ProtocolError` that names the fields of `payload` that `what` does not have."
@@ -70,7 +72,8 @@ def normal_call(agent, action: Action) -> Action:
     "A tool call: known fields only, arguments checked and completed. An unknown tool keeps its arguments and is found out later."
     payload, target = action.payload, action.target
     only_fields("tool call", payload, CALL_FIELDS)
-    if (kind := pick(payload, "action")) is not CALL and kind is not None: raise ProtocolError(f"The target :TOOL takes :ACTION :CALL, not {payload['action']!r}.")
+    if (kind := pick(payload, "action")) is not CALL and kind is not None:
+        raise ProtocolError(f"The target :TOOL takes :ACTION :CALL, not {payload['action']!r}.")
     if target is not TOOL and target is not None: raise ProtocolError("A tool call goes to the target :TOOL.")
     if not isinstance(name := pick(payload, "tool"), str): raise ProtocolError("A tool call names its tool: :TOOL \"read-file\".")
     args, tool = pick(payload, "args"), agent.tools.get(name)
@@ -95,7 +98,8 @@ def normal_plan(agent, action: Action) -> Action:
     if pick(action.payload, "resume") is not None:
         only_fields("plan that goes on", action.payload, RESUME_FIELDS)
         return rebuilt(action, PLAN, {"action": PLAN, **action.payload})
-    if (plan := action.__dict__.get("plan")) is None or plan[0] is not agent.tools.state: plan = agent.tools.state, read_plan(action.payload, agent.tools)
+    if (plan := action.__dict__.get("plan")) is None or plan[0] is not agent.tools.state:
+        plan = agent.tools.state, read_plan(action.payload, agent.tools)
     normal = rebuilt(action, PLAN, {"action": PLAN, "explanation": plan[1].explanation, "steps": told(plan[1].steps)})
     normal.__dict__["plan"] = plan                 # read once, for as long as the tools stay what they are
     return normal
@@ -119,7 +123,8 @@ def interpret(result: Any, action: Action, gate: str) -> Verdict:
     if isinstance(result, Rejected): return replace(result, gate=gate, text=brief(result.text))
     if isinstance(result, ApprovalRequired): return replace(result, action=action, reason=brief(result.reason), gate=gate)
     if isinstance(result, Signal): result = {**result.as_dict(), "level": result.payload.get("level")}
-    if isinstance(result, Mapping): return interpret_message({key_name(k): v for k, v in result.items() if isinstance(k, str)}, action, gate)
+    if isinstance(result, Mapping):
+        return interpret_message({key_name(k): v for k, v in result.items() if isinstance(k, str)}, action, gate)
     if inspect.iscoroutine(result): result.close()
     return Rejected(f"Gate {gate} returned {type(result).__name__}, which is no verdict, so nothing was done.", gate)
 
@@ -204,7 +209,8 @@ def judge(agent, proposal: Any, signal: Signal) -> Judgement:
     "Run the whole chain on `proposal`. Gates that rejected have closed what was opened; otherwise the caller closes."
     trace = Rows()
     try: action = normalise(agent, proposal)
-    except (PassepartoutError, ValueError, RecursionError) as error: return Judgement(Rejected(brief(error), "normaliser"), [("normaliser", "rejected", brief(error), 0.0)])
+    except (PassepartoutError, ValueError, RecursionError) as error:
+        return Judgement(Rejected(brief(error), "normaliser"), [("normaliser", "rejected", brief(error), 0.0)])
     for _ in range(ROUNDS):
         if (problem := manifest_problem(agent)) and not is_answer(action, signal):
             return Judgement(Rejected(problem, "manifest"), Rows([*trace, ("manifest", "rejected", problem, 0.0)]))
@@ -221,7 +227,9 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
     ended = clock()
     for skill, gate in gates_in_order(agent):
         begun = ended
-        try: verdict = ask_any_gate(agent, skill, action, signal) if gate is None else PASS if (said := gate(action, signal)) is action else interpret(said, action, skill.name)
+        try:
+            verdict = (ask_any_gate(agent, skill, action, signal) if gate is None else PASS if (said := gate(action, signal)) is action
+                       else interpret(said, action, skill.name))
         except (Exception, SystemExit, GeneratorExit) as error: verdict = broken(skill, error)
         ended = clock()
         if verdict is PASS:
@@ -240,7 +248,10 @@ def one_round(agent, action: Action, signal: Signal, trace: list) -> Judgement |
         if verdict.resolved is not NOTHING: resolved.update(verdict.resolved)
         if isinstance(verdict, ApprovalRequired): asks.append(verdict)
     if not asks: return Judgement(Allowed(action, NOTHING), trace, resolved)
-    return Judgement(ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate, confirm=any(a.confirm is not False for a in asks), phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]), shown="\n".join([str(a.shown) for a in asks if a.shown])), trace, resolved)
+    return Judgement(ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate,
+                                      confirm=any(a.confirm is not False for a in asks),
+                                      phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]),
+                                      shown="\n".join([str(a.shown) for a in asks if a.shown])), trace, resolved)
 
 # %% ../nbs/13_verify.ipynb #c1bc4f71
 def explain(verdict: Verdict) -> str:
@@ -261,7 +272,8 @@ def gates_in_order(agent) -> tuple[tuple[Skill, Callable | None], ...]:
     if manifest is None: return tuple([(skill, None) for skill in registry.by_priority("deterministic")])
     held, version, pairs = manifest.paired
     if held is registry and version == registry.version: return pairs
-    pairs = tuple([(skill, skill.deterministic if manifest.get(skill.name) is skill and not skill.dependencies else None) for skill in registry.by_priority("deterministic")])
+    pairs = tuple([(skill, skill.deterministic if manifest.get(skill.name) is skill and not skill.dependencies else None)
+                   for skill in registry.by_priority("deterministic")])
     manifest.paired = registry, registry.version, pairs
     return pairs
 
@@ -272,15 +284,18 @@ def opened_twice(skill: Skill, verdict: Verdict) -> Rejected:
 
 def unmet(agent, skill: Skill) -> Rejected:
     "The rejection by a gate that needs others, which are not loaded."
-    return Rejected(f"Gate {skill.name} needs {', '.join(agent.skills.missing(skill))}, which is not loaded, so nothing was done.", skill.name)
+    return Rejected(f"Gate {skill.name} needs {', '.join(agent.skills.missing(skill))}, which is not loaded, so nothing was done.",
+                    skill.name)
 
 def after_change(agent, skill: Skill, verdict: Allowed, action: Action) -> Verdict:
     "A pass with another action: the same effect in other words, a change by one of our gates, or a foreign gate overstepping."
     try: changed = normalise(agent, verdict.action)
-    except (PassepartoutError, ValueError) as error: return Rejected(f"Gate {skill.name} changed the action into something unreadable: {brief(error)}", skill.name)
+    except (PassepartoutError, ValueError) as error:
+        return Rejected(f"Gate {skill.name} changed the action into something unreadable: {brief(error)}", skill.name)
     if changed.hash == action.hash: return Allowed(action, verdict.resolved)
     close_all(dict(verdict.resolved))
-    if skill.foreign: return Rejected(f"Gate {skill.name} is not one of the project's own and may not change actions, only reject or ask.", skill.name)
+    if skill.foreign:
+        return Rejected(f"Gate {skill.name} is not one of the project's own and may not change actions, only reject or ask.", skill.name)
     return Allowed(changed)
 
 # %% ../nbs/13_verify.ipynb #8cc27be4
@@ -378,5 +393,6 @@ def clear(agent, action: Any, signal: Signal) -> tuple[Clearance | None, Judgeme
     if isinstance(verdict, Rejected) or (isinstance(verdict, ApprovalRequired) and answer is None):
         judgement.close()
         return None, judgement
-    cleared = Cleared(verdict.action, verdict.action.hash, pick(signal.meta, "session") or "main", rules_version(agent), time.monotonic() + agent.clearances.ttl_s, judgement.resolved, answer)
+    cleared = Cleared(verdict.action, verdict.action.hash, pick(signal.meta, "session") or "main", rules_version(agent),
+                      time.monotonic() + agent.clearances.ttl_s, judgement.resolved, answer)
     return agent.clearances._mint(cleared), judgement

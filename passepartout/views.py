@@ -46,7 +46,8 @@ def open_in(outline: Outline) -> list[Item]:
     "The open tasks of one file, in the order of the text."
     dates: dict[int, tuple[bool, Stamp]] = {}
     for stamp, node in live_dates(outline): sooner(dates, node.index, is_habit(stamp, node), stamp)
-    return [open_item(node_facts(outline, node), *dates.get(node.index, (False, None))) for node in outline.nodes if node.open and not node.hidden]
+    return [open_item(node_facts(outline, node), *dates.get(node.index, (False, None)))
+            for node in outline.nodes if node.open and not node.hidden]
 
 def sooner(dates: dict[int, tuple[bool, Stamp]], node: int, habit: bool, stamp: Stamp) -> None:
     "Keep, for each node, the date of a habit, or else the first one."
@@ -56,7 +57,8 @@ def sooner(dates: dict[int, tuple[bool, Stamp]], node: int, habit: bool, stamp: 
 def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> Item:
     "A task as an item. Without a date its kind is \"task\"."
     kind = "task" if stamp is None else "event" if stamp.kind == "plain" else stamp.kind
-    return Item(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts, stamp is not None and stamp.repeat is not None, habit)
+    return Item(stamp and stamp.day, kind, 0, stamp and stamp.at, stamp and stamp.until, None, *facts,
+                stamp is not None and stamp.repeat is not None, habit)
 
 # %% ../nbs/08m_views.ipynb #f6a53fc7
 WAITING = frozenset(("WAITING", "WAIT", "HOLD", "ON-HOLD", "BLOCKED", "DELEGATED"))
@@ -110,7 +112,8 @@ def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
 def say_task(item: Item) -> str:
     "One task as one line: what, when, where."
     what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
-    when = {"deadline": ", was due " if item.days < 0 else ", due ", "scheduled": ", was planned for " if item.days < 0 else ", planned for ", "event": ", on "}.get(item.kind, "")
+    when = {"deadline": ", was due " if item.days < 0 else ", due ",
+            "scheduled": ", was planned for " if item.days < 0 else ", planned for ", "event": ", on "}.get(item.kind, "")
     if when: when = (", habit, next on " if item.habit else when) + item.due.isoformat()
     return f"  {what}{when}  ({item.file}:{item.line})"
 
@@ -134,7 +137,8 @@ VIEWS: Mapping[str, str] = {"waiting": "what waits for somebody", "unscheduled":
 def arrange(name: str, items: Sequence[Item], late: Iterable[Item], project_of: Projects) -> tuple[dict[str, list[Item]], str]:
     "(groups, text) of one of `VIEWS` from open tasks, today's agenda and projects. Raises KeyError for another name."
     title = VIEWS[name]
-    lists = {"waiting": waiting, "unscheduled": unscheduled, "habits": lambda items: [i for i in items if i.habit], "open": list, "overdue": lambda _: [i for i in late if i.days < 0 and not i.habit]}
+    lists = {"waiting": waiting, "unscheduled": unscheduled, "habits": lambda items: [i for i in items if i.habit], "open": list,
+             "overdue": lambda _: [i for i in late if i.days < 0 and not i.habit]}
     groups = by_project(items, project_of) if name == "projects" else by_tag(items) if name == "tags" else {title: lists[name](items)}
     groups = {key: group for key, group in groups.items() if group}
     return groups, render_groups(groups, each=8 if len(groups) > 1 else 50, nothing=f"Nothing found: {title}.")
@@ -163,7 +167,8 @@ def clock_remark(day: date, at: time, zone: tzinfo | None = None) -> str:
     "A sentence about a time in such a night; empty for any other."
     case = clock_case(day, at, zone)
     if case == "twice": return f"On {say_day(day)} it is {at:%H:%M} twice, because the clock is put back; the first is meant."
-    if case == "gap": return f"On {say_day(day)} there is no {at:%H:%M}, because the clock is put forward; it is taken as {instant(day, at, zone).astimezone(zone):%H:%M}."
+    if case == "gap":
+        return f"On {say_day(day)} there is no {at:%H:%M}, because the clock is put forward; it is taken as {instant(day, at, zone).astimezone(zone):%H:%M}."
     return ""
 
 # %% ../nbs/08m_views.ipynb #3ce47d43

@@ -27,8 +27,17 @@ from .shell.script import BUILTINS, Script, Simple, any_hole, named
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
-NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true false test [ basename dirname realpath readlink cd export : seq expr uname whoami id groups nproc arch uptime free tty logname cal lscpu lsblk locale hostname hostid sleep which whereis ps pgrep pstree top pmap who w last ip route arp ss netstat ifconfig mount findmnt lsmod lsmem lsns lslocks lslogins lsipc ipcs lspci lsusb vmstat iostat dmesg stty getconf dircolors namei mountpoint pathchk apt apt-cache apt-mark dpkg dpkg-query update-alternatives yes units tput systemctl timedatectl localectl hostnamectl loginctl docker podman getent sysctl kmod modinfo pidof users lastlog lsattr getfacl mpstat pidstat sar rpm pacman eza exa".split())
-GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar hd diff3 sdiff isosize addr2line nm size objdump readelf openssl dpkg-deb tee yq xmllint sqlite3 csvlook csvstat csvcut csvsort csvgrep iconv datamash bat batcat 7z 7za 7zr 7zz ar zstdcat lzcat".split())
+NAMES_ONLY = frozenset("ls find fd tree stat du df pwd echo printf date true false test [ basename dirname realpath readlink cd export : "
+                       "seq expr uname whoami id groups nproc arch uptime free tty logname cal lscpu lsblk locale hostname hostid sleep "
+                       "which whereis ps pgrep pstree top pmap who w last ip route arp ss netstat ifconfig mount findmnt lsmod lsmem lsns "
+                       "lslocks lslogins lsipc ipcs lspci lsusb vmstat iostat dmesg stty getconf dircolors namei mountpoint pathchk apt "
+                       "apt-cache apt-mark dpkg dpkg-query update-alternatives yes units tput systemctl timedatectl localectl hostnamectl "
+                       "loginctl docker podman getent sysctl kmod modinfo pidof users lastlog lsattr getfacl mpstat pidstat sar rpm "
+                       "pacman eza exa".split())
+GIVEN_ONLY = frozenset("cat head tail wc sort uniq cut tr sed awk gawk mawk jq rev fold fmt expand unexpand paste join column nl tac "
+                       "base64 base32 od xxd hexdump strings cmp comm md5sum sha1sum sha256sum sha512sum cksum b2sum file unzip tar hd "
+                       "diff3 sdiff isosize addr2line nm size objdump readelf openssl dpkg-deb tee yq xmllint sqlite3 csvlook csvstat "
+                       "csvcut csvsort csvgrep iconv datamash bat batcat 7z 7za 7zr 7zz ar zstdcat lzcat".split())
 
 # %% ../nbs/12ca_walks.ipynb #0ee0710c
 @record
@@ -50,11 +59,14 @@ def standing(script: Script, roots: Sequence[Root]) -> Iterator[tuple[Simple, in
     here: frozenset[str] | None = frozenset([roots[0].path])
     for _, pipeline in script.items:
         for at, command in enumerate(pipeline.commands):
-            for fill in command.fills: yield from ((inner, place, here) for _, pipe in fill.script.items for place, each in enumerate(pipe.commands) for inner in Script((("", type(pipe)((each,))),)).commands())
+            for fill in command.fills:
+                yield from ((inner, place, here) for _, pipe in fill.script.items for place, each in enumerate(pipe.commands)
+                            for inner in Script((("", type(pipe)((each,))),)).commands())
             yield command, at, here
             if command.each is not None: yield named(command), 0, here
             if command.argv[:1] == ("cd",) and here is not None:
-                found = list(_places(command.argv[1:], here, roots)) if len(command.argv) == 2 and not command.argv[1].startswith("-") else []
+                found = (list(_places(command.argv[1:], here, roots)) if len(command.argv) == 2 and not command.argv[1].startswith("-")
+                         else [])
                 here = here | {each.path for each in found} if found and all(each.kind == "dir" for each in found) else None
 
 def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -> Iterator[Place]:
@@ -72,8 +84,12 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         command = unwrapped(command)
         name = command.argv[0].rpartition("/")[2] if command.argv else ""
         if not name or name != "git" and _stays(command) and not (names and _tells_names(name, command)): continue
-        if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok")) for word in command.argv[1:]): found.append(everywhere(name, roots))
-        elif name == "git": found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False, opens=not {"grep", "diff"}.isdisjoint(command.argv)))
+        if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok"))
+                for word in command.argv[1:]):
+            found.append(everywhere(name, roots))
+        elif name == "git":
+            found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False,
+                               opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
 
@@ -107,7 +123,8 @@ def _stays(command: Simple) -> bool:
     name, words = command.argv[0].rpartition("/")[2] if command.argv else "", command.argv[1:]
     if command.each is not None and not command.program: return True                     # xargs itself opens nothing
     if name == "git": return "grep" not in words and "diff" not in words
-    return not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words)) and not any("from" in word.lower() for word in words)
+    return (not name or name in NAMES_ONLY or (name in GIVEN_ONLY or name in _GREPS and not _recursive(words))
+            and not any("from" in word.lower() for word in words))
 
 # %% ../nbs/12ca_walks.ipynb #9c96d902
 def _tells_names(name: str, command: Simple) -> bool:
@@ -116,7 +133,8 @@ def _tells_names(name: str, command: Simple) -> bool:
     known = lookup(name, command.argv[1:])
     return known is None or any(kind.rstrip("*") == "path" for kind in known[0].operands)
 
-def _recursive(words: Sequence[str]) -> bool: return any([word.startswith(("--r", "--d")) or _ANY_R.match(word) is not None for word in words if word[:1] == "-"])
+def _recursive(words: Sequence[str]) -> bool:
+    return any([word.startswith(("--r", "--d")) or _ANY_R.match(word) is not None for word in words if word[:1] == "-"])
 
 _ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
@@ -201,16 +219,20 @@ def sensitive_in(top: str, hidden: bool, left: list[int], spared: Callable[[str]
                         if not spared(name): yield Cover(entry.path, True)
                     elif not name.startswith("."): todo.append(entry.path)
                     elif hidden: yield Cover(entry.path, True)
-                elif (holds_keys(name) or hidden and name.startswith(".") and name not in LEFT_OUT) and entry.is_file(follow_symlinks=False): yield Cover(entry.path)
+                elif (holds_keys(name) or hidden and name.startswith(".")
+                      and name not in LEFT_OUT) and entry.is_file(follow_symlinks=False):
+                    yield Cover(entry.path)
 
 # %% ../nbs/12ca_walks.ipynb #c7f0d59d
 def objection_to_walk(script: Script, roots: Sequence[Root], entries: int = MOST_ENTRIES) -> str | None:
     "Why a script that goes through folders is asked about; `None` when it goes through none, or when what lies in them can be covered."
     if all(map(_stays, script.commands())): return None
     if not (found := goings(script, roots)): return None
-    for place in _places(sorted({folder for each in found if each.program != "git" for folder in each.folders}), frozenset([roots[0].path]), roots):
+    for place in _places(sorted({folder for each in found if each.program != "git" for folder in each.folders}), frozenset([roots[0].path]),
+                         roots):
         if place.sensitive: return f"It goes through {shown(place.path)}, which {place.sensitive}."
-    if any(each.program == "git" for each in found) and any(each.hidden for each in found): return "It runs git, and goes through hidden files as well; run the two one after the other."
+    if any(each.program == "git" for each in found) and any(each.hidden for each in found):
+        return "It runs git, and goes through hidden files as well; run the two one after the other."
     try: covers(found, entries)
     except TooMany as refusal: return f"Files of keys cannot be kept from it, because {refusal.message}. Name a folder further down."
     return None

@@ -39,7 +39,8 @@ def can_watch() -> bool:
 ENDED = object()      # what the notices end with
 
 # %% ../nbs/08k_watch.ipynb #487899c6
-async def watch_notes(index: Index, changed: Callable[[Refreshed], Any] | None = None, *, every: float = 2.0, stop: asyncio.Event | None = None, log: Callable[[str], Any] = lambda text: None) -> None:
+async def watch_notes(index: Index, changed: Callable[[Refreshed], Any] | None = None, *, every: float = 2.0,
+                      stop: asyncio.Event | None = None, log: Callable[[str], Any] = lambda text: None) -> None:
     """Keep the index up to date until `stop` is set or the task is cancelled. `changed` is called after each refresh that found something.
     `every` (seconds) is how often it is asked where the kernel does not tell. An index that fails is a line in the log, and tried again."""
     stop = stop or asyncio.Event()

@@ -49,7 +49,8 @@ class Lookup:
         "What the resolver says, within the time that a request has. `WebFailed` when that is nothing."
         try:
             async with asyncio.timeout(self.limits.seconds): found = await self.resolve(address.host, address.port)
-        except (OSError, UnicodeError, TimeoutError) as error: raise WebFailed(f"The name {address.host} leads nowhere ({in_our_words(error)}).") from None
+        except (OSError, UnicodeError, TimeoutError) as error:
+            raise WebFailed(f"The name {address.host} leads nowhere ({in_our_words(error)}).") from None
         if not found: raise WebFailed(f"The name {address.host} leads nowhere.")
         return found
 
@@ -74,7 +75,8 @@ class Reader(Lookup):
             if answer.location is None: return address, answer
             onward = self.onward(address, answer.location)
             if not self.agrees(asked, self.call(onward, authorization)):
-                raise AddressRefused(f"{address.host} redirects to {onward}, and the person's rules say something else about that address. Fetch it if it is what you want; the rules decide.")
+                raise AddressRefused(f"{address.host} redirects to {onward}, and the person's rules say something else about that address. "
+                                     "Fetch it if it is what you want; the rules decide.")
             if onward.host != address.host or onward.port != address.port: headers = {}
             address = onward
         raise WebFailed(f"It was redirected more than {hops} times.")
@@ -90,7 +92,8 @@ class Reader(Lookup):
             raise AddressRefused(f"{address.host} redirects from https down to {found}, so it was not followed.")
         same = found.host == address.host and (found.port == address.port or found.usual_port)
         if not same and not (is_allowed(found, self.allowed) and found.usual_port):
-            raise AddressRefused(f"{address.host} redirects to {found}. Fetch that address if it is what you want; the person may be asked about it.")
+            raise AddressRefused(f"{address.host} redirects to {found}. Fetch that address if it is what you want; the person may be "
+                                 "asked about it.")
         return found
 
     def headers(self, address: WebAddress, authorization: str | None) -> dict[str, str]:
@@ -98,9 +101,11 @@ class Reader(Lookup):
         if not authorization: return {}
         if self.vault is None or not self.vault.names_in(authorization):
             raise AddressRefused("The authorization has to name a secret: Bearer {{secret:NAME}}.")
-        if address.scheme != "https" and (address.host, address.port) not in self.permitted: raise AddressRefused("A secret is sent over https only.")
+        if address.scheme != "https" and (address.host, address.port) not in self.permitted:
+            raise AddressRefused("A secret is sent over https only.")
         filled = self.vault.filled(authorization, address.host)
-        if not filled.isascii() or not filled.isprintable(): raise AddressRefused("The authorization holds characters that no header may have.")
+        if not filled.isascii() or not filled.isprintable():
+            raise AddressRefused("The authorization holds characters that no header may have.")
         return {"authorization": filled}
 
 # %% ../nbs/12d_web.ipynb #9fb6929a

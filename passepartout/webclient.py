@@ -22,7 +22,10 @@ from .httpclient import library
 from .records import record
 
 # %% ../nbs/11d_webclient.ipynb #8f431b9f
-_CHARSETS = frozenset("ascii utf-8 utf-8-sig utf-16 utf-16-le utf-16-be iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 gb2312 gbk gb18030 big5 big5hkscs euc_jp iso2022_jp shift_jis euc_kr cp949".split())
+_CHARSETS = frozenset("ascii utf-8 utf-8-sig utf-16 utf-16-le utf-16-be iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 "
+                      "iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 cp866 koi8-r koi8-u mac-roman "
+                      "mac-cyrillic cp874 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 gb2312 gbk gb18030 big5 big5hkscs "
+                      "euc_jp iso2022_jp shift_jis euc_kr cp949".split())
 
 def read_charset(name: str) -> str:
     "The encoding that a server means by `name`, if browsers read it; else UTF-8."
@@ -54,7 +57,8 @@ class Answer:
     def text(self) -> str: return self.body.decode(read_charset(self.charset), "replace")
 
 # %% ../nbs/11d_webclient.ipynb #d0a3bad2
-_READABLE = ("application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml", "application/javascript", "application/x-yaml", "application/yaml", "application/toml")
+_READABLE = ("application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml",
+             "application/javascript", "application/x-yaml", "application/yaml", "application/toml")
 
 def is_readable(kind: str) -> bool:
     "May an answer of this content type be read?"
@@ -64,8 +68,10 @@ def is_readable(kind: str) -> bool:
 class Unpacker:
     "Unpacks `gzip` or `deflate` in pieces; `identity` is passed on. `WebFailed` beyond `most` bytes, and for broken or unknown packing."
     def __init__(self, coding: str, most: int):
-        if coding not in ("", "identity", "gzip", "x-gzip", "deflate"): raise WebFailed("The answer is packed in a way that is not read here.")
-        self.left, self.packed = most, None if coding in ("", "identity") else zlib.decompressobj(47 if "gzip" in coding else zlib.MAX_WBITS)
+        if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise WebFailed("The answer is packed in a way that is not read here.")
+        self.left, self.packed = (most, None if coding in ("", "identity")
+                                  else zlib.decompressobj(47 if "gzip" in coding else zlib.MAX_WBITS))
 
     def feed(self, piece: bytes) -> bytes:
         "The next piece, unpacked."
@@ -76,32 +82,42 @@ class Unpacker:
         return out
 
 # %% ../nbs/11d_webclient.ipynb #fec200fd
-async def get(address: WebAddress, number: str, headers: Mapping[str, str] | None = None, limits: Limits = Limits(), verify: Any = True) -> Answer:
+async def get(address: WebAddress, number: str, headers: Mapping[str, str] | None = None, limits: Limits = Limits(),
+              verify: Any = True) -> Answer:
     "GET `address` from the machine `number`. Follows nothing. `WebFailed` says what went wrong. `verify` as httpx takes it."
     return await asyncio.ensure_future(_request(address, number, headers, limits, verify))
 
 async def _request(address: WebAddress, number: str, headers: Mapping[str, str] | None, limits: Limits, verify: Any) -> Answer:
     httpx = library()
     at = f"[{number}]" if ":" in number else number
-    sent = {"host": address.netloc, "user-agent": "passepartout", "accept": "text/*, application/json, application/xml;q=0.9", "accept-encoding": "gzip", **(headers or {})}
-    client = httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=limits.seconds, headers={}, cookies=None, limits=httpx.Limits(max_connections=1, max_keepalive_connections=0))
+    sent = {"host": address.netloc, "user-agent": "passepartout", "accept": "text/*, application/json, application/xml;q=0.9",
+            "accept-encoding": "gzip", **(headers or {})}
+    client = httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=limits.seconds, headers={}, cookies=None,
+                               limits=httpx.Limits(max_connections=1, max_keepalive_connections=0))
     try:
         async with asyncio.timeout(limits.seconds), client:
-            request = httpx.Request("GET", f"{address.scheme}://{at}:{address.port}{address.rest}", headers=sent, extensions={"sni_hostname": address.host} if not address.number else {})
-            if request.url.raw_path != address.rest.encode(): raise WebFailed("The library would ask for another address than the one that was judged, so nothing was sent.")
+            request = httpx.Request("GET", f"{address.scheme}://{at}:{address.port}{address.rest}", headers=sent,
+                                    extensions={"sni_hostname": address.host} if not address.number else {})
+            if request.url.raw_path != address.rest.encode():
+                raise WebFailed("The library would ask for another address than the one that was judged, so nothing was sent.")
             response = await client.send(request, stream=True)
             try: return await _answer(response, limits)
             finally: await response.aclose()
     except TimeoutError: raise WebFailed(f"{address.host} did not answer within {limits.seconds:g} seconds.") from None
     except httpx.TimeoutException: raise WebFailed(f"{address.host} did not answer in time.") from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error: raise WebFailed(f"{address.host} could not be read: {'its certificate is not valid' if 'certificate' in str(error).lower() else 'the connection could not be made' if isinstance(error, httpx.ConnectError) else 'the connection broke, or what came is no answer of a web server'}.") from error
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        raise WebFailed(f"{address.host} could not be read: "
+                        f"{'its certificate is not valid' if 'certificate' in str(error).lower() else 'the connection could not be made' if isinstance(error, httpx.ConnectError) else 'the connection broke, or what came is no answer of a web server'}.") from error
 
 # %% ../nbs/11d_webclient.ipynb #4e7c72c8
 async def _answer(response: Any, limits: Limits) -> Answer:
     kind, _, more = response.headers.get("content-type", "").partition(";")
     kind, charset = kind.strip().lower(), more.lower().partition("charset=")[2].split(";")[0].strip(" \"'") or "utf-8"
-    if response.status_code in (301, 302, 303, 307, 308): return Answer(response.status_code, kind, charset, response.headers.get("location"))
-    if not is_readable(kind): raise WebFailed(f"The answer is of the type {kind if re.fullmatch(r'[a-z]{1,20}/[a-z0-9.+-]{1,40}', kind) else 'unknown'}, which is not text.")
+    if response.status_code in (301, 302, 303, 307, 308):
+        return Answer(response.status_code, kind, charset, response.headers.get("location"))
+    if not is_readable(kind):
+        raise WebFailed(f"The answer is of the type {kind if re.fullmatch(r'[a-z]{1,20}/[a-z0-9.+-]{1,40}', kind) else 'unknown'}, "
+                        "which is not text.")
     if int(response.headers.get("content-length") or 0) > limits.received: raise WebFailed("The answer is too long.")
     unpacker, body, received = Unpacker(response.headers.get("content-encoding", "").strip().lower(), limits.unpacked), bytearray(), 0
     async for piece in response.aiter_raw():

@@ -40,9 +40,11 @@ class Wizard:
 
     def run(self) -> Answers:
         "All questions, in order."
-        self.say("Enter keeps what stands in brackets. Nothing is written before you have seen it and said yes; Ctrl-C leaves everything as it is.")
+        self.say("Enter keeps what stands in brackets. Nothing is written before you have seen it and said yes; Ctrl-C leaves "
+                 "everything as it is.")
         for warning in self.present.settings.warnings: self.say(warning, "yellow")
-        if named := self.present.overridden(): self.say(f"Set in the environment, which counts more than what is written here: {', '.join(named)}.", "yellow")
+        if named := self.present.overridden():
+            self.say(f"Set in the environment, which counts more than what is written here: {', '.join(named)}.", "yellow")
         for part in (self.who, self.where, self.thinking, self.private, self.always): part()
         return self.answers
 
@@ -54,15 +56,18 @@ class Beginning(Wizard):
     def where(self) -> None:
         home = home_dir(self.present.environ)
         self.say("\nYour notes are one folder of Org and Markdown files, with any folders inside it. It is made if it is not there.")
-        self.answers.memex = self.until("Which folder?", shortened(self.present.settings.memex_dir, home), lambda text: read_memex(text, self.present))
+        self.answers.memex = self.until("Which folder?", shortened(self.present.settings.memex_dir, home),
+                                        lambda text: read_memex(text, self.present))
 
 # %% ../nbs/20df_wizard.ipynb #d4854693
 class Keys(Beginning):
     "How a key is asked for."
     def key(self, name: str) -> None:
         where = self.present.has_key(name)
-        self.say(f"Its key is {name}. It is not shown while you paste it, and goes to the keyring of the desktop, or else to a file that only you can read.")
-        if key := self.until(f"{name}?", f"set, {where}" if where else "none", read_key, self.ask_secret): self.answers.keys = {**(self.answers.keys or {}), name: key}
+        self.say(f"Its key is {name}. It is not shown while you paste it, and goes to the keyring of the desktop, or else to a file that "
+                 "only you can read.")
+        if key := self.until(f"{name}?", f"set, {where}" if where else "none", read_key, self.ask_secret):
+            self.answers.keys = {**(self.answers.keys or {}), name: key}
 
 # %% ../nbs/20df_wizard.ipynb #aaed3a8f
 class Thinking(Keys):
@@ -79,10 +84,13 @@ class Thinking(Keys):
         "What one provider needs."
         settings, answers, service = self.present.settings, self.answers, SERVICES.get(name)
         if name == "gguf":
-            answers.gguf = self.until("The file with the model, *.gguf?", str(settings.gguf_file or "none"), lambda text: existing(text, self.present))
+            answers.gguf = self.until("The file with the model, *.gguf?", str(settings.gguf_file or "none"),
+                                      lambda text: existing(text, self.present))
         elif service is not None and service.key is not None:
             self.key(service.key)
-            if chosen := self.until(f"Which model of {name}?", named(settings.provider_models).get(name) or service.model or "the usual one", read_name): answers.models = {**(answers.models or {}), name: chosen}
+            if chosen := self.until(f"Which model of {name}?", named(settings.provider_models).get(name) or service.model
+                                    or "the usual one", read_name):
+                answers.models = {**(answers.models or {}), name: chosen}
         elif name in ("local", "ollama"):
             now = named(settings.provider_urls).get(name) or (service.url if service else "looked for on the usual ports")
             if chosen := self.until(f"The address of {name}?", now, read_address): answers.urls = {**(answers.urls or {}), name: chosen}
@@ -92,10 +100,13 @@ class Questions(Thinking):
     "The five parts."
     def private(self) -> None:
         self.say("\nNotes with one of these tags are never shown to a model that does not run on this machine.")
-        self.answers.tags = self.until("Which tags? (none: no tag)", ", ".join(self.present.settings.privacy_filter_tags) or "none", read_tags)
+        self.answers.tags = self.until("Which tags? (none: no tag)", ", ".join(self.present.settings.privacy_filter_tags) or "none",
+                                       read_tags)
 
     def always(self) -> None:
-        if not self.systemd: return self.say("\nThere is no systemd for users here, so nothing can start the agent by itself. To keep it running: passepartout daemon")
+        if not self.systemd:
+            return self.say("\nThere is no systemd for users here, so nothing can start the agent by itself. To keep it running: "
+                            "passepartout daemon")
         self.say("\nThe agent can run all the time, started by systemd when you log in. Windows, commands and editors then share one.")
         self.answers.service = self.until("Run it all the time, yes or no?", "yes" if self.present.unit.exists() else "no", read_yes)
 
@@ -122,9 +133,11 @@ def existing(text: str, present: Present) -> Path:
 def asked(present: Present) -> Answers:
     "Ask at the terminal; ends the command where there is none."
     if not sys.stdin.isatty() or not sys.stderr.isatty():
-        fail("This asks questions, and there is no terminal to answer at. Run it in one, or say what you want: passepartout configure --name Ana --provider reflex --yes", 2)
+        fail("This asks questions, and there is no terminal to answer at. Run it in one, or say what you want: passepartout configure "
+             "--name Ana --provider reflex --yes", 2)
     from getpass import getpass
-    return Questions(present, lambda text, style="": tell(text, style, sys.stderr), spoken, lambda text: getpass(text, sys.stderr), systemd=systemd_there()).run()
+    return Questions(present, lambda text, style="": tell(text, style, sys.stderr), spoken, lambda text: getpass(text, sys.stderr),
+                     systemd=systemd_there()).run()
 
 def spoken(question: str) -> str:
     "Ask on the terminal, whatever standard output is."
@@ -146,7 +159,8 @@ def given(present: Present, options: dict) -> Answers:
             if wanted is None: raise PassepartoutError("No provider here wants a key. Name one: --provider anthropic")
             answers.keys = {wanted: read_key(sys.stdin.readline(2000))}
     except PassepartoutError as error: fail(error.message, 2)
-    if answers.service and not systemd_there(): fail("There is no systemd for users here. To keep the agent running: passepartout daemon", 5)
+    if answers.service and not systemd_there():
+        fail("There is no systemd for users here. To keep the agent running: passepartout daemon", 5)
     return answers
 
 # %% ../nbs/20df_wizard.ipynb #50ca65f9
@@ -168,7 +182,10 @@ def agree(present: Present, answers: Answers, yes: bool, done: list, keyring: bo
     if answers.service is False and before: manage("disable", "--now")
     changes.write()
     tell("Written." + running_hint(present))
-    if present.unit.exists() and any(each.path == present.unit for each in changes.files): manage("daemon-reload"); manage("enable", "--now"); manage("restart")
+    if present.unit.exists() and any(each.path == present.unit for each in changes.files):
+        manage("daemon-reload")
+        manage("enable", "--now")
+        manage("restart")
     tell("Look whether all is well: passepartout doctor")
 
 # %% ../nbs/20df_wizard.ipynb #8f47e557
@@ -184,7 +201,9 @@ def confirm() -> None:
 # %% ../nbs/20df_wizard.ipynb #7c9a6340
 def systemd_there() -> bool:
     "Does a systemd for this user answer?"
-    try: return subprocess.run(["systemctl", "--user", "show-environment"], capture_output=True, timeout=5, stdin=subprocess.DEVNULL).returncode == 0
+    try:
+        return subprocess.run(["systemctl", "--user", "show-environment"], capture_output=True, timeout=5,
+                              stdin=subprocess.DEVNULL).returncode == 0
     except (OSError, subprocess.TimeoutExpired): return False
 
 def manage(*what: str) -> None:

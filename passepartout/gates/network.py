@@ -33,7 +33,9 @@ def _addresses(tool, args: Mapping) -> dict[str, WebAddress]:
     return found
 
 # %% ../../nbs/gates/network.ipynb #61b28324
-def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False, follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Callable[[Action, Signal], Action | Allowed | ApprovalRequired | Rejected]:
+def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False,
+                 follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Callable[[Action, Signal],
+        Action | Allowed | ApprovalRequired | Rejected]:
     "A gate for the addresses in calls of `tools`: refused ones reject, `hosts` pass, so does a link that a plan `follows`, all others ask. `resolved` holds them as read. A tool that is not there is rejected."
     def network(action: Action, signal: Signal):
         if action.target is not TOOL: return action
@@ -50,6 +52,7 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
     return network
 
 # %% ../../nbs/gates/network.ipynb #7287e7d4
-def network_skill(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False, follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Skill:
+def network_skill(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False,
+                  follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Skill:
     "The mandatory skill `network`."
     return Skill("network", priority=780, deterministic=network_gate(tools, hosts, named, follows))

@@ -22,7 +22,8 @@ def path_arguments(tool, args: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     for parameter in tool.parameters:
         value = args.get(parameter.name) if parameter.kind == "path" else None
         for text in value if isinstance(value, (list, tuple)) else () if value is None else (value,):
-            if not isinstance(text, str): raise PathRefused(f"The argument {parameter.name} of {tool.name} must be the path of a file, as text.", "name")
+            if not isinstance(text, str):
+                raise PathRefused(f"The argument {parameter.name} of {tool.name} must be the path of a file, as text.", "name")
             found.append((parameter.name, text, parameter.access))
     return found
 
@@ -47,7 +48,8 @@ def _open_all(tool, args: Mapping[str, Any], roots: Sequence[Root]) -> dict[str,
 # %% ../../nbs/gates/paths.ipynb #6890464d
 def _objections(resource: OpenedPath) -> tuple[str | None, str | None]:
     "(why it is rejected, why it asks) for one opened path."
-    if (why := resource.sensitive) and resource.access == "write": return f"{resource.display} {why}. Nothing is written there; the person can do it themselves.", None
+    if (why := resource.sensitive) and resource.access == "write":
+        return f"{resource.display} {why}. Nothing is written there; the person can do it themselves.", None
     if why: return None, f"{resource.display} {why}."
     if resource.access == "write" and resource.links > 1:
         return None, f"{resource.display} has {resource.links} names; the others would keep the old text."
@@ -58,7 +60,8 @@ def _objections(resource: OpenedPath) -> tuple[str | None, str | None]:
 # %% ../../nbs/gates/paths.ipynb #bc08e5c9
 def no_more(action: Action, signal: Signal, resolved: Mapping) -> None: "Nobody has anything against what was opened."
 
-def paths_gate(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, Mapping], Any] = no_more) -> Callable[[Action, Signal], Allowed | ApprovalRequired | Rejected]:
+def paths_gate(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, Mapping], Any] = no_more) -> Callable[[Action, Signal],
+        Allowed | ApprovalRequired | Rejected]:
     """A gate for calls of `tools` beneath `roots`. Allowed with `resolved`: argument name → open resource; rejected when a path is refused or
     sensitive and to be written; asks when one is sensitive or has a second name, or when `opened` says so. Actions that call no tool pass."""
     def gate(action: Action, signal: Signal):
@@ -81,7 +84,8 @@ def _verdict(action: Action, resolved: dict, more: ApprovalRequired | Rejected |
     if rejected := [no for no, _ in objections if no] + ([more.text] if isinstance(more, Rejected) else []):
         for resource in every: resource.close()
         return Rejected(rejected[0], "paths")
-    if asks := [ask for _, ask in objections if ask] + ([more.reason] if isinstance(more, ApprovalRequired) else []): return ApprovalRequired(action, " ".join(asks), "paths", resolved)
+    if asks := [ask for _, ask in objections if ask] + ([more.reason] if isinstance(more, ApprovalRequired) else []):
+        return ApprovalRequired(action, " ".join(asks), "paths", resolved)
     return Allowed(action, resolved)
 
 # %% ../../nbs/gates/paths.ipynb #418bef68

@@ -65,8 +65,10 @@ BY_SETTING = {each: Decision(each) for each in TIERS}
 # %% ../../nbs/gates/permissions.ipynb #c2d02a59
 class ReadyRules:
     "The rules and settings of a person, made ready for the tools of one agent."
-    def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (), grants: Grants | None = None, commands: Commands | None = None):
-        self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v for k, v in tiers.items()}, book, roots, grants, commands
+    def __init__(self, tools: ToolRegistry, tiers: Mapping[str, str], book: RuleBook = RuleBook(), roots: Sequence[Root] = (),
+                 grants: Grants | None = None, commands: Commands | None = None):
+        self.tools, self.tiers, self.book, self.roots, self.grants, self.commands = tools, {tool_name(k): v
+                for k, v in tiers.items()}, book, roots, grants, commands
         self.looked_up = looked_up(roots)
         self._ready: dict[str, tuple[Tool, tuple[Ready, ...], str]] = {}
         self._tried, self._problems = None, ()
@@ -75,7 +77,9 @@ class ReadyRules:
 
     def problems(self) -> tuple[str, ...]:
         "What is wrong with the rules in front of the tools that there are now. Anything here locks effects."
-        if self._tried is not self.tools.state: self._problems, self._tried = (*self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots], self.commands)), self.tools.state
+        if self._tried is not self.tools.state:
+            self._problems, self._tried = (*self.book.problems, *faults(self.book, self.tools, [r.path for r in self.roots],
+                                                                        self.commands)), self.tools.state
         return self._problems
 
     def absent(self) -> list[str]: return absent(self.book, self.tools)
@@ -127,7 +131,8 @@ class Permissions(Tiers):
     "What a person allows, for the tools of one agent, and what they said yes to before."
     def granted(self, tool: Tool, action: Action, signal: Signal, places: Places, rule: str = "") -> str | None:
         "The id of a grant that covers this call, which `rule` asks about."
-        found = self.grants.covering(tool, pick(action.payload, "args") or NOTHING, places, signal.session, rule) if self.grants is not None else None
+        found = (self.grants.covering(tool, pick(action.payload, "args") or NOTHING, places, signal.session, rule)
+                 if self.grants is not None else None)
         return found.id if found else None
 
     def planned(self, action: Action, signal: Signal, found: Decision) -> str | None:
@@ -146,7 +151,8 @@ class Permissions(Tiers):
 def request_sentence(action: Action, name: str) -> str:
     "What a person is asked, in words: the tool with its arguments, or the message and whom it would go to."
     if action.payload.get("action") == MESSAGE: return f"It would send a message to {name}: {shortened(action.payload['text'])}"
-    args = action.payload.get("args") if action.payload.get("action") == CALL else {k: v for k, v in action.payload.items() if k not in ("explanation", "action")}
+    args = (action.payload.get("args") if action.payload.get("action") == CALL
+            else {k: v for k, v in action.payload.items() if k not in ("explanation", "action")})
     told = ", ".join(f"{k.replace('_', '-')} {shortened(v)}" for k, v in (args or {}).items() if v is not None and v != "")
     return f"It would use {name}" + (f" with {told}." if told else ".")
 
@@ -166,11 +172,15 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
         return Rejected(locked(problems[0]))
     found = mine.decide(tool, pick(action.payload, "args") or NOTHING, places)
     how, rule = found
-    grant = mine.granted(tool, action, signal, places, rule.name if rule else "") or mine.planned(action, signal, found) if how == "ask" else None
+    grant = (mine.granted(tool, action, signal, places, rule.name if rule else "") or mine.planned(action, signal, found) if how == "ask"
+             else None)
     mine._latest = action, "allow" if grant else how, grant
     if how == "allow" or grant: return action
-    if how == "ask": return ApprovalRequired(action, request_sentence(action, tool.name) + (f" So wants {rule_sentence(found.rule)}" if found.rule else ""))
-    return Rejected(f"{tool.name} is denied by {rule_sentence(found.rule)} {unread(mine, tool, action)}Tell the person what you would have done." if found.rule else switched_off(tool.name))
+    if how == "ask":
+        return ApprovalRequired(action, request_sentence(action, tool.name)
+                                + (f" So wants {rule_sentence(found.rule)}" if found.rule else ""))
+    return Rejected(f"{tool.name} is denied by {rule_sentence(found.rule)} {unread(mine, tool, action)}Tell the person what you "
+                    "would have done." if found.rule else switched_off(tool.name))
 
 def unread(mine: Permissions, tool: Tool, action: Action) -> str:
     "What is said besides to whoever wrote a command that cannot be taken apart; nothing when all can be."
@@ -193,22 +203,30 @@ class Asking(NamedTuple):
     rule: str = ""
     often: bool = False            # it stands in a loop
 
-def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False, first: int = 1) -> list[Asking]:
+def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False,
+                 first: int = 1) -> list[Asking]:
     "The steps of a plan that the permissions would ask about, as far as their values are written out."
     found: list[Asking] = []
     for number, step in enumerate(steps or (), first):
         if (name := step.get("call")) is not None:
             tool = mine.tools.get(str(name))
-            if tool is not None and mine.may_ask(tool): found += asking_step(mine, tool, step.get("args") or {}, session, f"{prefix}{number}", often)
+            if tool is not None and mine.may_ask(tool):
+                found += asking_step(mine, tool, step.get("args") or {}, session, f"{prefix}{number}", often)
         elif "do" in step or "then" in step:
-            for part in ("do", "then", "else"): found += asking_steps(mine, step.get(part) or (), session, f"{prefix}{number}.", often or part == "do", len(step.get("then") or ()) + 1 if part == "else" else 1)
+            for part in ("do", "then", "else"):
+                found += asking_steps(mine, step.get(part) or (), session, f"{prefix}{number}.", often or part == "do",
+                                      len(step.get("then") or ()) + 1 if part == "else" else 1)
     return found
 
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
     "What the permissions would ask about one call of a plan, as far as its values are written out: nothing, or one entry."
-    args = {p.name: p.default for p in tool.parameters} | {name: value for name, value in written.items() if not isinstance(value, (Mapping, list, tuple))}
+    args = {p.name: p.default for p in tool.parameters} | {name: value
+                                                           for name, value in written.items() if not isinstance(value,
+            (Mapping, list, tuple))}
     decision = mine.decide(tool, args, mine.looked_up)
-    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else ""): return []
+    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up,
+            session, decision.rule.name if decision.rule is not None else ""):
+        return []
     return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often)]
 
 # %% ../../nbs/gates/permissions.ipynb #45e440df
@@ -218,7 +236,9 @@ def plan_verdict(mine: Permissions, action: Action, signal: Signal) -> Action | 
     if sum(2 if each.often else 1 for each in found) < 2: return action
     used = {each.tool: [other.step for other in found if other.tool == each.tool] for each in found}
     told = "; ".join(f"{name} (step {', '.join(dict.fromkeys(steps))})" for name, steps in used.items())
-    return ApprovalRequired(action, f"Several steps of this plan would be asked about: {told}. One yes answers that for all of them as they stand here.")
+    return ApprovalRequired(action,
+                            f"Several steps of this plan would be asked about: {told}. One yes answers that for all of them as "
+                            "they stand here.")
 
 # %% ../../nbs/gates/permissions.ipynb #e556a35c
 def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | ApprovalRequired | Rejected]:
@@ -245,7 +265,8 @@ def permissions_skill(mine: Permissions) -> Skill:
 # %% ../../nbs/gates/permissions.ipynb #98ae4564
 class KeptOut:
     "Is a file kept from a call, by which rule? `remark` tells which rules kept how many."
-    def __init__(self, rules: Sequence[Ready], args: Mapping[str, Any], memex: str): self.rules, self.args, self.memex, self.files = rules, args, memex, {}
+    def __init__(self, rules: Sequence[Ready], args: Mapping[str, Any], memex: str):
+        self.rules, self.args, self.memex, self.files = rules, args, memex, {}
 
     def __call__(self, path: str) -> bool:
         said = Said(self.args, lambda name, value: [_names_of(path, self.memex)])
@@ -260,14 +281,16 @@ class KeptOut:
 def kept_out(mine: Permissions, tool: Tool, args: Mapping[str, Any], places: Places) -> KeptOut | None:
     "What keeps files from a call of `tool`: the rules that tighten, speak of places, and say nothing against the call itself; `None` when there are none."
     said = Said(args, places)
-    rules = [each for each in mine.prepared(tool) if each.rule.tightens and any(isinstance(c.parameter, PathsOf) for c in each.checks) and not each.fits(said)]
+    rules = [each for each in mine.prepared(tool) if each.rule.tightens and any(isinstance(c.parameter, PathsOf) for c in each.checks)
+             and not each.fits(said)]
     return KeptOut(rules, args, mine.roots[0].path) if rules else None
 
 # %% ../../nbs/gates/permissions.ipynb #a5f6b00a
 def opened_verdict(mine: Permissions, action: Action, signal: Signal, resolved: Mapping[str, Any]) -> ApprovalRequired | Rejected | None:
     "What the rules say about the places that were opened; `None` when they have no more against them than before."
     tool = mine.tools.get(str(pick(action.payload, "tool")))
-    if tool is None or not (mine.grant_for(action) or any(c.parameter.kind == "path" for each in mine.prepared(tool) for c in each.checks)): return None
+    if tool is None or not (mine.grant_for(action) or any(c.parameter.kind == "path" for each in mine.prepared(tool) for c in each.checks)):
+        return None
     before, places = mine._latest[1] if mine._latest[0] is action else "allow", opened_at(resolved, mine.roots[0].path)
     for each in resolved.values():
         if getattr(each, "access", "") == "tree": each.kept_out = kept_out(mine, tool, pick(action.payload, "args") or NOTHING, places)
@@ -279,4 +302,5 @@ def names_addresses(mine: Permissions, action: Action) -> bool:
     tool, args = mine.tools.get(str(pick(action.payload, "tool"))), pick(action.payload, "args") or NOTHING
     if tool is None or mine.problems() or mine.decide(tool, args, mine.looked_up).tier != "allow": return False
     said, given = Said(args, mine.looked_up), {p.name for p in tool.parameters if p.kind == "address" and args.get(p.name)}
-    return any(each.rule.tier == "allow" and given <= {c.parameter.name for c in each.checks} and each.fits(said) for each in mine.prepared(tool) if given)
+    return any(each.rule.tier == "allow" and given <= {c.parameter.name for c in each.checks} and each.fits(said)
+               for each in mine.prepared(tool) if given)

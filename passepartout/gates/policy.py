@@ -33,7 +33,8 @@ FILLER = frozenset("""a an the this that it is was be been being to of for in on
 def empty_words(explanation: str) -> str | None:
     "Why these words explain nothing, whatever the action; `None` if they may. Looked at once: the steps of a plan share theirs."
     words = [w.casefold() for w in _WORD.findall(explanation[:2000])]
-    if len(explanation) < (8 if explanation.isascii() else 3) or (len(words) < 3 and explanation.isascii()): return "it is too short to tell the person anything"
+    if len(explanation) < (8 if explanation.isascii() else 3) or (len(words) < 3 and explanation.isascii()):
+        return "it is too short to tell the person anything"
     if all(w in FILLER or w.isdigit() for w in words): return "it would fit any action"
     return "it repeats one word" if len(words) >= 3 and len(set(words)) == 1 else None
 
@@ -50,8 +51,10 @@ def copies(explanation: str, action: Action) -> bool:
     "Is `explanation` one of the action's own texts, which the person sees anyway? Texts more than three times as long are not looked at, nor those that folding leaves at another length."
     given, words, most = {**action.payload, "explanation": None}, explanation.strip().casefold(), 3 * len(explanation)
     for value in chain(given.values(), (pick(given, "args") or {}).values()):
-        if not isinstance(value, str) or len(value) < len(words) and value.isascii(): continue          # too short for it, and never longer in lower case
-        if 0 < len(text := value.strip()) <= most and (len(text) == len(words) or not text.isascii()) and text.casefold() == words: return True
+        if not isinstance(value, str) or len(value) < len(words) and value.isascii():        # too short for it, and never longer in lower case
+            continue
+        if 0 < len(text := value.strip()) <= most and (len(text) == len(words) or not text.isascii()) and text.casefold() == words:
+            return True
     return False
 
 # %% ../../nbs/gates/policy.ipynb #b1ac1e8b
@@ -59,15 +62,18 @@ def policy_gate(most: int = 262_144):
     "The gate function: answers pass when they are not too long, effects need a reason, and nothing is evaluated."
     seen: list = [None, None, None]                # the gates judge an action again right before it runs: keep the last answer
     def policy(action: Action, signal: Signal) -> Action | Rejected:
-        if seen[0] is not action or seen[1] is not signal.meta: seen[:] = action, signal.meta, too_long(action) or (None if is_answer(action, signal) else against_effect(action))
+        if seen[0] is not action or seen[1] is not signal.meta:
+            seen[:] = action, signal.meta, too_long(action) or (None if is_answer(action, signal) else against_effect(action))
         return action if seen[2] is None else Rejected(seen[2])
     def too_long(action: Action) -> str | None:
-        if len(action.canonical) + len(str(pick(action.payload, "explanation"))) > most: return f"The proposal is longer than {most:,} characters, more than anybody could judge. Do it in smaller steps."
+        if len(action.canonical) + len(str(pick(action.payload, "explanation"))) > most:
+            return f"The proposal is longer than {most:,} characters, more than anybody could judge. Do it in smaller steps."
     return policy
 
 def against_effect(action: Action) -> str | None:
     "Why `action` may not be done whatever it does, or `None`: it evaluates text, or nobody could judge its reason."
-    if (kind := pick(action.payload, "action")) is not CALL and kind == "eval": return "Text is never evaluated here. Propose a tool call instead."
+    if (kind := pick(action.payload, "action")) is not CALL and kind == "eval":
+        return "Text is never evaluated here. Propose a tool call instead."
     if (problem := says_nothing(pick(action.payload, "explanation"), action)) is None: return None
     return f"The explanation is refused: {problem}. Add :EXPLANATION with one sentence for the person: what this is good for, in their terms."
 

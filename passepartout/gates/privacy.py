@@ -20,7 +20,8 @@ from ..verify import is_answer
 # %% ../../nbs/gates/privacy.ipynb #920516d2
 def goes_out(tools: ToolRegistry, action: Action, signal: Signal) -> bool:
     "Would this action carry something to somewhere else than the session of `signal`?"
-    if is_answer(action, signal) or pick(action.payload, "action") is PLAN: return False       # the calls of a plan are looked at one by one
+    if is_answer(action, signal) or pick(action.payload, "action") is PLAN:        # the calls of a plan are looked at one by one
+        return False
     if pick(action.payload, "action") is not CALL: return action.target is not SYSTEM
     tool, args = tools.get(action.payload["tool"]), pick(action.payload, "args") or {}
     if tool is None or not tool.effects.open_world: return tool is None
@@ -38,7 +39,8 @@ def puts_down(tools: ToolRegistry, action: Action) -> bool:
     return tool is not None and not tool.effects.read_only and (tool.foreign or not tool.commands)
 
 # %% ../../nbs/gates/privacy.ipynb #b3216e6b
-def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label]) -> Callable:
+def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
+                 influence_of: Callable[[Signal], Label]) -> Callable:
     "The gate function. `is_private(signal)`: has a model seen something private in its turn? `influence_of(signal)`: the label of what was fetched in it."
     def privacy(action: Action, signal: Signal) -> Action | ApprovalRequired | Rejected:
         if not is_private(signal): return action
@@ -46,10 +48,15 @@ def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], word
         if not out and not (influence_of(signal).private and puts_down(tools, action)): return action
         words = words_of(signal)
         if all(words.hold(value) for value in values_of(action)): return action
-        if not out: return ApprovalRequired(action, "Something private was read in this turn, and this would write words that you did not say to a place where other models may read them.", "privacy")
-        return Rejected("Something private was read in this turn, so nothing goes out in it but the person's own words. Answer the person; they can send it themselves.", "privacy")
+        if not out:
+            return ApprovalRequired(action,
+                                    "Something private was read in this turn, and this would write words that you did not say to a place "
+                                    "where other models may read them.", "privacy")
+        return Rejected("Something private was read in this turn, so nothing goes out in it but the person's own words. Answer the person; "
+                        "they can send it themselves.", "privacy")
     return privacy
 
-def privacy_skill(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label]) -> Skill:
+def privacy_skill(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
+                  influence_of: Callable[[Signal], Label]) -> Skill:
     "The mandatory skill `privacy`."
     return Skill("privacy", priority=850, deterministic=privacy_gate(tools, is_private, words_of, influence_of))

@@ -32,12 +32,14 @@ def gives_commands_only(tool: Tool, action: Action) -> bool:
     return all([name in tool.spared or name in tool.by_name and value == tool.by_name[name].default for name, value in given])
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
-def whose_words(value: Any, signal: Signal, words: Callable[[], Words], view: Words, read: Label, known: frozenset[str] = frozenset(), hosts: Sequence[str] = (), named: bool = False) -> Label:
+def whose_words(value: Any, signal: Signal, words: Callable[[], Words], view: Words, read: Label, known: frozenset[str] = frozenset(),
+                hosts: Sequence[str] = (), named: bool = False) -> Label:
     "The label of a value that is written out in a proposal. `named`: the tool was allowed by its name, and what stands nowhere else may be the model's."
     if named and read.origin in TRUSTED and not view.hold(value): return MODEL
     if (label := literal_label(value, words(), known, hosts)) != MODEL: return label
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
-    if isinstance(just, str) and Words(just, date.min).hold(value): return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
+    if isinstance(just, str) and Words(just, date.min).hold(value):
+        return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
     if view.hold(value): return Label("notes", read.private, ("your notes, an earlier answer or the log",))
     return MODEL if read.origin in TRUSTED else MODEL.join(read)
 
@@ -47,8 +49,10 @@ TRUSTED = ("person", "settings")
 def is_unbidden(tool: Tool | None, args: Mapping[str, Any], words: Words) -> bool:
     "Does a call with these literal `args` do something without a single word of the person in it? Values that are worked out by a plan are judged when they are known."
     if tool is None or is_harmless(tool) or not tool.foreign and (tool.commands or tool.effects.read_only): return False
-    given = [each for name, value in args.items() if name not in tool.by_name or value != tool.by_name[name].default for each in (value if isinstance(value, tuple) else (value,))]
-    return not any([is_mapping(each) or each is not None and not isinstance(each, bool) and any(map(str.isalnum, str(each))) and words.hold(each) for each in given])
+    given = [each for name, value in args.items() if name not in tool.by_name or value != tool.by_name[name].default
+             for each in (value if isinstance(value, tuple) else (value,))]
+    return not any([is_mapping(each) or each is not None and not isinstance(each, bool) and any(map(str.isalnum, str(each)))
+                    and words.hold(each) for each in given])
 
 def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     "(tool, arguments) of every call in the steps of a plan, in blocks as well."
@@ -60,9 +64,13 @@ def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 # %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
 class Provenance:
     "The gate: asks about calls that reach out or change something when nobody answers for what they do."
-    def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable, hosts: Sequence[str], past_of: Callable[[Signal], Label]):
-        self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts, self.past_of = tools, words_of, influence_of, view_of, case_of, endorsed, hosts, past_of
-        self.named, self.known = {tool_name(k) for k, tier in rules.items() if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
+    def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
+                 view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable,
+                 hosts: Sequence[str], past_of: Callable[[Signal], Label]):
+        self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts, self.past_of = (tools,
+                words_of, influence_of, view_of, case_of, endorsed, hosts, past_of)
+        self.named, self.known = {tool_name(k) for k, tier in rules.items()
+                                  if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
         self.seen: tuple = (None, None, None, None)          # the gates judge an action again right before it runs: keep the last answer
 
     def judge(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
@@ -70,7 +78,8 @@ class Provenance:
         if (kind := pick(action.payload, "action")) is PLAN: return self.under_influence(action, signal)
         if kind is not CALL: return action
         seen, meta, label = self.seen, signal.meta, signal.label
-        if seen[0] is not action or seen[1] is not meta or seen[2] is not label: seen = self.seen = action, meta, label, self.judged(action, signal)
+        if seen[0] is not action or seen[1] is not meta or seen[2] is not label:
+            seen = self.seen = action, meta, label, self.judged(action, signal)
         return seen[3]
 
     def judged(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
@@ -95,8 +104,12 @@ class Provenance:
         if (label := self.influence_of(signal)).origin in TRUSTED:
             if (label := self.past_of(signal)).origin in TRUSTED: return action
             words = self.words_of(signal)
-            if not any(is_unbidden(self.tools.get(name), args, words) for name, args in calls_in(action.payload.get("steps"))): return action
-        return ApprovalRequired(action, f"This plan was made after something was read that you did not write{f' ({sources})' if (sources := ', '.join(label.sources[:3])) else ''}. It is asked about once, whole; its steps with other values than these ask again.")
+            if not any(is_unbidden(self.tools.get(name), args, words) for name, args in calls_in(action.payload.get("steps"))):
+                return action
+        return ApprovalRequired(action,
+                                "This plan was made after something was read that you did not "
+                                f"write{f' ({sources})' if (sources := ', '.join(label.sources[:3])) else ''}. It is asked about once, "
+                                "whole; its steps with other values than these ask again.")
 
 # %% ../../nbs/gates/provenance.ipynb #8afed594
 def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words],
@@ -105,6 +118,9 @@ def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], in
     "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered."
     return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of).judge
 
-def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Skill:
+def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {},
+                     known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False,
+                     hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."
-    return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of))
+    return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of,
+            endorsed, hosts, past_of))

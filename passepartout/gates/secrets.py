@@ -36,7 +36,8 @@ def secrets_gate(scanner: Scanner) -> Callable[[Action, Signal], Action | Approv
     "A gate that rejects actions that carry a known secret, and asks about what looks like one. Answers to the session that asked pass."
     seen: list = [None, None, None]                # an action is judged again right before it runs: keep the last answer
     def secrets(action: Action, signal: Signal) -> Action | ApprovalRequired | Rejected:
-        if seen[0] is not action or seen[1] is not signal.meta: seen[:] = action, signal.meta, None if is_answer(action, signal) else _verdict(scanner, action)
+        if seen[0] is not action or seen[1] is not signal.meta:
+            seen[:] = action, signal.meta, None if is_answer(action, signal) else _verdict(scanner, action)
         return seen[2] or action
     return secrets
 
@@ -50,7 +51,8 @@ def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | 
     except TooMuch as problem: return ApprovalRequired(action, f"It could not be looked through for secrets. {problem.message}", "secrets")
     if not hits: return None
     if known := sorted({hit.name for hit in hits if hit.known}):
-        return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or in another writing. Leave it out. A tool that may use it takes {{{{secret:{known[0]}}}}} instead.", "secrets")
+        return Rejected(f"It carries {' and '.join(f'[secret:{name}]' for name in known)} in the clear, or in another writing. Leave it "
+                        f"out. A tool that may use it takes {{{{secret:{known[0]}}}}} instead.", "secrets")
     if pick(action.payload, "action") is PLAN: return None
     return ApprovalRequired(action, f"It carries what looks like a secret: {', '.join(dict.fromkeys(map(reference, hits)))}.", "secrets")
 

@@ -38,7 +38,8 @@ def question(judged: Any, problem: str = "") -> str:
     return " ".join(filter(None, [IRREVERSIBLE if judged.level == judging.CONFIRM else "", *reasons[:3], f"It would run: {shown}"]))
 
 # %% ../../nbs/gates/shell.ipynb #d814cc70
-def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], str] = str, late: bool = False) -> Callable[[Action, Signal], Action | Allowed | ApprovalRequired | Rejected]:
+def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], str] = str,
+               late: bool = False) -> Callable[[Action, Signal], Action | Allowed | ApprovalRequired | Rejected]:
     """A gate for calls of `tools` whose arguments are commands. `resolved` carries an `OpenedScript` for each. Actions without commands pass."""
     seen: list = [None, None, 0.0]                 # an action is judged again right before it runs: keep the last look through folders
     def gate(action: Action, signal: Signal):
@@ -48,10 +49,12 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
         args = pick(action.payload, "args") or NOTHING
         if not is_mapping(args): return Rejected(f"The arguments of {tool.name} are not a property list.", "shell")
         given = {name: args.get(name) for name in names if args.get(name) is not None}
-        if any(not isinstance(text, str) for text in given.values()): return Rejected(f"The command of {tool.name} must be one text.", "shell")
+        if any(not isinstance(text, str) for text in given.values()):
+            return Rejected(f"The command of {tool.name} must be one text.", "shell")
         if tool.foreign: isolated = lambda: f"{tool.name} is somebody else's tool, and nobody can say how it runs this."
         else: isolated = isolation
-        return _verdict(action, {name: walked(text, _rooms()[0].judge_command(text, roots, home), roots, seen) for name, text in given.items()}, roots, isolated, late) if given else action
+        return (_verdict(action, {name: walked(text, _rooms()[0].judge_command(text, roots, home), roots, seen)
+                                  for name, text in given.items()}, roots, isolated, late) if given else action)
     return gate
 
 # %% ../../nbs/gates/shell.ipynb #592d8063
@@ -66,7 +69,8 @@ def walked(text: str, judged: Any, roots: Sequence[Root], seen: list, keep_s: fl
     return judged if why is None else replace(judged, level=judging.ASK, reasons=(*judged.reasons, why))
 
 # %% ../../nbs/gates/shell.ipynb #17a07eec
-def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], isolation: Callable[[], str], late: bool) -> Allowed | ApprovalRequired | Rejected:
+def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], isolation: Callable[[], str],
+             late: bool) -> Allowed | ApprovalRequired | Rejected:
     "Open what is needed and turn the strictest judgement into a verdict."
     judging, running, scripts, _, _ = _rooms()
     worst = max(judged.values(), key=attrgetter("level"))
@@ -81,7 +85,8 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     if worst.level == judging.READ and not problem: return Allowed(action, cleared)
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""
-    return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm, shown="\n".join(filter(None, (shown, phrase))), phrase=phrase)
+    return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
+                            shown="\n".join(filter(None, (shown, phrase))), phrase=phrase)
 
 def _lost(script: Any, roots: Sequence[Root]) -> str:
     from passepartout.shell.loss import loss

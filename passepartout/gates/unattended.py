@@ -35,7 +35,8 @@ def only_looks(tools: ToolRegistry, action: Action) -> bool:
 def unattended_skill(tools: ToolRegistry, journal: Any) -> Skill:
     "The skill `unattended`: the gate for what jobs want."
     def unattended(action: Action, signal: Signal) -> Action | ApprovalRequired:
-        if (sensor := pick(signal.payload, "sensor")) is USER_INPUT or sensor is TOOL_OUTPUT: return action     # nearly always, and told apart without comparing texts
+        if (sensor := pick(signal.payload, "sensor")) is USER_INPUT or sensor is TOOL_OUTPUT:        # nearly always, and told apart without comparing texts
+            return action
         if not (why := by_worker(journal, signal)) or is_answer(action, signal) or only_looks(tools, action): return action
         return ApprovalRequired(action, why)
     return Skill("unattended", priority=550, deterministic=unattended)

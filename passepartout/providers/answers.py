@@ -37,7 +37,8 @@ def say_again(stamp: Stamp) -> str:
 def dates_of(place: Place, around: Surroundings) -> list[Stamp]:
     "The dates that a heading has for the future or had in the past, as they stand in its file."
     outline, node = node_at(place, around)
-    return [stamp for stamp in stamps(outline) if stamp.node == node.index and stamp.active and stamp.kind in ("scheduled", "deadline", "plain")]
+    return [stamp for stamp in stamps(outline) if stamp.node == node.index and stamp.active
+            and stamp.kind in ("scheduled", "deadline", "plain")]
 
 def next_day(stamp: Stamp, today: date) -> date:
     "The day of a date; of one that repeats, the next."
@@ -60,7 +61,8 @@ MOST_DATED = 9
 def headings_called(words: str, around: Surroundings, today: date) -> tuple[Place, ...]:
     "The headings that these words mean: open tasks, or else any, without whole files."
     found = [look_up(around, Command("when", object_of(words), "", wants=wants), today) for wants in ("open", "")]
-    clear = [(match.way, places) for match in found if match.kind in ("one", "several") and (places := tuple(p for p in match.places if p.kind != "file"))]
+    clear = [(match.way, places) for match in found if match.kind in ("one", "several")
+             and (places := tuple(p for p in match.places if p.kind != "file"))]
     return min(clear, key=lambda each: each[0])[1] if clear else ()
 
 def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Place, list[Stamp]]]:
@@ -76,7 +78,8 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
     "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
-    dated = settled(lambda around: dated_places(found[1], around, request.today) or dated_places(_NEXT_ONE.sub("", found[1]), around, request.today), around)
+    dated = settled(lambda around: dated_places(found[1], around, request.today)
+                    or dated_places(_NEXT_ONE.sub("", found[1]), around, request.today), around)
     if not isinstance(dated, list): return dated
     return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated)) if dated else None
 
@@ -100,14 +103,17 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
         words = re.sub(r"\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
         dated = settled(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME else []
         if not isinstance(dated, list): return dated
-        if dated: return say("\n".join(f"{'Yes' if any(within(stamp, span) for stamp in dates) else f'No, not {on_days(span)}'}. {line_about(place, dates, around, request.today)}" for place, dates in dated))
+        if dated:
+            return say("\n".join(f"{'Yes' if any(within(stamp, span) for stamp in dates) else f'No, not {on_days(span)}'}. "
+                                 f"{line_about(place, dates, around, request.today)}" for place, dates in dated))
     return None
 
 _NO_NAME = frozenset("there it this that anything something everything".split())
 
 def on_days(span: Span) -> str:
     "The days that were asked about, behind a *not*."
-    return f"on {say_day(span.start)}" if span.start == span.end else f"in {span}" if span.words.split()[:1] in (["week"], ["november"]) else f"from {say_day(span.start)} to {say_day(span.end)}"
+    return (f"on {say_day(span.start)}" if span.start == span.end else f"in {span}" if span.words.split()[:1] in (["week"], ["november"])
+            else f"from {say_day(span.start)} to {say_day(span.end)}")
 
 # %% ../../nbs/providers/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
@@ -121,11 +127,13 @@ def day_beside(request: Request, around: Surroundings) -> str | dict | None:
     if len(line) > 300 or "\n" in line or '"' in line or not _TO_REMIND.match(line) or not (found := _BESIDE.search(line)): return None
     ends = [found.end() + joint.start() for joint in _JOINT.finditer(line[found.end():])]
     if not ends[0] or _JOINT.match(f" {line[found.end():]}"): return None
-    if any(read_day(words_of(line[found.end():end]), request.today) for end in ends) or in_days(line[found.end():], request.today): return None
+    if any(read_day(words_of(line[found.end():end]), request.today) for end in ends) or in_days(line[found.end():], request.today):
+        return None
     for end in reversed(ends):
         dated = settled(lambda around: dated_places(_ARTICLE.sub("", line[found.end():end]), around, request.today), around)
         if isinstance(dated, list) and dated: return one_day(line, found.end(), end, dated, around, request.today)
-    return decline(f"I count from a day, and no heading called “{line[found.end():ends[0]][:60]}” has a date. Say the day itself, for example: {line[:found.end()]}3.12.{line[ends[0]:]}")
+    return decline(f"I count from a day, and no heading called “{line[found.end():ends[0]][:60]}” has a date. Say the day itself, for "
+                   f"example: {line[:found.end()]}3.12.{line[ends[0]:]}")
 
 # %% ../../nbs/providers/answers.ipynb #aa6c77b8
 def in_days(words: str, today: date) -> bool:
@@ -138,7 +146,8 @@ def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, 
     days = {day for _, dates in dated for stamp in dates if (day := next_day(stamp, today)) >= today}
     if len(days) == 1: return f"{line[:start]}{(day := days.pop()).day}.{day.month}.{day.year}{line[end:]}"
     told = "\n".join(line_about(place, dates, around, today) for place, dates in dated)
-    return decline(f"{told}\n{'Which of these days do you mean' if days else 'That is over. Which day do you mean'}? Say the day itself, for example: {line[:start]}3.12.{line[end:]}")
+    return decline(f"{told}\n{'Which of these days do you mean' if days else 'That is over. Which day do you mean'}? Say the day itself, "
+                   f"for example: {line[:start]}3.12.{line[end:]}")
 
 # %% ../../nbs/providers/answers.ipynb #508bc96f
 _HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?:until|till|to|before)\s+(.{2,80})", re.I)
@@ -148,13 +157,15 @@ def how_long(request: Request, around: Surroundings) -> dict | None:
     "how long until christmas, how many days until the concert, what is the date in 3 weeks"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line: return None
-    if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today)): return say(f"That is {say_day(day)}, in week {day.isocalendar().week}.")
+    if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today)):
+        return say(f"That is {say_day(day)}, in week {day.isocalendar().week}.")
     if not (found := _HOW_LONG.fullmatch(line)): return None
     day, lead = read_day(words_of(found[2]), request.today), "That is"
     if day is None:
         dated = settled(lambda around: dated_places(found[2], around, request.today), around)
         if not isinstance(dated, list): return dated
-        ahead = sorted((next(occurrences(stamp, request.today, date(request.today.year + 11, 1, 1)), date.max), place) for place, dates in dated for stamp in dates)
+        ahead = sorted((next(occurrences(stamp, request.today, date(request.today.year + 11, 1, 1)), date.max), place)
+                       for place, dates in dated for stamp in dates)
         if not ahead or ahead[0][0] == date.max: return None
         day, lead = ahead[0][0], f"{name_of(ahead[0][1], around)} is on"
     return say(f"{lead} {say_day(day)}: {say_count((day - request.today).days)}.")
@@ -169,7 +180,9 @@ def say_count(days: int) -> str:
 # %% ../../nbs/providers/answers.ipynb #27afa417
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
 _YES = frozenset("yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
-_KEEPS = {"todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:", "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo", "save it": "note:"}
+_KEEPS = {"todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
+          "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
+          "save it": "note:"}
 TODO_OR_NOTE, UNHEARD = "“todo” or “note”", "I didn't understand that"
 
 def taken_up(request: Request, around: Surroundings) -> str | None:
@@ -178,7 +191,8 @@ def taken_up(request: Request, around: Surroundings) -> str | None:
     asked, answered = around.earlier[-1]
     said = " ".join(words_of(request.text))
     if said in _YES: return found[1] if (found := _OFFERED.search(answered)) else None
-    return f"{_KEEPS[said]} {kept(Request.of(asked, request.today))}" if said in _KEEPS and (TODO_OR_NOTE in answered or answered.startswith(UNHEARD)) else None
+    return (f"{_KEEPS[said]} {kept(Request.of(asked, request.today))}" if said in _KEEPS
+            and (TODO_OR_NOTE in answered or answered.startswith(UNHEARD)) else None)
 
 # %% ../../nbs/providers/answers.ipynb #8228c3c0
 _TO_A_LIST = Regex(r"\s+(?:to|on|in|onto|into)\s+(?:(?:my|the|our|a)\s+)?(?:[\w ]{0,30}liste?|inbox)$", re.I)

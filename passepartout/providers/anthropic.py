@@ -22,7 +22,8 @@ class Anthropic(Dialect):
     def headers(self) -> dict[str, str]: return {"anthropic-version": "2023-06-01"}
 
     def request(self, q: Question) -> tuple[str, dict]:
-        body = {"model": q.model, "max_tokens": q.tokens, "system": _blocks(q.system, q.marks), "messages": [{"role": "user", "content": q.prompt}], "stream": q.stream}
+        body = {"model": q.model, "max_tokens": q.tokens, "system": _blocks(q.system, q.marks),
+                "messages": [{"role": "user", "content": q.prompt}], "stream": q.stream}
         if q.form == "tool":
             body["tools"] = [{"name": "propose", "description": "Propose one action to the gates.", "input_schema": q.schema}]
             body["tool_choice"] = {"type": "tool", "name": "propose"}
@@ -39,16 +40,20 @@ class Anthropic(Dialect):
         if kind != "content_block_delta": return False
         return heard.add(heard.call, data["delta"].get("partial_json")) | heard.add(heard.text, data["delta"].get("text"))
 
-    def tokenizing(self, text: str, model: str) -> tuple[str, dict]: return "/v1/messages/count_tokens", {"model": model, "messages": [{"role": "user", "content": text}]}
+    def tokenizing(self, text: str, model: str) -> tuple[str, dict]:
+        return "/v1/messages/count_tokens", {"model": model, "messages": [{"role": "user", "content": text}]}
 
-    def counting(self, q: Question, body: dict) -> tuple[str, dict]: return "/v1/messages/count_tokens", {name: part for name, part in body.items() if name not in ("max_tokens", "stream")}
+    def counting(self, q: Question, body: dict) -> tuple[str, dict]:
+        return "/v1/messages/count_tokens", {name: part for name, part in body.items() if name not in ("max_tokens", "stream")}
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         took = (data.get("message") or {}).get("usage") or data.get("usage")
         if not took: return before
-        fresh, stored, cached, written = counted(*(took.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")))
+        fresh, stored, cached, written = counted(*(took.get(name) for name in ("input_tokens", "cache_creation_input_tokens",
+                "cache_read_input_tokens", "output_tokens")))
         read = fresh + stored + cached
-        return Usage(max(read, before.read), max(written, before.written), max(cached, before.cached), max(stored, before.stored)) if before else Usage(read, written, cached, stored)
+        return (Usage(max(read, before.read), max(written, before.written), max(cached, before.cached), max(stored, before.stored))
+                if before else Usage(read, written, cached, stored))
 
 # %% ../../nbs/providers/anthropic.ipynb #2d4cf0cd
 def _blocks(system: str, marks: tuple[int, ...]) -> str | list[dict]:

@@ -58,7 +58,8 @@ class Request:
     def of(cls, text: str, today: date) -> "Request":
         "A request from raw text."
         whole, text = text.strip(), without_courtesy(text.strip())
-        return cls(text, plain_words(text), today, not {"you", "please", "pls", "kindly"}.isdisjoint(words_of(whole[:len(whole) - len(text)])))
+        return cls(text, plain_words(text), today,
+                   not {"you", "please", "pls", "kindly"}.isdisjoint(words_of(whole[:len(whole) - len(text)])))
 
     def after(self, count: int) -> str:
         "The text behind its first `count` words."
@@ -82,13 +83,17 @@ def without_courtesy(text: str) -> str:
         text = text.split(None, size)[size]
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
-_NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note", "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that", "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down", "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
+_NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
+         "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that",
+         "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
+         "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
         "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
-_CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)", re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
+_CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
+                                re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
 # %% ../../nbs/providers/captures.ipynb #4d361195
@@ -115,7 +120,8 @@ _HASHTAGS, _PARTS = Regex(r"(?:\s+#\w[\w-]*)+\s*$"), ("morning", "afternoon", "e
 def with_rest(title: str, line: str, when: When | None) -> str:
     "A title with what the line says besides: hashtags, and the part of the day when no time was named."
     if when is None or not title: return title
-    if when.kind == "deadline" and words_of(title[-20:])[-1:] in (("is",), ("are",)): title += " due"             # the rent is due on the 1st
+    if when.kind == "deadline" and words_of(title[-20:])[-1:] in (("is",), ("are",)):        # the rent is due on the 1st
+        title += " due"
     tags = _HASHTAGS.search(line)
     part = next((word for word in words_of(line[-60:]) if word in _PARTS), None) if when.clock is None else None
     return f"{title}{f' ({part})' if part and part not in words_of(title[-60:]) else ''}{tags[0].rstrip() if tags else ''}"
@@ -128,17 +134,23 @@ def first_of_several(line: str, today: date) -> date | None:
     words = line.strip().rstrip(".!").split()
     for size in range(min(8, len(words) - 1), 1, -1):
         said = words_of(" ".join(words[-size:]))
-        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word for word in said): continue
+        if not _UNTIL & set(said) and not re.search(r"\d\.?[-–]\d", " ".join(said)) or said[0] in ("between", "and") or any(":" in word
+                for word in said):
+            continue
         try: days = closed_span(said, today)
         except NoSuchDate: continue
-        if days and days[0] < days[1] and days[0] >= today and (any(word[0].isdigit() for word in said) or said[0] == "from" or len(said) == 3 and {said[0], said[2]} <= {*WEEKDAY}): return days[0]
+        if days and days[0] < days[1] and days[0] >= today and (any(word[0].isdigit() for word in said) or said[0] == "from"
+                                                                or len(said) == 3 and {said[0], said[2]} <= {*WEEKDAY}):
+            return days[0]
     return None
 
 # %% ../../nbs/providers/captures.ipynb #8a161b6a
 def task_parts(line: str, today: date) -> tuple[str, str | None, When | None]:
     "Title, file and date of a task's first line."
     line, file = take_file(line)
-    if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","), today)[1]: line = shorter
+    if re.search(r"\s(?:please|pls|thanks)[.!]?$", line[-20:], re.I) and split_when(shorter := line.rsplit(None, 1)[0].rstrip(","),
+            today)[1]:
+        line = shorter
     if first := first_of_several(line, today): return line.strip(), file, When("scheduled", first)
     tags = _HASHTAGS.search(line)
     title, when = split_when(line[:tags.start()] if tags else line, today)
@@ -160,7 +172,8 @@ def _vague_end(words: tuple[str, ...], today: date) -> str | None:
     "The week, weekend, month or year that `words` end in."
     if words[-2:] == ("the", "weekend"): return "the weekend"
     if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
-    return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:]))) and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
+    return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:])))
+                 and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
 
 
 _PLACES = "first second third fourth fifth".split()
@@ -168,8 +181,10 @@ _PLACES = "first second third fourth fifth".split()
 def _repeats(words: tuple[str, ...]) -> bool:
     "Whether `words` end in something like `every 3 days`, `every friday`, `every first monday of the month` or `on the last day of every month`."
     ends = [words[i + 1:] for i, word in enumerate(words[:-1]) if word in ("every", "each") and len(words) - i <= 7]
-    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday", "weekend", "morning", "evening", "night")
-    return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1 and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
+    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday",
+            "weekend", "morning", "evening", "night")
+    return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1
+               and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
 
 # %% ../../nbs/providers/captures.ipynb #9fdaed45
 _DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
@@ -183,7 +198,8 @@ _NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_
 def on_each_day(line: str) -> str | None:
     "The sentence of several tasks that `line` means, one for each of the weekdays that it names."
     if "”" in line or not (found := _ON_DAYS.fullmatch(line.strip()[:300])): return None
-    return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower() for day in re.findall(_DAY, found[2], re.I)], found[3])
+    return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower()
+                              for day in re.findall(_DAY, found[2], re.I)], found[3])
 
 
 def each_of(title: str, days: list[str], hours: str | None) -> str:
@@ -193,7 +209,8 @@ def each_of(title: str, days: list[str], hours: str | None) -> str:
 
 def next_of_month(line: str, today: date) -> str | None:
     "The task for the next of such days: `every first monday of the month`."
-    if "”" in line or not (found := _NTH_DAY.fullmatch(line.strip()[:300])) or not re.search(r"\b(?:every|each)\b", found[0], re.I): return None
+    if "”" in line or not (found := _NTH_DAY.fullmatch(line.strip()[:300])) or not re.search(r"\b(?:every|each)\b", found[0], re.I):
+        return None
     place = found[2].lower() if not found[2][0].isdigit() else _PLACES[min(5, max(1, int(found[2][0]))) - 1]
     day = next(day for day in WEEKDAYS if day.lower().startswith(found[3].lower()[:3]))
     for month in ("this month", "next month"):
@@ -205,10 +222,14 @@ def next_of_month(line: str, today: date) -> str | None:
 
 def repeats_doubt(line: str, today: date) -> str | None:
     "The question about a repetition at the end of `line` that is none of one task; `None` when it ends in none."
-    if each := on_each_day(line): return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
-    if "”" not in line and (found := _ON_WORKDAYS.fullmatch(line.strip()[:300])): return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
-    if then := next_of_month(line, today): return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
-    if often := _TIMES_A.search(line[-60:]): return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
+    if each := on_each_day(line):
+        return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
+    if "”" not in line and (found := _ON_WORKDAYS.fullmatch(line.strip()[:300])):
+        return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
+    if then := next_of_month(line, today):
+        return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
+    if often := _TIMES_A.search(line[-60:]):
+        return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
     return _PATTERNS if _repeats(words_of(line[-200:])) else None
 
 # %% ../../nbs/providers/captures.ipynb #6a491d55
@@ -236,11 +257,15 @@ _NO_MATTER = frozenset("on at by for from until till again also then and or not 
 def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
     "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
     words = words_of(line[-200:])
-    if not when and (vague := _vague_end(words, today)): return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
+    if not when and (vague := _vague_end(words, today)):
+        return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
     if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
     if question := repeats_doubt(line, today): return question
-    if when and (two := two_tasks(line, today)) and "”" not in line: return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
-    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today)): return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
+    if when and (two := two_tasks(line, today)) and "”" not in line:
+        return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
+    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x",
+            *left[:-1])), today)[1] or dated_line(before, today)):
+        return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     return None
 
 # %% ../../nbs/providers/captures.ipynb #aebe9dfc
@@ -260,17 +285,22 @@ def _unquoted(text: str) -> str:
 # %% ../../nbs/providers/captures.ipynb #ff40faf4
 def capture(request: Request) -> dict | None:
     "note: …, capture …, remember …, todo … [by friday | on 24 nov | tomorrow] [in FILE]"
-    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note", "about") and ":" not in request.text[:60]: return None
+    if not (found := capture_head(request.text)) or request.words[:2] == ("todo", "list") or request.words[:2] == ("note",
+            "about") and ":" not in request.text[:60]:
+        return None
     kind, text = found
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     file = _FILE_AT_HEAD.match(text)
     text, file = (text[file.end():], file[1] or file[2]) if file else (text, None)
-    if not colon and (place := _PLACE_AT_HEAD.match(text)): return decline(f"I write into files by their names, and not under headings. Name the file, for example: {'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
+    if not colon and (place := _PLACE_AT_HEAD.match(text)):
+        return decline("I write into files by their names, and not under headings. Name the file, for example: "
+                       f"{'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
 # %% ../../nbs/providers/captures.ipynb #fa5cd77f
-_LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B", "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
+_LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B",
+            "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
 _RANKED = Regex(r"[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
@@ -307,16 +337,21 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     elif not newline: first, tail_file = take_file(first)
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
-    if not title: return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task" else "note: the fig is wrapped"))
+    if not title:
+        return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task"
+                else "note: the fig is wrapped"))
     file = file or tail_file or "inbox.org"
     return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
 
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:
     "The call of org-capture with these parts; a sentence instead when they were damaged before they came here."
-    if "\ufffd" in title + (body or ''): return decline(f"There is a character in that which could not be read (it shows as \ufffd), and the {kind} would keep it damaged; nothing was written. Please type it again, as UTF-8.")
+    if "\ufffd" in title + (body or ''):
+        return decline(f"There is a character in that which could not be read (it shows as \ufffd), and the {kind} would keep it damaged; "
+                       "nothing was written. Please type it again, as UTF-8.")
     dates = {when.kind: str(when), "until": f"{when.until:%H:%M}" if when.until else None} if when else {}
-    return tool_call("org-capture", capture_words(kind, title, file, when, repeat), title=title, kind=kind, file=file, body=body, repeat=repeat or None, **dates)
+    return tool_call("org-capture", capture_words(kind, title, file, when, repeat), title=title, kind=kind, file=file, body=body,
+                     repeat=repeat or None, **dates)
 
 
 def capture_words(kind: str, title: str, file: str, when: When | None, repeat: str = "") -> str:
@@ -363,14 +398,19 @@ def says_when(words: tuple[str, ...], today: date) -> bool:
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     text = request.text
-    heads = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))), ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"), ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
+    heads = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
+             ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
+             ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
     size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
     if size is None: return None
     parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
-    joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)), joints[0] if joints and joints[0] < 9 else None)
-    if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"): joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
-    if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today): return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
+    joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)),
+                 joints[0] if joints and joints[0] < 9 else None)
+    if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"):
+        joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
+    if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
+        return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
@@ -378,7 +418,9 @@ def remind(request: Request) -> dict | None:
     if early and not early_when: title = " ".join(parts)
     early_repeat = read_repeat(early, request.today) if early else None
     if early_repeat: title = " ".join(parts[joint + 1:])
-    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}", request.today)): return decline(question)
+    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}",
+            request.today)):
+        return decline(question)
     bare, file, when, repeat = repeated_parts(title, request.today)
     if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
     if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
@@ -389,9 +431,16 @@ def remind(request: Request) -> dict | None:
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")
-    if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)): return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one reminder for each day: remind me every monday at 7 to call Ana")
-    if not when and (vague := _IN_A_MONTH.search(title[-40:]) or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))) and vague[1].capitalize() in MONTHS: return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
-    if not when: return decline("Which day shall I remind you? For example: remind me " + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60 else f"tomorrow {parts[joint]} {bare.strip()}"))
+    if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)):
+        return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one "
+                       "reminder for each day: remind me every monday at 7 to call Ana")
+    if not when and (vague := _IN_A_MONTH.search(title[-40:])
+                     or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))) and vague[1].capitalize() in MONTHS:
+        return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
+    if not when:
+        return decline("Which day shall I remind you? For example: remind me "
+                       + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60
+                          else f"tomorrow {parts[joint]} {bare.strip()}"))
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
 
@@ -404,10 +453,13 @@ def appointment(request: Request) -> dict | None:
     title, file, when, repeat = repeated_parts(text, request.today)
     if not title or not when or not when.clock or _STATEMENT.search(title): return None
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
-    if title.lower().endswith(" every"): return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
+    if title.lower().endswith(" every"):
+        return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
     return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
 
 # %% ../../nbs/providers/captures.ipynb #b04d9b43
 _KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
-_STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$", re.I)
-_ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find show list tell".split())
+_STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$",
+                   re.I)
+_ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "
+                    "show list tell".split())

@@ -37,7 +37,8 @@ SERVICES = {
     "groq": Service("https://api.groq.com/openai/v1", "functions", "GROQ_API_KEY", "openai/gpt-oss-120b"),
     "ollama": Service("http://127.0.0.1:11434", "ollama"),
 }
-NEARBY = (Service("http://127.0.0.1:11434", "ollama"), Service("http://127.0.0.1:8080/v1", "compatible"), Service("http://127.0.0.1:1234/v1", "compatible"))
+NEARBY = (Service("http://127.0.0.1:11434", "ollama"), Service("http://127.0.0.1:8080/v1", "compatible"),
+          Service("http://127.0.0.1:1234/v1", "compatible"))
 BUILT_IN = ("reflex", "scripted")      # and "gguf", a model that runs inside the program
 
 # %% ../../nbs/providers/catalogue.ipynb #b2a5a22b
@@ -48,13 +49,15 @@ def dialect_of(kind: str) -> Any:
     elif kind == "ollama": from passepartout.providers.ollama import Ollama as made
     else:
         from passepartout.providers.openai_compatible import OpenAICompatible
-        return OpenAICompatible(own=kind == "openai", forms=("tool", "plist") if kind == "functions" else ("schema", "tool", "plist"), quick=kind in ("openai", "compatible"))
+        return OpenAICompatible(own=kind == "openai", forms=("tool", "plist") if kind == "functions" else ("schema", "tool", "plist"),
+                                quick=kind in ("openai", "compatible"))
     return made()
 
 # %% ../../nbs/providers/catalogue.ipynb #d4a2ff9e
 def named(entries: tuple[str, ...]) -> dict[str, str]:
     "The values of `name=value` texts by the name of a provider."
-    return {provider_name(name): value.strip() for name, equals, value in (entry.partition("=") for entry in entries) if equals and value.strip()}
+    return {provider_name(name): value.strip() for name, equals, value in (entry.partition("=") for entry in entries) if equals
+            and value.strip()}
 
 def unreadable(settings: Any) -> list[str]:
     "Sentences about entries that name no value."
@@ -74,9 +77,11 @@ def cascade_of(settings: Any, environ: Mapping[str, str]) -> tuple[str, ...]:
     "The names to ask, in order: what the person set, with `auto` spelled out; else whoever has a key in `.env`, and the reflex engine."
     chosen = settings.provider_cascade
     if callable(chosen): return chosen
-    if nobody_chose(settings) and (own := in_a_file(settings) + with_keys(settings.secrets)): return (*own, *(n for n in chosen if n not in own))
+    if nobody_chose(settings) and (own := in_a_file(settings) + with_keys(settings.secrets)):
+        return (*own, *(n for n in chosen if n not in own))
     names: list[str] = []
-    for name in map(provider_name, chosen): names += [*in_a_file(settings), "local", *with_keys(variables_of(settings, environ)), "reflex"] if name == "auto" else [name]
+    for name in map(provider_name, chosen):
+        names += [*in_a_file(settings), "local", *with_keys(variables_of(settings, environ)), "reflex"] if name == "auto" else [name]
     return tuple(dict.fromkeys(names))
 
 def in_a_file(settings: Any) -> list[str]:
@@ -98,7 +103,8 @@ def with_keys(variables: Mapping[str, str]) -> list[str]:
 def unused_key(settings: Any, environ: Mapping[str, str]) -> str | None:
     "The sentence about a key that nothing uses, if nobody has said who is to be asked."
     if not nobody_chose(settings) or with_keys(settings.secrets): return None
-    for key in own_keys(environ): return f"PASSEPARTOUT_{key} is set, and no provider has a key of that name. Known are {', '.join(sorted(s.key for s in SERVICES.values() if s.key))}, each with PASSEPARTOUT_ before it."
+    for key in own_keys(environ):
+        return f"PASSEPARTOUT_{key} is set, and no provider has a key of that name. Known are {', '.join(sorted(s.key for s in SERVICES.values() if s.key))}, each with PASSEPARTOUT_ before it."
     if not (found := with_keys(environ)): return None
     return f"{SERVICES[found[0]].key} is set, and not used. To think with {found[0]}: set it as PASSEPARTOUT_{SERVICES[found[0]].key}, or PROVIDER_CASCADE={found[0]},reflex. What you ask, and the notes that it needs, then go to {SERVICES[found[0]].url.split('/')[2]}; private notes do not."
 
@@ -121,7 +127,9 @@ def missing_keys(settings: Any, environ: Mapping[str, str]) -> list[str]:
     variables, urls, wanted = variables_of(settings, environ), named(settings.provider_urls), []
     for name in map(provider_name, settings.provider_cascade):
         for each in SERVICES if name == "auto" else (name,):
-            if key := SERVICES[each].key if each in SERVICES else f"{each.upper().replace('-', '_')}_API_KEY" if urls.get(each, "").startswith("https:") else None: wanted.append(key)
+            if key := SERVICES[each].key if each in SERVICES else f"{each.upper().replace('-', '_')}_API_KEY" if urls.get(each,
+                    "").startswith("https:") else None:
+                wanted.append(key)
     return [key for key in dict.fromkeys(wanted) if not variables.get(key, "").strip()]
 
 # %% ../../nbs/providers/catalogue.ipynb #b50a3cc5
@@ -131,7 +139,8 @@ class Made:
     fn: Callable
     local: bool
 
-def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, environ: Mapping[str, str], measures: Any = None) -> Made | None:
+def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, environ: Mapping[str, str],
+                measures: Any = None) -> Made | None:
     "The backend for `name`, `None` when nobody knows it. `PassepartoutError` for an address that is none. Opens no connection."
     if name in BUILT_IN: return None
     if name == "gguf": return Made(model_in_a_file(settings, tools, measures), True) if settings.gguf_file is not None else None
@@ -159,9 +168,11 @@ def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, 
     from passepartout.prices import listed_window
     from passepartout.providers.wire import Provider
     endpoint, patience = Endpoint.of(service.url), settings.first_word_timeout_s
-    times = Times(settings.connect_timeout_s, patience if settings.stream_answers and not endpoint.local else settings.backend_timeout_s, patience)
+    times = Times(settings.connect_timeout_s, patience if settings.stream_answers and not endpoint.local else settings.backend_timeout_s,
+                  patience)
     known = {"windows": listed_window} if name in SERVICES and service.url == SERVICES[name].url and service.key else {}
-    return Provider(name, dialect_of(service.dialect), endpoint, http, tools, vault, service.key, service.model, times, settings.answer_tokens, settings.stream_answers, measures=measures or Measures(), **known)
+    return Provider(name, dialect_of(service.dialect), endpoint, http, tools, vault, service.key, service.model, times,
+                    settings.answer_tokens, settings.stream_answers, measures=measures or Measures(), **known)
 
 # %% ../../nbs/providers/catalogue.ipynb #5e21b2f1
 def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
@@ -170,12 +181,14 @@ def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
     def exact(signal: Any) -> Any:
         "Whether what the person wrote, to which this is what came of it, is an exact form."
         if agent.exact_form is None: return None
-        return agent.exact_form(signal if signal.sensor == USER_INPUT else signal.evolve(payload=FrozenDict(sensor=USER_INPUT, text=agent.asked(signal))))
+        return agent.exact_form(signal if signal.sensor == USER_INPUT
+                                else signal.evolve(payload=FrozenDict(sensor=USER_INPUT, text=agent.asked(signal))))
     chosen, wrong = tiers_of(agent.settings, exact)
     if chosen is None: return wrong
     agent.model_selector = chosen
     chosen.blind = lambda name: (backend := agent.backends.get(name)) is not None and backend.blind
-    return wrong + [f"tier_{tier} names {name}, and provider_cascade does not, so {name} is never asked." for tier in ("small", "large") for name in chosen.models[tier] if name not in names]
+    return wrong + [f"tier_{tier} names {name}, and provider_cascade does not, so {name} is never asked." for tier in ("small", "large")
+                    for name in chosen.models[tier] if name not in names]
 
 # %% ../../nbs/providers/catalogue.ipynb #e642d24e
 def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -187,30 +200,40 @@ def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]
     agent.provider_cascade, agent.http = cascade_of(settings, environ), Http()
     if callable(agent.provider_cascade): names = (*SERVICES, "local", *named(settings.provider_urls))
     else: names = agent.provider_cascade
-    told += [(sentence, "It is not what you meant.", "Correct it in your settings.ini.") for sentence in (*agent.prices.wrong, *choose_tiers(agent, names), *unreadable(settings))]
-    breakers, measures = (kind(agent.journal.path and agent.journal.path.with_name(name)) for kind, name in ((Breakers, "providers.json"), (Measures, "measures.json")))
+    told += [(sentence, "It is not what you meant.", "Correct it in your settings.ini.")
+             for sentence in (*agent.prices.wrong, *choose_tiers(agent, names), *unreadable(settings))]
+    breakers, measures = (kind(agent.journal.path and agent.journal.path.with_name(name))
+                          for kind, name in ((Breakers, "providers.json"), (Measures, "measures.json")))
     breakers.reached_at(named(settings.provider_urls))
     for name in names:
         try: made = None if name in agent.backends else backend_for(name, settings, agent.http, agent.tools, agent.vault, environ, measures)
         except PassepartoutError as error:
-            told.append((f"The provider {name} cannot be set up: {error.message}", "The cascade goes on without it.", "Correct provider_urls in the settings."))
+            told.append((f"The provider {name} cannot be set up: {error.message}", "The cascade goes on without it.",
+                         "Correct provider_urls in the settings."))
             continue
         if made is None and name in (*BUILT_IN, *agent.backends): continue
-        if made is None and name == "gguf": told.append(("The provider gguf has no file.", "The cascade goes on without it.", "Name a model in the format GGUF: gguf_file = ~/models/NAME.gguf"))
+        if made is None and name == "gguf":
+            told.append(("The provider gguf has no file.", "The cascade goes on without it.",
+                         "Name a model in the format GGUF: gguf_file = ~/models/NAME.gguf"))
         elif made is None:
-            told.append((f"There is no provider {name[:40]!r}.{near_name(name, settings)}", "The cascade goes on without it.", f"Correct provider_cascade, or say where it is: provider_urls = {name[:40]}=http://127.0.0.1:8000/v1"))
+            told.append((f"There is no provider {name[:40]!r}.{near_name(name, settings)}", "The cascade goes on without it.",
+                         f"Correct provider_cascade, or say where it is: provider_urls = {name[:40]}=http://127.0.0.1:8000/v1"))
         if made is None: continue
         register_backend(agent, name, made.fn, local=made.local, breaker=breakers)
         key = getattr(made.fn, "key", None)
-        if key and not callable(settings.provider_cascade) and not variables_of(settings, environ).get(key, "").strip(): told.append((f"The provider {name} has no key.", "The cascade goes on without it.", f"Set {key} in .env beside your settings.ini, or in the environment."))
+        if key and not callable(settings.provider_cascade) and not variables_of(settings, environ).get(key, "").strip():
+            told.append((f"The provider {name} has no key.", "The cascade goes on without it.",
+                         f"Set {key} in .env beside your settings.ini, or in the environment."))
     return told
 
 # %% ../../nbs/providers/catalogue.ipynb #53b46444
 class Nearby:
     "The backend `local`: the first server on this machine that has a model."
-    def __init__(self, http: Any, make: Callable[[Service], Any], model: str | None = None, places: tuple[Service, ...] = NEARBY): self.http, self.make, self.model, self.places, self.found = http, make, model, places, None
+    def __init__(self, http: Any, make: Callable[[Service], Any], model: str | None = None, places: tuple[Service, ...] = NEARBY):
+        self.http, self.make, self.model, self.places, self.found = http, make, model, places, None
 
-    async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None, compose: Any = None) -> str:
+    async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None,
+                       compose: Any = None) -> str:
         if self.found is None: self.found = await self.look()
         try: return await self.found(prompt, system_prompt, model=model, hear=hear, meter=meter, compose=compose)
         except BackendFailure as failure:
@@ -225,9 +248,11 @@ class Nearby:
         "The provider that was found. `BackendFailure` when nothing runs."
         lists = await asyncio.gather(*map(self.models_at, self.places))
         for place, models in zip(self.places, lists):
-            if models and (self.model is None or self.model in models): return self.make(Service(place.url, place.dialect, None, self.model or models[0]))
+            if models and (self.model is None or self.model in models):
+                return self.make(Service(place.url, place.dialect, None, self.model or models[0]))
         wanted = f" with the model {self.model}" if self.model else ""
-        raise BackendFailure(f"no server of models{wanted} runs on this machine: nothing answered for Ollama (port 11434), llama.cpp (8080) or LM Studio (1234). Start one, or say where it is: provider_urls = local=http://127.0.0.1:PORT/v1", why="no server of models runs on this machine")
+        raise BackendFailure(f"no server of models{wanted} runs on this machine: nothing answered for Ollama (port 11434), llama.cpp "
+                             "(8080) or LM Studio (1234). Start one, or say where it is: provider_urls = local=http://127.0.0.1:PORT/v1", why="no server of models runs on this machine")
 
     async def models_at(self, place: Service) -> list[str]:
         "The models that a server lists; none when it does not answer within a fifth of a second."

@@ -60,14 +60,16 @@ _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:sta
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)
 _CANCEL = Regex(r"(?:cancel|abandon|drop|call\s+off)\s+(.+)", re.I)
 DONE_WORDS = frozenset(("done", "finished", "complete", "completed", "closed"))
-STATE_WORDS = frozenset(("waiting", "wait", "hold", "on hold", "blocked", "next", "started", "doing", "in progress", "someday", "cancelled", "canceled"))
+STATE_WORDS = frozenset(("waiting", "wait", "hold", "on hold", "blocked", "next", "started", "doing", "in progress", "someday", "cancelled",
+                         "canceled"))
 OPEN_WORDS = frozenset(("todo", "to-do", "open", "undone", "not done", "unfinished", "incomplete"))
 
 # %% ../../nbs/providers/commands.ipynb #d4799353
 def state_command(text: str) -> list[Command] | None:
     "done X, finish X, mark X as WAITING, reopen X, cancel X"
     if found := _DONE.fullmatch(text): return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"}, "open")]
-    if found := _REOPEN.fullmatch(text): return [Command("state", object_of(found[1] or found[2]), "open {} again", {"state": "todo"}, "done")]
+    if found := _REOPEN.fullmatch(text):
+        return [Command("state", object_of(found[1] or found[2]), "open {} again", {"state": "todo"}, "done")]
     if found := _CANCEL.fullmatch(text): return [Command("state", object_of(found[1]), "cancel {}", {"state": "cancelled"}, "open")]
     if not (found := _MARK.fullmatch(text)): return None
     word, joined = found[2].lower(), re.search(r"\s(?:as|to|on|into)$", text[:found.start(2)].rstrip(), re.I)
@@ -93,7 +95,8 @@ def cut_date(text: str, today: date) -> tuple[str, When] | None:
     "The words before the date at the end of `text`, and that date."
     for left, right in cuts(text, _JOINTS):
         joint = text[len(left):].split()[0].lower()
-        if len(right) < 60 and (when := read_when(("by" if joint == "by" else "on",) + words_of(_CLOCK_FIRST.sub(r"\2 \1", right)), today)): return left, when
+        if len(right) < 60 and (when := read_when(("by" if joint == "by" else "on",) + words_of(_CLOCK_FIRST.sub(r"\2 \1", right)), today)):
+            return left, when
     left, when = split_when(text, today)
     return (left, when) if when else None
 
@@ -110,7 +113,9 @@ def cut_clock(text: str) -> Command | None:
     for left, right in cuts(text, "to|until|till|for|at|from"):
         joint, words = text[len(left):].split()[0].lower(), words_of(right)
         hours = read_hours((joint, *words) if joint in ("at", "from") else words) if len(right) < 40 else None
-        if hours: return Command("date", object_of(left), f"move {{}} to {hours[0]:%H:%M}" + (f"-{hours[1]:%H:%M}" if hours[1] else ""), {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""}, "open")
+        if hours:
+            return Command("date", object_of(left), f"move {{}} to {hours[0]:%H:%M}" + (f"-{hours[1]:%H:%M}" if hours[1] else ""),
+                           {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""}, "open")
     return None
 
 # %% ../../nbs/providers/commands.ipynb #4bce3ec8
@@ -118,16 +123,23 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     "schedule X for D, reschedule X to D, postpone X by a week, set the deadline of X to D, unschedule X, remove the deadline of X"
     if found := _UNDATE.fullmatch(text):
         kind = "" if found[1] or found[2].lower() == "date" else "deadline" if found[2].lower().startswith(("d", "due")) else "scheduled"
-        return [Command("undate", object_of(found[1] or found[3]), f"take the {kind + ' ' if kind else ''}date from {{}}", {"kind": kind}, "open")]
+        return [Command("undate", object_of(found[1] or found[3]), f"take the {kind + ' ' if kind else ''}date from {{}}", {"kind": kind},
+                        "open")]
     if found := _DEADLINE.fullmatch(text):
-        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)): return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
-        return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch") else "deadline", "give {} the date", today)]
-    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text): return None
+        if not (cut := cut_date(found[2] or f"{found[3]} on {found[4]}", today)):
+            return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
+        return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch")
+                      else "deadline", "give {} the date", today)]
+    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
+        return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
-    if (verb in LATER or verb == "move" and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())): return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}", {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
+    if (verb in LATER or verb == "move"
+        and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
+        return [Command("date", object_of(by[1]), f"move {{}} by {count} {by[3].lower()}",
+                        {"by": (count, UNITS[by[3].lower()]), "kind": ""}, "open")]
     if verb in LATER | {"reschedule"}: return decline(f"To which day? For example: {verb} {object_of(rest)[:60]} to friday")
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None
@@ -138,7 +150,8 @@ def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command |
     left, when = cut
     if when.day < today: return decline(f"{say_day(when.day)} has passed. Which day do you mean?")
     kind = "deadline" if when.kind == "deadline" else kind
-    return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}", {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
+    return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}",
+                   {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
 
 # %% ../../nbs/providers/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
@@ -161,15 +174,22 @@ _UNRANK = Regex(r"(?:remove|clear|drop|delete|take\s+away|unset)\s+(?:the\s+)?(?
 # %% ../../nbs/providers/commands.ipynb #119bdc6e
 def priority_command(text: str) -> list[Command] | None:
     "make X priority A, set the priority of X to high, [#A] X, raise the priority of X, remove the priority of X"
-    make = lambda name, letter, weak=False: [Command("priority", object_of(name), f"give {{}} the priority {letter}" if letter else "take the priority from {}", {"letter": letter}, weak=weak)]
+    make = lambda name, letter, weak=False: [Command("priority", object_of(name),
+                                                     f"give {{}} the priority {letter}" if letter else "take the priority from {}",
+                                                     {"letter": letter}, weak=weak)]
     if found := _UNRANK.fullmatch(text): return make(found[1] or found[2], "")
-    if found := _STEP.fullmatch(text): return [Command("priority", object_of(found[2]), f"{found[1].lower()} the priority of {{}}", {"step": 1 if found[1].lower() in ("lower", "decrease", "reduce") else -1})]
+    if found := _STEP.fullmatch(text):
+        return [Command("priority", object_of(found[2]), f"{found[1].lower()} the priority of {{}}",
+                        {"step": 1 if found[1].lower() in ("lower", "decrease", "reduce") else -1})]
     if found := _PRIORITISE.fullmatch(text): return make(found[1], "A")
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
-    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^make.*|\sas\s+)(?:urgent|important)$", text[found.end(1):] if text[:4].lower() != "make" else text, re.I): return None
-    return make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):] or text[:4].lower() == "make" else None
+    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^make.*|\sas\s+)(?:urgent|important)$",
+                                                             text[found.end(1):] if text[:4].lower() != "make" else text, re.I):
+        return None
+    return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
+            or text[:4].lower() == "make" else None)
 
 # %% ../../nbs/providers/commands.ipynb #34578875
 def tags_of(text: str) -> list[str] | None:
@@ -182,23 +202,32 @@ def tag_command(text: str) -> list[Command] | None:
     "tag X with a, add the tag a to X, untag X from a, remove the tag a from X"
     adding = _TAG.fullmatch(text)
     if not (found := adding or _UNTAG.fullmatch(text)): return None
-    if found[1]: pairs = list(cuts(found[1], "with|as" if adding else "from|with|of")) or [tuple(found[1].rsplit(None, 1))] * (len(found[1].split()) > 1)
+    if found[1]:
+        pairs = (list(cuts(found[1], "with|as" if adding else "from|with|of"))
+                 or [tuple(found[1].rsplit(None, 1))] * (len(found[1].split()) > 1))
     else: pairs = [(right, left) for left, right in cuts(found[2], "to|on" if adding else "from|of|on")]
     key, done, to = ("add", "tag {} with", "") if adding else ("remove", "take from {} the tag", "")
-    return [Command("tags", object_of(left), f"{done} {' '.join(tags)}", {key: tags}) for left, right in pairs if (tags := tags_of(right))] or None
+    return ([Command("tags", object_of(left), f"{done} {' '.join(tags)}", {key: tags})
+             for left, right in pairs if (tags := tags_of(right))] or None)
 
 
 def field_command(text: str) -> list[Command] | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
         new = lambda right: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(right.strip())) else right.strip()
-        if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")): return decline("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title last, for example: rename “Beds” in garden.org to “Beds 2027”")
-        return [Command("rename", object_of(left), f"rename {{}} to “{new(right)}”", {"title": new(right)}) for left, right in cuts(found[1] or found[2], "to|as|into")] or None
+        if any(_QUOTED.match(right) and not _QUOTED.fullmatch(right.strip()) for _, right in cuts(found[1] or found[2], "to|as|into")):
+            return decline("Behind the new title in quotes there is more, which I can't place. Name the heading first and the new title "
+                           "last, for example: rename “Beds” in garden.org to “Beds 2027”")
+        return ([Command("rename", object_of(left), f"rename {{}} to “{new(right)}”", {"title": new(right)})
+                 for left, right in cuts(found[1] or found[2], "to|as|into")] or None)
     if (found := _SET.fullmatch(text)) and (found[1] or "").lower() != "priority":
         name = found[1] or found[2] or found[3]
-        return [Command("property", object_of(left), f"set {name} of {{}} to “{right.strip()}”", {"name": name, "value": right.strip()}) for left, right in cuts(found[4], "to|=")] or None
+        return ([Command("property", object_of(left), f"set {name} of {{}} to “{right.strip()}”", {"name": name, "value": right.strip()})
+                 for left, right in cuts(found[4], "to|=")] or None)
     if found := priority_command(text): return found
-    if found := _UNSET.fullmatch(text): return [Command("property", object_of(found[3]), f"remove the property {found[1] or found[2]} from {{}}", {"name": found[1] or found[2], "remove": True})]
+    if found := _UNSET.fullmatch(text):
+        return [Command("property", object_of(found[3]), f"remove the property {found[1] or found[2]} from {{}}",
+                        {"name": found[1] or found[2], "remove": True})]
     return None
 
 # %% ../../nbs/providers/commands.ipynb #fb362448
@@ -211,7 +240,8 @@ def place_command(text: str) -> list[Command] | None:
     if found := _ARCHIVE.fullmatch(text): return [Command("archive", object_of(found[1] or found[2]), "archive {}")]
     if not (found := _MOVE.fullmatch(text)): return None
     weak = found[1].lower() in ("file", "put")
-    return [Command("move", object_of(left), f"move {{}} to “{object_of(right)}”", {"to": object_of(right)}, weak=weak) for left, right in cuts(found[2], "to|under|into|below|beneath|onto")] or None
+    return ([Command("move", object_of(left), f"move {{}} to “{object_of(right)}”", {"to": object_of(right)}, weak=weak)
+             for left, right in cuts(found[2], "to|under|into|below|beneath|onto")] or None)
 
 # %% ../../nbs/providers/commands.ipynb #89181ee4
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
@@ -239,10 +269,12 @@ def is_a_day(where: str, today: date) -> bool:
 
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
-    if (found := _APPEND.fullmatch(text)) and not re.search(r"\.(?:org|md)$", found[1], re.I): return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
+    if (found := _APPEND.fullmatch(text)) and not re.search(r"\.(?:org|md)$", found[1], re.I):
+        return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
     if not (found := _LINE.fullmatch(text)): return None
     plain = lambda left: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(left.strip())) else left.strip()
-    return [Command("body", object_of(right), "add a line to {}", {"text": plain(left)}) for left, right in cuts(found[1], "to|under|below")] or None
+    return ([Command("body", object_of(right), "add a line to {}", {"text": plain(left)})
+             for left, right in cuts(found[1], "to|under|below")] or None)
 
 
 def list_command(text: str, today: date) -> list[Command] | None:
@@ -252,10 +284,14 @@ def list_command(text: str, today: date) -> list[Command] | None:
         said = "check off “{}”" if done else "open the item “{}” again"
         pairs = [(found[2], found[3])] if done and found[2] else [(rest, ""), *cuts(rest, "in|on|from|of|under")]
         if done and found[2] and not found[3]: pairs = [(rest, "")]
-        return [Command("check", name, said.replace("{}", object_of(item)) + (" in {}" if where else ""), {"item": object_of(item), "done": done}) for item, where in pairs for name, _ in (list_names(where) if where else [("", False)])]
+        return [Command("check", name, said.replace("{}", object_of(item)) + (" in {}" if where else ""),
+                        {"item": object_of(item), "done": done}) for item, where in pairs
+                for name, _ in (list_names(where) if where else [("", False)])]
     if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
-    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") if not _SOME_LIST.fullmatch(where.strip()) and not is_a_day(where, today) for name in list_names(where)]
-    return [Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named}, weak=not found[2]) for item, where, named in readings] or None
+    readings = [(item, *name) for item, where in cuts(found[3], "to|on|onto") if not _SOME_LIST.fullmatch(where.strip())
+                and not is_a_day(where, today) for name in list_names(where)]
+    return ([Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named},
+                     weak=not found[2]) for item, where, named in readings] or None)
 
 # %% ../../nbs/providers/commands.ipynb #1944101b
 _SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
@@ -269,7 +305,8 @@ def show_command(request: Request) -> tuple[Command, ...] | None:
     found = _SHOW.fullmatch(_TAIL.sub("", request.text.strip().replace("’", "'")[:MOST_COMMAND].rstrip("?!.")))
     if not found: return None
     plain = re.sub(r"^(?:the\s+|my\s+|our\s+)?(?:(?:note|section|entry|file)\s+(?:on\s+|about\s+|called\s+)?)?|\s+(?:note|notes|section|entry|file)$", "", object_of(found[1] or found[2]), flags=re.I)
-    return tuple(Command("show", name, "show {}", weak=True) for name in dict.fromkeys((plain, re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
+    return tuple(Command("show", name, "show {}", weak=True)
+                 for name in dict.fromkeys((plain, re.sub(r"\s+(?:check)?list$", "", plain, flags=re.I))))
 
 # %% ../../nbs/providers/commands.ipynb #c3cebba7
 def read_command(request: Request) -> tuple[Command, ...] | dict | None:
@@ -278,9 +315,14 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if "\n" in text or not 0 < len(text) <= MOST_COMMAND or (text.endswith("?") and not request.favour): return None
     text = _TAIL.sub("", text.replace("’", "'").rstrip("?").rstrip()) if text[-1:] not in "\"”»" else text.replace("’", "'")
     plain = text.rstrip("!.") if not text.endswith("..") else text
-    if _SEVERAL.match(plain): return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is overdue, all open tasks, find …")
-    for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command, lambda t: list_command(t, request.today)):
-        if (found := form(plain)) is not None: return found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None) or tuple(c for c in found if usable(c)) or None
+    if _SEVERAL.match(plain):
+        return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
+                       "overdue, all open tasks, find …")
+    for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command,
+                 tag_command, place_command, lambda t: list_command(t, request.today)):
+        if (found := form(plain)) is not None:
+            return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)
+                    or tuple(c for c in found if usable(c)) or None)
     if plain.lower() in BARE: return decline(BARE[plain.lower()])
     return None
 

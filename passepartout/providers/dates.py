@@ -43,7 +43,8 @@ WEEKDAY |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH = {form: i for i, name in enumerate(MONTHS, 1) for form in (name.lower(), name[:3].lower())} | {"sept": 9}
 _COUNTS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"a": 1, "an": 1}
 UNITS = {unit + s: unit for unit in ("day", "week", "month", "year") for s in ("", "s")}
-NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "later today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
+NAMED = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "later today": 0, "tomorrow": 1, "tmrw": 1,
+         "tmr": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2}
 _ISO = Regex(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _STEP = Regex(r"\+(\d{1,3})([dwmy])", re.ASCII)
 _DAY_FIRST = Regex(r"(\d{1,2})([./])(\d{1,2})(?:\2(\d{4}|\d{2})?)?", re.ASCII)
@@ -73,7 +74,8 @@ def a_count(word: str) -> int | None:
 # %% ../../nbs/providers/dates.ipynb #6fa74451
 def make_day(year: int, month: int, day: int) -> date:
     "The date with these numbers; `NoSuchDate` says which of them cannot be."
-    if not 1 <= month <= 12: raise NoSuchDate(f"There is no month {month}. Dates in figures are read day first, as in 24/11/2026, or as 2026-11-24.")
+    if not 1 <= month <= 12:
+        raise NoSuchDate(f"There is no month {month}. Dates in figures are read day first, as in 24/11/2026, or as 2026-11-24.")
     if not 1 <= year <= 9998: raise NoSuchDate(f"The year {year} is outside the calendar.")
     last = monthrange(year, month)[1]
     if not 1 <= day <= last:
@@ -85,7 +87,8 @@ def make_day(year: int, month: int, day: int) -> date:
 def closest_year(month: int, day: int, today: date, nearest: bool = False) -> date:
     "The next such day from `today` on, or with `nearest` the one least far from today on either side."
     if not 1 <= month <= 12 or not 1 <= day <= 31 or (day > monthrange(2024, month)[1]): return make_day(today.year, month, day)
-    fits = [date(y, month, day) for y in range(max(1, today.year - 1), min(9998, today.year + 9) + 1) if (month, day) != (2, 29) or isleap(y)]
+    fits = [date(y, month, day) for y in range(max(1, today.year - 1), min(9998, today.year + 9) + 1) if (month, day) != (2, 29)
+            or isleap(y)]
     if nearest and fits: return min(fits, key=lambda d: abs((d - today).days))
     found = next((d for d in fits if d >= today), None)
     return found or make_day(9999, month, day)
@@ -139,13 +142,15 @@ def weekday(words, today, nearest):
 # %% ../../nbs/providers/dates.ipynb #9e78d830
 def counted(words, today, nearest):
     "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
-    if len(words) == 1 and (step := _STEP.fullmatch(words[0])): return _shift(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
+    if len(words) == 1 and (step := _STEP.fullmatch(words[0])):
+        return _shift(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
     words = _in_one_word(tuple(w[:-2] if w.replace("’", "'").endswith("'s") and w[:-2] in UNITS else w for w in words if w != "time"))
     if words[1:3] == ("week", "on") and words[3:] and words[3] in WEEKDAY: words = (*words[:2], "from", *words[3:])
     sign, start = -1 if "before" in words[2:3] else 1, today
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
-        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest), today) if unit in UNITS or unit in _WORKDAYS else None
+        case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest),
+                today) if unit in UNITS or unit in _WORKDAYS else None
         case (n, unit, "ago"): sign = -1
         case _: return None
     if unit in _WORKDAYS and start and (count := a_count(n)) is not None: return working_days(start, sign * count)
@@ -169,9 +174,11 @@ def _month_meant(words, today, nearest) -> date | None:
 def nth_weekday(words, today, nearest):
     "first monday of december, last friday of the month, last day of november"
     words = tuple(w for w in words if w != "the")
-    if len(words) not in (4, 5) or words[2] not in ("of", "in") or words[0] not in (*_NTH[:5], "last") or words[1] not in (*WEEKDAY, "day"): return None
+    if len(words) not in (4, 5) or words[2] not in ("of", "in") or words[0] not in (*_NTH[:5], "last") or words[1] not in (*WEEKDAY, "day"):
+        return None
     if (first := _month_meant(words[3:], today, nearest)) is None: return None
-    days = [day for n in range(monthrange(first.year, first.month)[1]) if (day := first + timedelta(n)) and (words[1] == "day" or day.weekday() == WEEKDAY[words[1]])]
+    days = [day for n in range(monthrange(first.year, first.month)[1]) if (day := first + timedelta(n))
+            and (words[1] == "day" or day.weekday() == WEEKDAY[words[1]])]
     if words[0] == "last": return days[-1]
     if _NTH.index(words[0]) < len(days): return days[_NTH.index(words[0])]
     raise NoSuchDate(f"There is no {words[0]} {words[1].capitalize()} in {MONTHS[first.month - 1]} {first.year}.")
@@ -203,7 +210,8 @@ def day_of_month(words, today, nearest):
     "24th: in this month, or the first later one that has such a day"
     if len(words) != 1 or not (found := _ORDINAL.fullmatch(words[0])) or not found[2]: return None
     number, months = int(found[1]), (_shift(today.replace(day=1), n, "month") for n in range(0, 12))
-    fits = (m.replace(day=number) for m in months if 1 <= number <= monthrange(m.year, m.month)[1] and (nearest or m.replace(day=number) >= today))
+    fits = (m.replace(day=number) for m in months if 1 <= number <= monthrange(m.year, m.month)[1]
+            and (nearest or m.replace(day=number) >= today))
     if found := next(fits, None): return found
     raise NoSuchDate(f"There is no {words[0]} in any month ahead.")
 
@@ -213,7 +221,9 @@ def ending(words, today, nearest):
     words = tuple(w for w in words if w != "the")
     if words[:1] not in _EDGES or words[1:2] != ("of",) or not 2 < len(words) <= 4: return None
     last = words[0] == "end"
-    if words[2] in _MONTH: return nth_weekday(("last" if last else "first", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[last] if (month := calendar_span(words[2:], today)) else None
+    if words[2] in _MONTH:
+        return (nth_weekday(("last" if last else "first", "day", "of", words[2]), today, nearest) if len(words) == 3 else month[last]
+                if (month := calendar_span(words[2:], today)) else None)
     span = period(words[2:] if len(words) == 4 else ("this",) + words[2:], today)
     return span[last] if span else None
 
@@ -240,7 +250,8 @@ def read_day(text: str | tuple[str, ...], today: date, *, nearest: bool = False)
         if (day := form(words, today, nearest)) is not None: return day
     if words[0] in WEEKDAY and len(words) > 1 and (day := read_day(words[1:], today, nearest=nearest)):
         if day.weekday() == WEEKDAY[words[0]]: return day
-        raise NoSuchDate(f"{say_day(day)[len(WEEKDAYS[day.weekday()]) + 1:]} is a {WEEKDAYS[day.weekday()]}, not a {WEEKDAYS[WEEKDAY[words[0]]]}.")
+        raise NoSuchDate(f"{say_day(day)[len(WEEKDAYS[day.weekday()]) + 1:]} is a {WEEKDAYS[day.weekday()]}, not a "
+                         f"{WEEKDAYS[WEEKDAY[words[0]]]}.")
     return None
 
 # %% ../../nbs/providers/dates.ipynb #5bb5c3d6
@@ -285,10 +296,12 @@ def calendar_span(words, today):
     "week, this month, november 2026, week 47, week 3 2027, week of 23 november, the week after next, overdue"
     if words in (("overdue",), ("late",)): return _shift(today, -10, "year"), _shift(today, -1, "day")
     if words == ("week", "after", "next"): return period(("next", "week"), _shift(today, 7, "day"))
-    if words[:1] in (("week",), ("kw",)) and len(words) in (2, 3) and (number := a_count(words[1])) is not None: return _week_number(number, today, words[2:])
+    if words[:1] in (("week",), ("kw",)) and len(words) in (2, 3) and (number := a_count(words[1])) is not None:
+        return _week_number(number, today, words[2:])
     if words[:2] == ("week", "of") and (day := read_day(words[2:], today, nearest=True)): return period(("this", "week"), day)
     if words and words[0] in _MONTH and (len(words) == 1 or (len(words) == 2 and re.fullmatch(r"[0-9]{4}", words[1]))):
-        first = make_day(int(words[1]), _MONTH[words[0]], 1) if len(words) == 2 else closest_year(_MONTH[words[0]], 15, today, nearest=True).replace(day=1)
+        first = (make_day(int(words[1]), _MONTH[words[0]], 1) if len(words) == 2
+                 else closest_year(_MONTH[words[0]], 15, today, nearest=True).replace(day=1))
         return first, _shift(_shift(first, 1, "month"), -1, "day")
     return period(words if len(words) == 2 else ("this",) + words, today)
 
@@ -358,7 +371,8 @@ _SCHEDULED = ("on", "for", "from", "scheduled")
 _HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
 _CLOCK = Regex(r"([0-9]{1,2})(?:[:h.]([0-9]{2})?)?(am|pm)?")
 
-_QUARTERS = {("half", "past"): 30, ("half",): 30, ("quarter", "past"): 15, ("a", "quarter", "past"): 15, ("quarter", "to"): -15, ("a", "quarter", "to"): -15}
+_QUARTERS = {("half", "past"): 30, ("half",): 30, ("quarter", "past"): 15, ("a", "quarter", "past"): 15, ("quarter", "to"): -15,
+             ("a", "quarter", "to"): -15}
 
 def _by_quarters(words) -> time | None:
     "half past nine, half nine, quarter past nine, quarter to ten"
@@ -400,11 +414,15 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
     found = _TIMES.fullmatch(" ".join(words[bool(lead):]))
     if not found or (found[3] == "and") != (lead == "between"): return None
     first, half, sign, last, other = found.groups()
-    if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit() and 7 <= int(first) < int(last) <= 24): return None
-    begin, end = (meant(read_time(("at", figures + (mark or ""))), figures, mark or "") for figures, mark in ((first, half or other), (last, other or half)))
+    if not (lead or half or other or ":" in first + last) and not (sign in "-–" and first.isdigit() and last.isdigit()
+            and 7 <= int(first) < int(last) <= 24):
+        return None
+    begin, end = (meant(read_time(("at", figures + (mark or ""))), figures, mark or "")
+                  for figures, mark in ((first, half or other), (last, other or half)))
     if begin >= end and not half and other: begin = read_time(("at", first + ("am" if other == "pm" else "")))
     if begin >= end and half and not other: end = meant(read_time(("at", last)), last)
-    if begin >= end and not half and not other and not last.startswith("0") and begin < time(end.hour % 12 + 12, end.minute): end = time(end.hour % 12 + 12, end.minute)
+    if begin >= end and not half and not other and not last.startswith("0") and begin < time(end.hour % 12 + 12, end.minute):
+        end = time(end.hour % 12 + 12, end.minute)
     if begin >= end: raise NoSuchDate(f"That ends before it begins: {begin:%H:%M} to {end:%H:%M}.")
     return begin, end
 
@@ -412,22 +430,34 @@ def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
 def _plain_enough(words) -> bool:
     "Whether these words are a date even without a preposition before them."
     first, last = words[0], words[-1]
-    if len(words) == 1: return first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first)) or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2)
-    return " ".join(words) in NAMED or first in WEEKDAY or first == "the" and words[2:] == ("after", "next") or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after") or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on") or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY) and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS
+    if len(words) == 1:
+        return (first in NAMED or bool(_STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(_ISO.fullmatch(first))
+                or (bool(_DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2))
+    return (" ".join(words) in NAMED or first in WEEKDAY or first == "the" and words[2:] == ("after", "next")
+            or first in ("this", "next", "in") or (first,) in _EDGES or first[0].isdigit() or first in _MONTH
+            or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after")
+            or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on")
+                                    or words[1] in ("working", "business") and words[2] in ("day", "days") or words[1] in ("of", *WEEKDAY)
+                                    and first in (*_NTH, "last") and last in (*_MONTH, "month"))) or " ".join(words) in _FEASTS)
 
 # %% ../../nbs/providers/dates.ipynb #568c923b
 _DAYTIMES = ("morning", "afternoon", "evening", "night")
-_HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}      # hours that are meant in the second half of the day
+# hours that are meant in the second half of the day
+_HALF = {"afternoon": range(1, 8), "evening": range(3, 12), "night": range(6, 12), "tonight": range(3, 12)}
 
 def _without_clock(words):
     "Each way to take the hours off the end or the beginning, as ((begin, end), other words); last, none at all. A part of the day is no time, but says which half of the day is meant."
     meant, early = next((_HALF[word] for word in words if word in _HALF), ()), not {"morning", "night"}.isdisjoint(words)
     second = lambda hours: tuple([clock.replace(hour=clock.hour + 12) if clock and clock.hour in meant else clock for clock in hours])
-    if len(words) > 1 and words[-1] in _DAYTIMES and words[-2] != "this": words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
+    if len(words) > 1 and words[-1] in _DAYTIMES and words[-2] != "this":
+        words = words[:-3] if words[-3:-1] == ("in", "the") and len(words) > 3 else words[:-1]
     for cut in (7, 6, 5, 4, 3, 2, 1):
-        if len(words) > cut and (hours := read_hours(words[-cut:], early)): yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
-        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)): yield second(hours), words[cut:]
-        if len(words) > cut and (hours := _leading_hours(words[:cut], early)): yield second(hours), words[:words[0] in _DEADLINE] + words[cut:]
+        if len(words) > cut and (hours := read_hours(words[-cut:], early)):
+            yield second(hours), words[:-cut - (words[-cut - 1] in _DAYTIMES and words[-cut - 2:-cut - 1] not in ((), ("this",)))]
+        if len(words) > cut and words[0] in ("at", "from", "between") and (hours := read_hours(words[:cut], early)):
+            yield second(hours), words[cut:]
+        if len(words) > cut and (hours := _leading_hours(words[:cut], early)):
+            yield second(hours), words[:words[0] in _DEADLINE] + words[cut:]
     yield (None, None), words
 
 
@@ -445,12 +475,15 @@ def _short_day(rest, words) -> bool:
     return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
 
 
-_OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("by",)), (("at", "the", "latest", "by"), ("by",)), (("at", "the", "latest"), ("by",)), (("at", "latest"), ("by",)), (("on", "or", "before"), ("by",)), (("by", "or", "before"), ("by",)))
+_OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("by",)), (("at", "the", "latest", "by"), ("by",)),
+              (("at", "the", "latest"), ("by",)), (("at", "latest"), ("by",)), (("on", "or", "before"), ("by",)),
+              (("by", "or", "before"), ("by",)))
 _DAYS_END = (("eod",), ("cob",), ("end", "of", "day"), ("end", "of", "the", "day"), ("close", "of", "business"))
 
 def in_plain_words(words) -> tuple[str, ...]:
     "The words with `by` for `no later than` and the like, without an end of the day, and with a time apart from its day."
-    words = tuple(part for word in words for part in (word.split("t") if _ISO_TIME.fullmatch(word) else (word,)) if part != "@") if "@" not in words else in_plain_words(tuple("at" if word == "@" else word for word in words))
+    words = (tuple(part for word in words for part in (word.split("t") if _ISO_TIME.fullmatch(word) else (word,)) if part != "@")
+             if "@" not in words else in_plain_words(tuple("at" if word == "@" else word for word in words)))
     for said, meant in _OTHERWISE:
         if words[:len(said)] == said: words = (*meant, *words[len(said):])
         if said[0] == "at" and words[-len(said):] == said and words[:1] in (("by",), ("on",)): words = ("by", *words[1:-len(said)])
@@ -462,14 +495,20 @@ _ISO_TIME = Regex(r"\d{4}-\d\d-\d\dt\d\d:\d\d")
 def read_when(words, today) -> When | None:
     "A whole phrase such as `by friday`, `on 24 nov at 9:30`, `no later than friday` or `tomorrow`."
     words = in_plain_words(words)
-    if len(words) == 2 and words[0] in ("today", "tomorrow", "tmrw") and words[1].isdigit() and int(words[1]) < 24: words = (words[0], "at", words[1])
+    if len(words) == 2 and words[0] in ("today", "tomorrow", "tmrw") and words[1].isdigit() and int(words[1]) < 24:
+        words = (words[0], "at", words[1])
     for hours, rest in _without_clock(words):
         kind = "deadline" if rest[0] in _DEADLINE else "scheduled"
         if rest[0] == "at" and set(rest[1:3]) & {"end", "start", "beginning"}: rest = ("on", *rest[1:])
         before, bare = rest[0] == "before" and not hours[0] and "end" not in rest[1:3], rest[0] not in _DEADLINE + _SCHEDULED
-        if "within" in rest[:2]: rest = (*rest[:rest.index("within")], "by", "in", *(word for word in rest[rest.index("within") + 1:] if word not in ("the", "next")))
+        if "within" in rest[:2]:
+            rest = (*rest[:rest.index("within")], "by", "in", *(word for word in rest[rest.index("within") + 1:]
+                                                                if word not in ("the", "next")))
         if not bare: rest = rest[2 if rest[1:2] and rest[1] in ("by", "on", "for") else 1:]
-        if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest) and not (hours[0] and (_short_day(rest, words) or len(rest) == 1 and _DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY): continue
+        if not rest or (bare and not _plain_enough(rest[1:] if rest[0] == "the" and rest[1:] and rest[1][0].isdigit() else rest)
+                        and not (hours[0] and (_short_day(rest, words) or len(rest) == 1
+                                               and _DAY_FIRST.fullmatch(rest[0])))) or (rest[0] == "the" and rest[-1] in WEEKDAY):
+            continue
         if day := read_day(rest, today): return When(kind, _shift(day, -1, "day") if before else day, *hours)
     return None
 
@@ -480,8 +519,11 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
     offset = max(0, len(text) - 400)
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
         if any(mark in word for _, word in spots[start:] for mark in '"“”„«»'): continue
-        if (spots[start][1].lower(),) in _EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"): continue
-        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2 or spots[start][1].lower() not in _DEADLINE + _SCHEDULED): continue
+        if (spots[start][1].lower(),) in _EDGES and spots[start - 1][1].lower() in ("the", "a", "an", "of", "to", "from", "my", "our"):
+            continue
+        if spots[start - 1][1].lower() in ("about", "of", "than", "week") and (len(spots) - start < 2
+                or spots[start][1].lower() not in _DEADLINE + _SCHEDULED):
+            continue
         if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
@@ -505,31 +547,40 @@ def same_day_again(words, today) -> tuple[str, date] | None:
     if found := _MONTHLY.fullmatch(said):
         number = next(filter(None, found.groups()))
         number = _NTH.index(number) + 1 if number in _NTH else int(_ORDINAL.fullmatch(number)[1])
-        if number > 28: raise NoSuchDate(f"Not every month has a day {number}, so this can't be repeated as it stands. Name a day up to the 28th.")
+        if number > 28:
+            raise NoSuchDate(f"Not every month has a day {number}, so this can't be repeated as it stands. Name a day up to the 28th.")
         return "+1m", day_of_month((f"{number}th",), today, False)
     if not (found := _YEARLY.fullmatch(said)): return None
     day = tuple(w for w in next(filter(None, found.groups())).split() if w != "the")
     first = next((first for form in (written, numeric, feast) if (first := form(day, today, False))), None)
-    if first and (first.month, first.day) == (2, 29): raise NoSuchDate("Not every year has a 29 February, so this can't be repeated as it stands. Name another day.")
+    if first and (first.month, first.day) == (2, 29):
+        raise NoSuchDate("Not every year has a 29 February, so this can't be repeated as it stands. Name another day.")
     return first and ("+1y", first)
 
 # %% ../../nbs/providers/dates.ipynb #f4021708
 def _skipped(words) -> tuple[int, tuple[str, ...]]:
     "How many *every other*, *every second* or *every third* counts, and the words behind that. The first friday is one of a month, and none of those."
-    count = 2 if words[:1] == ("other",) else _NTH.index(words[0]) + 1 if words[:1] and words[0] in _NTH else int(found[1]) if words[:1] and (found := _ORDINAL.fullmatch(words[0])) and found[2] else 1
+    count = (2 if words[:1] == ("other",) else _NTH.index(words[0]) + 1 if words[:1] and words[0] in _NTH else int(found[1]) if words[:1]
+             and (found := _ORDINAL.fullmatch(words[0])) and found[2] else 1)
     return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
 
 # %% ../../nbs/providers/dates.ipynb #7d278e3e
 def read_repeat(words, today) -> tuple[str, When | None] | None:
     "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
     if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
-    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every", "each") and words[1] in ("quarter", "fortnight"): return _LONGER[words[-1]], None
+    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every",
+            "each") and words[1] in ("quarter", "fortnight"):
+        return _LONGER[words[-1]], None
     if words[:1] in (("daily",), ("weekly",)) and len(words) > 1: words = ("every", _OFTEN[words[0]], *words[1:])
     plural = words[1:] if words[:1] == ("on",) else words
     if plural and plural[0][-1:] == "s" and plural[0][:-1].capitalize() in WEEKDAYS: words = ("every", plural[0][:-1], *plural[1:])
-    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in _without_clock(words) if hours[0] and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)): return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
-    if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS: words = ("every", *words[2:])
-    if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:], today)):
+    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in _without_clock(words) if hours[0]
+                                              and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)):
+        return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
+    if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS:
+        words = ("every", *words[2:])
+    if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:],
+            today)):
         again = read_repeat(words[:joint], first)
         return again and (again[0], again[1] or When("scheduled", first))
     if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
@@ -540,10 +591,13 @@ def read_repeat(words, today) -> tuple[str, When | None] | None:
     for hours, rest in _without_clock(words[1:]):
         other, rest = _skipped(rest)
         if len(rest) == 1 and rest[0] in WEEKDAY: return f"+{other}w", When("scheduled", read_day(rest, today), *hours)
-        if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]), today)) and again[0][-1] == "w": return again[0], When("scheduled", read_day(rest[-1:], today), *hours)
+        if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]),
+                today)) and again[0][-1] == "w":
+            return again[0], When("scheduled", read_day(rest[-1:], today), *hours)
         if rest in tuple((part,) for part in _DAYTIMES) and hours[0]: return "+1d", When("scheduled", today, *hours)
         count, unit = (other, rest) if len(rest) == 1 else (a_count(rest[0]), rest[1:]) if len(rest) == 2 else (None, ())
-        if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS: return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
+        if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS:
+            return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
     return None
 
 # %% ../../nbs/providers/dates.ipynb #df103805
@@ -551,6 +605,9 @@ def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:
     "`text` without the repetition at its end, the repeater or an empty text, and the first day if it is said."
     spots = [(m.start(), m.group()) for m in re.finditer(r"\S+", text[-200:])]
     for start in range(max(1, len(spots) - _LONGEST), len(spots)):
-        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None: continue                # “on the last day of every month” is more than “every month”
-        if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today): return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
+        # “on the last day of every month” is more than “every month”
+        if (before := spots[start - 1][1].lower()) in ("of", "in", "the", "every", "each") or a_count(before) is not None:
+            continue
+        if found := read_repeat(words_of(" ".join(word for _, word in spots[start:])), today):
+            return text[:max(0, len(text) - 200) + spots[start][0]].rstrip(" ,;-–"), *found
     return text, "", None

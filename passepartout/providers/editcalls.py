@@ -28,7 +28,8 @@ from ..timestamps import stamps
 # %% ../../nbs/providers/editcalls.ipynb #32f4403f
 def call(tool: str, command: Command, place: Place, around: Surroundings, **args) -> dict:
     "The call of an edit tool for one heading."
-    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file, heading=address(place), **args)
+    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file, heading=address(place),
+                     **args)
 
 # %% ../../nbs/providers/editcalls.ipynb #caa28881
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
@@ -49,8 +50,13 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
         wanted = ("TODO",) if outline.format == "markdown" else outline.keywords.open[:1]
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
-    if state is None and (letter := letter_for(word)): return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around, today)
-    if state is None: return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done." + (f" To put it away: archive {place.title[:60]}" if word == "cancelled" else f" A word of your own can be a tag: tag … with {command.args['state']}"))
+    if state is None and (letter := letter_for(word)):
+        return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around,
+                           today)
+    if state is None:
+        return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."
+                       + (f" To put it away: archive {place.title[:60]}" if word == "cancelled"
+                          else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
     return call("org-set-todo", command, place, around, state=state)
 
@@ -62,19 +68,25 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
     days = {s.kind: s.day for s in found}
     name, kind = name_of(place, around), command.args["kind"] or next((k for k in ("scheduled", "deadline") if k in days), "scheduled")
     if command.verb == "undate":
-        if kind not in days: return decline(f"{name} has no {command.args['kind'] or 'planned'} date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
+        if kind not in days:
+            return decline(f"{name} has no {command.args['kind'] or 'planned'} "
+                           f"date{' and no deadline' if not command.args['kind'] else ''}. Nothing was done.")
         return call("org-schedule", command, place, around, kind=kind, remove=True)
     if place.done: return decline(f"{name} is {place.keyword} already. To plan it again, open it first: reopen …")
-    if "plain" in days and not days.keys() & {"scheduled", "deadline"}: return decline(f"{name} has its date in its text. I move planned dates and deadlines only; change that one in your editor.")
+    if "plain" in days and not days.keys() & {"scheduled", "deadline"}:
+        return decline(f"{name} has its date in its text. I move planned dates and deadlines only; change that one in your editor.")
     if command.args.get("clock"): return to_clock(command, place, around, today)
     if not (by := command.args.get("by")):
         at = next((s.at for s in stamps(outline) if s.node == node.index and s.active and s.kind == kind), None)
-        if command.args["date"] == today.isoformat() and at and around.now is not None and at < around.now().time(): return decline(f"{name} is at {at:%H:%M}, and today that has passed. Name another day (“next thursday”), or a time as well.")
+        if command.args["date"] == today.isoformat() and at and around.now is not None and at < around.now().time():
+            return decline(f"{name} is at {at:%H:%M}, and today that has passed. Name another day (“next thursday”), or a time as well.")
         return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=command.args.get("until"))
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
     day = read_day(("in", str(by[0]), by[1]), days[kind])
-    if day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind): day = read_day(("in", str(by[0]), by[1]), today)
-    return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around, date=day.isoformat(), kind=kind)
+    if day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind):
+        day = read_day(("in", str(by[0]), by[1]), today)
+    return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around,
+                date=day.isoformat(), kind=kind)
 
 # %% ../../nbs/providers/editcalls.ipynb #ee0962f5
 def to_clock(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
@@ -82,8 +94,12 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
     outline, node = node_at(place, around)
     found = {s.kind: s for s in stamps(outline) if s.node == node.index and s.active}
     stamp, until = found.get("scheduled") or found.get("deadline"), command.args.get("until")
-    if stamp is None: return decline(f"{name_of(place, around)} has no date, so I don't know on which day. Name one, for example: schedule … for friday {command.args['clock']}")
-    if stamp.day < today: return decline(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move … to tomorrow {command.args['clock']}")
+    if stamp is None:
+        return decline(f"{name_of(place, around)} has no date, so I don't know on which day. Name one, for example: schedule … for friday "
+                       f"{command.args['clock']}")
+    if stamp.day < today:
+        return decline(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move "
+                       f"… to tomorrow {command.args['clock']}")
     begin = datetime.fromisoformat(f"{stamp.day} {command.args['clock']}")
     if not until and stamp.at and stamp.until and not stamp.until_day:
         end = begin + (datetime.combine(stamp.day, stamp.until) - datetime.combine(stamp.day, stamp.at))
@@ -102,19 +118,26 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
         return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else address(other))
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
     if found.kind == "one": return go(found.places[0])
-    if found.places: return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called “{wanted}”.", f"move {name_of(place, around)} there", found.places, around, go)
-    if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted): return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
-    return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place), target=wanted, under="")
+    if found.places:
+        return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called “{wanted}”.",
+                        f"move {name_of(place, around)} there", found.places, around, go)
+    if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
+        return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
+    return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place),
+                     target=wanted, under="")
 
 # %% ../../nbs/providers/editcalls.ipynb #55de5da7
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
-    if not (has_list or command.args["sure"]): return None if command.weak else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to …” to begin one.")
+    if not (has_list or command.args["sure"]):
+        return (None if command.weak
+                else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to …” to begin one."))
     if place.kind != "file": return call("org-check", command, place, around, item=command.args["item"], add=True)
     if outline.format != "markdown": return decline(f"{name_of(place, around)} is a whole file; name the heading with the list.")
-    return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="", title=command.args["item"], kind="task")
+    return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="",
+                     title=command.args["item"], kind="task")
 
 # %% ../../nbs/providers/editcalls.ipynb #82b336f6
 def to_show(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
@@ -129,7 +152,8 @@ def to_priority(command: Command, place: Place, around: Surroundings, today: dat
     "org-set-property with the name that Org has for it; a step goes from A to C, and what has none stands in the middle."
     outline, node = node_at(place, around)
     name, has, ranks = name_of(place, around), node.priority or "", ("A", "B", "C")
-    if outline.format == "markdown" and node.kind != "task": return decline(f"{name} is no task, and in Markdown only tasks have a priority. Nothing was done.")
+    if outline.format == "markdown" and node.kind != "task":
+        return decline(f"{name} is no task, and in Markdown only tasks have a priority. Nothing was done.")
     if step := command.args.get("step"):
         at = (ranks.index(has) if has in ranks else 1) + step
         if not 0 <= at < len(ranks): return say(f"{name} has the {'lowest' if step > 0 else 'highest'} priority already, {has}.")
@@ -200,16 +224,23 @@ def check_off(command: Command, around: Surroundings, today: date) -> Outcome:
     inside = lambda p: where is None or p.file == where.file and (where.kind == "file" or p.path[:len(where.path)] == where.path)
     outlines = [around.outline(where.file)] if where else around.with_boxes(command.args["item"])
     places = [p for o in outlines for p, _ in items_of(o, done) if inside(p)]
-    if where is None: places += [p for p in resolve_target(around.notes(), command.args["item"], today, wanted=lambda p: p.open == done and bool(p.keyword), most=50).places if p.kind == "heading" and p.keyword and p.open == done and not p.hidden]
+    if where is None:
+        places += [p for p in resolve_target(around.notes(), command.args["item"], today,
+                                             wanted=lambda p: p.open == done and bool(p.keyword), most=50).places if p.kind == "heading"
+                   and p.keyword and p.open == done and not p.hidden]
     found = choose(places, read_target(command.args["item"]), today)
     if not found.places or not clear(command.args["item"], way_of(command.args["item"], found.places[0])): return None
     then = lambda place: check_one(command, place, around, today)
-    return then(found.places[0]) if found.kind == "one" else question(f"“{command.args['item']}” fits several.", "check it off" if done else "open it again", found.places, around, then)
+    return (then(found.places[0]) if found.kind == "one" else question(f"“{command.args['item']}” fits several.",
+            "check it off" if done else "open it again", found.places, around, then))
 
 # %% ../../nbs/providers/editcalls.ipynb #9fe0a931
 def check_one(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for one item or task."
-    if place.kind != "item": return to_state(Command("state", "", "mark {} as done" if command.args["done"] else "open {} again", {"state": "done" if command.args["done"] else "todo"}), place, around, today)
+    if place.kind != "item":
+        return to_state(Command("state", "", "mark {} as done" if command.args["done"] else "open {} again",
+                                {"state": "done" if command.args["done"] else "todo"}), place, around, today)
     heading = max((p for p in places_of(around.outline(place.file)) if p.line <= place.line), key=lambda p: (p.line, p.kind != "file"))
     said = f"{'check off' if command.args['done'] else 'open again'} {name_of(place, around)}"
-    return tool_call("org-check", f"You asked to {said}", path=place.file, heading=address(heading), item=place.title, done=command.args["done"])
+    return tool_call("org-check", f"You asked to {said}", path=place.file, heading=address(heading), item=place.title,
+                     done=command.args["done"])

@@ -25,7 +25,8 @@ from .lookups import NotesChanged, Surroundings, way_of, clear, look_up, ENDING,
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/providers/edits.ipynb #6894ba75
-PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task", "the appointment", "that appointment", "the same", "the last one"}
+PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task",
+        "the appointment", "that appointment", "the same", "the last one"}
 
 def which_one(said: str) -> str:
     "What to say when *it* means nothing."
@@ -34,7 +35,10 @@ def which_one(said: str) -> str:
 # %% ../../nbs/providers/edits.ipynb #b78604eb
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
-    if readings[0].verb == "check": return next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None) or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is called “{readings[0].args['item']}”.")
+    if readings[0].verb == "check":
+        return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
+                or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
+                           f"called “{readings[0].args['item']}”."))
     found = [(look_up(around, command, today), command) for command in readings]
     if sure := [(match, command) for match, command in found if match.kind == "one"]:
         best = [each for each in sure if each[0].way == min(match.way for match, _ in sure)]
@@ -45,14 +49,20 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
     for kind, lead in (("several", "“{}” fits several."), ("alike", "Nothing is clearly called “{}”.")):
         if kind == "alike" and weak: break
         for match, command in found:
-            if match.kind == kind: return question(lead.format(command.target) + (f" For a new task: todo {command.target[:80]} on {command.args['date']}." if kind == "alike" and "date" in command.args else ""), command.said, match.places, around, lambda place, command=command: carry_out(command, place, around, today))
+            if match.kind == kind:
+                return question(lead.format(command.target) + (f" For a new task: todo {command.target[:80]} on {command.args['date']}."
+                                                               if kind == "alike" and "date" in command.args else ""), command.said,
+                                match.places, around, lambda place, command=command: carry_out(command, place, around, today))
     if readings[0].target.lower() in PRONOUNS: return None if weak else decline(which_one(readings[0].target))
     first = readings[0]
-    new = f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args else " “find …” looks into the texts as well."
+    new = (f" For a new task: todo {first.target[:80]} on {first.args['date']}" if first.verb == "date" and "date" in first.args
+           else " “find …” looks into the texts as well.")
     return None if weak else decline(f"Nothing in your notes is called “{first.target[:80]}”, so nothing was done.{new}")
 
 # %% ../../nbs/providers/edits.ipynb #18e4f13b
-_ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five", "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1) for w in pair.split()}
+_ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five",
+                                            "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1)
+             for w in pair.split()}
 _NUMBER = Regex(r"(?:(?:number|no|nr|option|item)\.?\s*|#\s*)?(\d{1,2})\s*[.)]?")
 
 # %% ../../nbs/providers/edits.ipynb #8fe38a3d
@@ -64,8 +74,10 @@ def number_in(request: Request) -> int | None:
 
 def chosen(request: Request, asked: Question) -> Place | None:
     "The place that an answer in words means."
-    text = re.sub(r"\s+one$|^(?:(?:i\s+mean|i\s+meant|it'?s|the\s+one)\s+)+(?:(?:in|from|about|with)\s+)?", "", request.text.strip().rstrip(".!"), flags=re.I)
-    by_file = [p for p in asked.places if read_target(text).file and not read_target(text).words and same_file(p.file, read_target(text).file)]
+    text = re.sub(r"\s+one$|^(?:(?:i\s+mean|i\s+meant|it'?s|the\s+one)\s+)+(?:(?:in|from|about|with)\s+)?", "",
+                  request.text.strip().rstrip(".!"), flags=re.I)
+    by_file = [p for p in asked.places if read_target(text).file and not read_target(text).words
+               and same_file(p.file, read_target(text).file)]
     if len(by_file) == 1: return by_file[0]
     found = choose(asked.places, read_target(text)) if len(text) < 200 else Resolved("none", ())
     return found.places[0] if found.kind == "one" and clear(text, way_of(text, found.places[0])) else None
@@ -89,8 +101,11 @@ def open_question(around: Surroundings, today: date) -> Question | None:
 def by_number(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a number: the choice, or a sentence when there is nothing to choose."
     if (number := number_in(request)) is None or not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
-    if (asked := open_question(around, request.today)) is None: return decline("Your notes have changed since I asked, so the numbers may mean something else now. Please say the whole request again.")
-    if not (number == -1 or 1 <= number <= len(asked.places)): return decline(f"There is no number {number}; there are {len(asked.places)}. Nothing was done.")
+    if (asked := open_question(around, request.today)) is None:
+        return decline("Your notes have changed since I asked, so the numbers may mean something else now. Please say the whole "
+                       "request again.")
+    if not (number == -1 or 1 <= number <= len(asked.places)):
+        return decline(f"There is no number {number}; there are {len(asked.places)}. Nothing was done.")
     return settled(lambda _: asked.then(asked.places[number - (number > 0)]), around)
 
 def by_words(request: Request, around: Surroundings) -> Outcome:
@@ -111,8 +126,11 @@ def look(request: Request, around: Surroundings) -> Outcome:
     return settled(lambda around: propose(found, around, request.today), around) if found else None
 
 # %% ../../nbs/providers/edits.ipynb #65a5759e
-_NAMED, _FILES, _SHOWN, _ONE = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)"), Regex(r" (?:in|to|from) (\S+?\.(?:org|md|markdown))(?=[ ,.:;]|$)"), Regex(r"(\S+), lines (\d+)-\d+ of \d+"), Regex(r"1 section matches [^\n]*\n1\. (\S+):(\d+)  ")
-_DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “", "Changed the text below “")
+_NAMED, _FILES, _SHOWN, _ONE = (Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)"),
+                                Regex(r" (?:in|to|from) (\S+?\.(?:org|md|markdown))(?=[ ,.:;]|$)"), Regex(r"(\S+), lines (\d+)-\d+ of \d+"),
+                                Regex(r"1 section matches [^\n]*\n1\. (\S+):(\d+)  "))
+_DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
+        "Changed the text below “")
 _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 _UNHEARD = ("I didn't understand", "I don't understand", "Nothing in your notes is called", "Which day", "To which day")
 
@@ -126,7 +144,8 @@ def referent(around: Surroundings) -> Place | None:
     if not line.startswith(_DID) or not names or not files: return None
     title = re.sub(r"^\[#\w\] ", "", names[-1 if line.startswith("Renamed") else 0])
     outlines = [outline for file in files if (outline := readable(file, around)) is not None]
-    found = [place for outline in outlines for place in places_of(outline) if place.title.strip() == title and place.kind != "file" and not place.hidden]
+    found = [place for outline in outlines for place in places_of(outline) if place.title.strip() == title and place.kind != "file"
+             and not place.hidden]
     return found[0] if len(found) == 1 else None
 
 def readable(file: str, around: Surroundings) -> Outline | None:
@@ -137,7 +156,8 @@ def readable(file: str, around: Surroundings) -> Outline | None:
 def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
     "The heading that begins on a line of a file."
     outline = readable(file, around)
-    return next((place for place in places_of(outline) if place.line == line and place.kind != "file"), None) if outline is not None else None
+    return (next((place for place in places_of(outline) if place.line == line and place.kind != "file"), None) if outline is not None
+            else None)
 
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
@@ -154,7 +174,8 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
-    found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended else None) or read_command(request)
+    found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended
+             else None) or read_command(request)
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
     if not around.earlier: return None

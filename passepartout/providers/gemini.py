@@ -25,9 +25,11 @@ class Gemini(Dialect):
     def request(self, q: Question) -> tuple[str, dict]:
         name = model_name(q.model)
         form = {"responseMimeType": "application/json", "responseJsonSchema": q.schema} if q.form == "schema" else {}
-        body = {"systemInstruction": {"parts": [{"text": q.system}]}, "contents": [{"role": "user", "parts": [{"text": q.prompt}]}], "generationConfig": {"maxOutputTokens": q.tokens, **form}}
+        body = {"systemInstruction": {"parts": [{"text": q.system}]}, "contents": [{"role": "user", "parts": [{"text": q.prompt}]}],
+                "generationConfig": {"maxOutputTokens": q.tokens, **form}}
         if q.form == "tool":
-            body["tools"] = [{"functionDeclarations": [{"name": "propose", "description": "Propose one action to the gates.", "parametersJsonSchema": q.schema}]}]
+            body["tools"] = [{"functionDeclarations": [{"name": "propose", "description": "Propose one action to the gates.",
+                                                        "parametersJsonSchema": q.schema}]}]
             body["toolConfig"] = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["propose"]}}
         return f"/models/{name}:" + ("streamGenerateContent?alt=sse" if q.stream else "generateContent"), body
 
@@ -36,10 +38,12 @@ class Gemini(Dialect):
         said = False
         for candidate in (data.get("candidates") or ())[:1]:
             for part in (candidate.get("content") or {}).get("parts") or (): said |= not part.get("thought") and _part(heard, part)
-            if (end := candidate.get("finishReason") or "FINISH_REASON_UNSPECIFIED") != "FINISH_REASON_UNSPECIFIED": heard.stop = _STOPS.get(end, "refused")
+            if (end := candidate.get("finishReason") or "FINISH_REASON_UNSPECIFIED") != "FINISH_REASON_UNSPECIFIED":
+                heard.stop = _STOPS.get(end, "refused")
         return said
 
-    def tokenizing(self, text: str, model: str) -> tuple[str, dict]: return f"/models/{model_name(model)}:countTokens", {"contents": [{"role": "user", "parts": [{"text": text}]}]}
+    def tokenizing(self, text: str, model: str) -> tuple[str, dict]:
+        return f"/models/{model_name(model)}:countTokens", {"contents": [{"role": "user", "parts": [{"text": text}]}]}
 
     def counting(self, q: Question, body: dict) -> tuple[str, dict]:
         name = model_name(q.model)
@@ -47,22 +51,28 @@ class Gemini(Dialect):
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         if not (took := data.get("usageMetadata")): return before
-        read, tools, written, thoughts, cached = counted(*(took.get(name) for name in ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")))
+        read, tools, written, thoughts, cached = counted(*(took.get(name)
+                                                           for name in ("promptTokenCount", "toolUsePromptTokenCount",
+                "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")))
         return Usage(read + tools, written + thoughts, min(cached, read))
 
     def models(self, data) -> list[str]:
         rows = data.get("models") if isinstance(data, dict) else None
-        return [row["name"].removeprefix("models/") for row in rows or () if isinstance(row, dict) and isinstance(row.get("name"), str) and "generateContent" in (row.get("supportedGenerationMethods") or ())]
+        return [row["name"].removeprefix("models/") for row in rows or () if isinstance(row, dict) and isinstance(row.get("name"), str)
+                and "generateContent" in (row.get("supportedGenerationMethods") or ())]
 
 # %% ../../nbs/providers/gemini.ipynb #152f5e5b
 def model_name(model: str) -> str:
     "The name of a model as part of an address. `BackendFailure` for what looks like no name."
     name = model.removeprefix("models/")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name): raise BackendFailure(f"{name[:60]!r} is not the name of a model", counts=False)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise BackendFailure(f"{name[:60]!r} is not the name of a model", counts=False)
     return name
 
 # %% ../../nbs/providers/gemini.ipynb #97248f5c
-_STOPS = {"STOP": "end", "MAX_TOKENS": "length", **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "CONTINUATION", "OTHER"))}
+_STOPS = {"STOP": "end", "MAX_TOKENS": "length",
+          **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
+                           "MISSING_THOUGHT_SIGNATURE", "CONTINUATION", "OTHER"))}
 
 def _part(heard: Heard, part: dict) -> bool:
     "Take in a part of the answer that is no thought: text, or the call of our function, which comes whole."

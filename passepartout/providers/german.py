@@ -59,7 +59,10 @@ def as_when(text: str, today: date) -> str | None:
     if said is None: return None
     words = words_of(said)
     if _SOON.fullmatch(said): return said
-    try: return next((" ".join(phrase) for phrase in (words, ("on", *words))[:1 + any(word[0].isalpha() for word in words)] if read_when(phrase, today) or read_repeat(phrase, today)), None) or (f"today {said}" if words[:1] == ("at",) and read_hours(words) else None)
+    try:
+        return (next((" ".join(phrase) for phrase in (words, ("on", *words))[:1 + any(word[0].isalpha() for word in words)]
+                      if read_when(phrase, today) or read_repeat(phrase, today)), None)
+                or (f"today {said}" if words[:1] == ("at",) and read_hours(words) else None))
     except NoSuchDate: return said
 
 def as_span(text: str, today: date) -> str | None:
@@ -116,7 +119,8 @@ def dated_line(text: str, today: date) -> str | None:
     words = text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         for date_words, rest in ((words[-size:], words[:-size]), (words[:size], words[size:])):
-            if _WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None and (when := as_when(" ".join(date_words), today)): return f"{' '.join(rest).strip(' ,:-')} {when}"
+            if _WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None and (when := as_when(" ".join(date_words), today)):
+                return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None
 
 # %% ../../nbs/providers/german.ipynb #c8820f66
@@ -125,9 +129,11 @@ MOST_GERMAN = 400                           # characters
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
-    line = re.sub(r"^bitte\s+|,?\s+bitte$|(?<=^erinnere mich),?\s+bitte(?:,|(?=\s))|(?<=^erinner mich),?\s+bitte(?:,|(?=\s))", "", line, flags=re.I)
+    line = re.sub(r"^bitte\s+|,?\s+bitte$|(?<=^erinnere mich),?\s+bitte(?:,|(?=\s))|(?<=^erinner mich),?\s+bitte(?:,|(?=\s))", "", line,
+                  flags=re.I)
     for pattern, english in FORMS if line else ():
         if (found := pattern.fullmatch(line)) and (said := filled(english, found.groupdict(), today)): yield said
     if not line: return
-    if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today): yield span.removeprefix("on ")
+    if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):
+        yield span.removeprefix("on ")
     if not text.rstrip().endswith("?") and line.split(None, 1)[0].lower() not in _ASKING and (dated := dated_line(line, today)): yield dated

@@ -59,18 +59,23 @@ CONTEXT = 16_384                       # tokens that a question and its answer m
 def load(path: Path) -> tuple[Any, "Tokenizer"]:
     "A server of llama.cpp for the model in `path`, which nobody but its holder can ask, and its tokenizer. `BackendFailure` when it cannot be loaded."
     try: import xllamacpp
-    except ImportError: raise BackendFailure('the library that runs a model in a file is not there: pip install "passepartout[gguf]"', why="its library is not installed", counts=False) from None
+    except ImportError:
+        raise BackendFailure('the library that runs a model in a file is not there: pip install "passepartout[gguf]"',
+                             why="its library is not installed", counts=False) from None
     if problem := problem_with(path): raise BackendFailure(problem, why="its file cannot be used", counts=False)
     folder = tempfile.mkdtemp(prefix="passepartout-", dir=None if len(tempfile.gettempdir()) < 70 else "/tmp")       # the name of a socket is short
     key, place = secrets.token_hex(32), Path(folder, "x.sock")
     try: return xllamacpp.Server(parameters(xllamacpp, path, place, key)), Tokenizer(place, key)
-    except (RuntimeError, ValueError, OSError): raise BackendFailure(f"llama.cpp cannot load {path}: the file is damaged or incomplete, too large for the memory, or of a kind that this version does not know", why="its file cannot be loaded", counts=False) from None
+    except (RuntimeError, ValueError, OSError):
+        raise BackendFailure(f"llama.cpp cannot load {path}: the file is damaged or incomplete, too large for the memory, or of a kind "
+                             "that this version does not know", why="its file cannot be loaded", counts=False) from None
     finally: shutil.rmtree(folder, ignore_errors=True)
 
 def parameters(xllamacpp: Any, path: Path, place: Path, key: str) -> Any:
     "How the server inside this process is set up: one request at a time, half of the cores, nothing fetched from anywhere."
     p = xllamacpp.CommonParams()
-    p.model.path, p.n_ctx, p.n_parallel, p.warmup, p.ui, p.offline, p.verbosity, p.endpoint_slots = str(Path(path).expanduser()), CONTEXT, 1, False, False, True, -1, False
+    p.model.path, p.n_ctx, p.n_parallel, p.warmup, p.ui, p.offline, p.verbosity, p.endpoint_slots = (str(Path(path).expanduser()), CONTEXT,
+            1, False, False, True, -1, False)
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
     p.hostnames, p.api_keys = [str(place)], [key]
     return p
@@ -89,7 +94,8 @@ class Tokenizer:
     def __call__(self, text: str) -> int | None:
         "The number; `None` when the connection is gone."
         try:
-            self.line.request("POST", "/tokenize", json.dumps({"content": text}), {"content-type": "application/json", "authorization": f"Bearer {self.key}"})
+            self.line.request("POST", "/tokenize", json.dumps({"content": text}),
+                              {"content-type": "application/json", "authorization": f"Bearer {self.key}"})
             return Dialect().counted(json.loads(self.line.getresponse().read()))
         except (OSError, HTTPException, ValueError):
             self.line.close()
@@ -100,7 +106,8 @@ class Loaded:
     "A model in a file, and the one thread at a time that works with it."
     def __init__(self, path: Path, tools: Any, tokens: int = 8192, stream: bool = True, measures: Measures | None = None):
         self.path, self.tools, self.tokens, self.stream, self.measures = Path(path), tools, tokens, stream, measures or Measures()
-        self.dialect, self.form, self.server, self.tokenizer, self.lock = OpenAICompatible(forms=("schema", "plist")), 0, None, None, threading.Lock()
+        self.dialect, self.form, self.server, self.tokenizer, self.lock = OpenAICompatible(forms=("schema",
+                "plist")), 0, None, None, threading.Lock()
 
     def open(self, stopped: Callable[[], bool] = lambda: False) -> None:
         if self.server is not None: return
@@ -120,7 +127,8 @@ class Loaded:
             self.open(stopped.is_set)
             if stopped.is_set(): return
             try: whole = self.server.handle_chat_completions(body, piece) if self.stream else self.server.handle_chat_completions(body)
-            except (RuntimeError, ValueError) as error: raise HttpFailed("llama.cpp does not accept the question", 400, json.dumps({"error": {"message": str(error)}})) from None
+            except (RuntimeError, ValueError) as error:
+                raise HttpFailed("llama.cpp does not accept the question", 400, json.dumps({"error": {"message": str(error)}})) from None
             if whole is not None: piece(whole)
 
 # %% ../../nbs/providers/gguf.ipynb #061b48ef
@@ -131,7 +139,9 @@ class Counting(Loaded):
         known = measure.sure
         for _ in range(4):
             composed = compose(measure, len(JSON_FORM))
-            if known or not composed.tight or (tokens := await in_thread(self.count, sample := composed.context if len(composed.context) > 2000 else composed.text)) is None: return composed
+            if known or not composed.tight or (tokens := await in_thread(self.count,
+                    sample := composed.context if len(composed.context) > 2000 else composed.text)) is None:
+                return composed
             if not measure.counted(tokens, utf8_bound(sample)): return composed
             self.measures.save()
         measure.rate = BYTES
@@ -165,13 +175,15 @@ class Gguf(Hearing):
         if compose is not None: composed = await self.fitted(compose, measure)
         while True:
             heard, form = Heard(), self.dialect.forms[self.form]
-            q = Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form, proposal_schema(self.tools) if form == "schema" else None, measure.answer(self.tokens), self.stream, usage=True)
+            q = Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form,
+                         proposal_schema(self.tools) if form == "schema" else None, measure.answer(self.tokens), self.stream, usage=True)
             if compose is not None: compose.sent(composed)
             size = utf8_bound(q.system) + utf8_bound(prompt)
             try: await self.ask(self.dialect.request(q)[1], heard, hear)
             except HttpFailed as error:
                 if self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
-                elif compose is not None and is_too_long(error) and measure.too_long(error.body, size): composed = compose(measure, len(JSON_FORM))
+                elif compose is not None and is_too_long(error) and measure.too_long(error.body, size):
+                    composed = compose(measure, len(JSON_FORM))
                 else: raise failure_of(error, self.as_service(), self.path.name) from None
             else:
                 if heard.took is not None and measure.billed(heard.took.read, size): self.measures.save()

@@ -68,25 +68,37 @@ def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
-    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "commands", "usage", "help me"): return say(HELP)
+    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask",
+                "commands", "usage", "help me"):
+        return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
-    if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"): return say("Hello. Ask me what is due this week, or type help.")
-    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"): return say("You're welcome.")
+    if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"):
+        return say("Hello. Ask me what is due this week, or type help.")
+    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much",
+                "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"):
+        return say("You're welcome.")
     if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
-    if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"): return decline("No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat.")
-    if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"): return say("All right. Nothing was done.")
+    if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"):
+        return decline("No question of mine is open: please say the whole request. An approval is given with its code, by "
+                       "/approve in the chat.")
+    if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"):
+        return say("All right. Nothing was done.")
     if said in ("stop", "cancel", "abort"): return say("There is nothing under way. Ctrl-C interrupts a request that is.")
-    if said in ("how are you", "who are you", "what are you", "are you there"): return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
+    if said in ("how are you", "who are you", "what are you", "are you there"):
+        return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
 
 # %% ../../nbs/providers/grammar.ipynb #0cfb955e
-_TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong", "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back", "oops undo that", "undo my last change"))
+_TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
+                        "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
+                        "oops undo that", "undo my last change"))
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 _DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
 _FOR_JOURNAL = Regex(r"(?:my\s+)?(?:journal|diary)(?:\s+entry)?\s*:\s*(.+)", re.I)
 _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
-_WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)", re.I)
+_WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
+                    re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
 _FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
@@ -103,12 +115,16 @@ REASONS = {_COMMANDS: "run execute exec sudo bash sh git ls cd rm grep python pi
 BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/providers/grammar.ipynb #9bf746e8
-_HELP_WORDS = {"add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done", "finish": "done", "search": "find", "move": "move", "change": "rename", "list": "due", "remind": "remind", "undo": "undo", "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every", "recurring": "every"}
+_HELP_WORDS = {"add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done",
+               "finish": "done", "search": "find", "move": "move", "change": "rename", "list": "due", "remind": "remind", "undo": "undo",
+               "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every",
+               "recurring": "every"}
 
 def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
     words = [_HELP_WORDS[word] for word in words_of(topic)[:1] if word in _HELP_WORDS]
-    if "undo" in words: return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
+    if "undo" in words:
+        return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
     lines = [line.strip() for line in HELP.split("\n")[1:] if any(re.search(rf"\b{word}\b", line, re.I) for word in words)]
     return "\n".join(["Say it like this:", *lines]) if lines else None
 
@@ -119,41 +135,72 @@ def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
     first = request.words[:1]
     address, line = "://" in request.text[:300] or "www." in request.text[:300].lower(), " ".join(request.text.split()).rstrip("?!. ")
-    if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is", "find", "search", "go", "visit", "look", "check", "get", "load"): return decline(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
+    if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is",
+            "find", "search", "go", "visit", "look", "check", "get", "load"):
+        return decline(f"I can't reach the web, but I can keep this: answer {TODO_OR_NOTE}.")
     if address or {"internet", "online", "website", "weather"} & set(request.words[:12]): return decline(_WEB)
-    if " ".join(request.words) in _LAST_DONE: return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
-    if _RINGING.fullmatch(line): return decline("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me tomorrow at 7 to get up")
-    if found := _FOR_JOURNAL.fullmatch(line): return decline(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    if found := _SET_FIELD.fullmatch(line): return decline(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say “yes”, and I'll do it.")
-    if found := _WRITE_FILE.fullmatch(line): return decline(f"Did you mean “note in {found[2]}: {found[1][:200]}”? Say “yes”, and I'll do it.")
-    if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write": return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: {found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    if found := _DELETE.fullmatch(line): return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel {object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
+    if " ".join(request.words) in _LAST_DONE:
+        return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or "
+                   "passepartout undo.")
+    if _RINGING.fullmatch(line):
+        return decline("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me "
+                       "tomorrow at 7 to get up")
+    if found := _FOR_JOURNAL.fullmatch(line):
+        return decline(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say "
+                       f"“yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _SET_FIELD.fullmatch(line):
+        return decline(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say "
+                       "“yes”, and I'll do it.")
+    if found := _WRITE_FILE.fullmatch(line):
+        return decline(f"Did you mean “note in {found[2]}: {found[1][:200]}”? Say “yes”, and I'll do it.")
+    if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
+        return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
+                       f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _DELETE.fullmatch(line):
+        return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
+                       f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
-    if first == ("undo",) or " ".join(request.words) in _TAKE_BACK: return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
-    if request.words[:2] == ("wake", "me"): return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
-    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]): return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write yesterday; and “find …” puts newer notes first.")
+    if first == ("undo",) or " ".join(request.words) in _TAKE_BACK:
+        return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
+    if request.words[:2] == ("wake", "me"):
+        return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
+    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]):
+        return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write "
+                       "yesterday; and “find …” puts newer notes first.")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
-    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log") or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)): return decline(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
-    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]): return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, and “find …” looks into all of them.")
-    if first == ("check",) and request.after(1): return decline(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
-    if first and first[0] in ("approve", "deny"): return decline("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
-    if request.text[:1] == "/": return decline("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
+    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log")
+                                           or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)):
+        return decline(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
+    if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]):
+        return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, "
+                       "and “find …” looks into all of them.")
+    if first == ("check",) and request.after(1):
+        return decline(f"Did you mean “check off {request.after(1)[:80]}”? Say it like this and I'll do it.")
+    if first and first[0] in ("approve", "deny"):
+        return decline("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
+    if request.text[:1] == "/":
+        return decline("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
     if request.text[:1] in ("$", "!"): return decline(_COMMANDS)
     if " ".join(request.words) in _CLOCK: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
     if first and first[0] in ("add", "put", "buy", "get", "pick"):
         what = kept(request)[:80]
         if first[0] == "add" and len(request.words) < 2: return decline("Shall it be a task or a note? Say “todo …” or “note: …”.")
-        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")): return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. Shall it be a task or a note instead? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
+        if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")):
+            return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] "
+                           f"…”, below it. Shall it be a task or a note instead? Say “todo {what}” or “note: {what}”, or only "
+                           f"{TODO_OR_NOTE}.")
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
 # %% ../../nbs/providers/grammar.ipynb #1006bc1c
 def unfit(text: str) -> str | None:
     "Why `text` cannot be a request, in a sentence, or `None`."
-    if len(text) > MOST_TEXT: return f"That is {len(text):,} characters long; without a model, a request may have {MOST_TEXT:,}. Put the text into a file in your notes: then I can find and read it."
+    if len(text) > MOST_TEXT:
+        return f"That is {len(text):,} characters long; without a model, a request may have {MOST_TEXT:,}. Put the text into a file in your notes: then I can find and read it."
     if not text.strip(): return "You sent an empty line. Type help to see what I understand."
     odd = next((c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t"), None)
-    if odd: return f"There is a character in that which can't be shown (U+{ord(odd):04X}). I did nothing; please type the request again as plain text."
+    if odd:
+        return f"There is a character in that which can't be shown (U+{ord(odd):04X}). I did nothing; please type the request again as plain text."
     return None
 
 # %% ../../nbs/providers/grammar.ipynb #2132e2e8
@@ -171,7 +218,8 @@ def inbox(request: Request, around: Surroundings) -> Outcome:
     return look(Request.of("show inbox", request.today), around) or tool_call("read-file", "You asked to read inbox.org", path="inbox.org")
 
 # %% ../../nbs/providers/grammar.ipynb #053bfbd3
-_WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive", "reopen", "cancel", "complete")
+_WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
+           "reopen", "cancel", "complete")
 
 def timed(request: Request) -> dict | None:
     "An appointment, unless its first word looks like a misspelt command: “remnd me to call Ana friday 9:30” is none called so."
@@ -182,7 +230,8 @@ def timed(request: Request) -> dict | None:
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then,
+        alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -195,7 +244,8 @@ def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -
 def answer(request: Request, around: Surroundings) -> dict | None:
     "What the forms make of a request: commands and captures, questions, then what there is to say about the rest."
     if proposal := first_fit(FIRST, request, around): return proposal
-    if "\n" in request.text.strip(): return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
+    if "\n" in request.text.strip():
+        return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
     return first_fit(THEN, request, around)
 
 # %% ../../nbs/providers/grammar.ipynb #14b9dd02
@@ -206,7 +256,8 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     request = Request.of(text, today)
     try: proposal = answer(request, around) if by_reference(request, around) is None else None
     except NoSuchDate: return None
-    return proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request) else None
+    return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
+            else None)
 
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
@@ -215,13 +266,15 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
-    if unfit(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None: return None
+    if unfit(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
+        return None
     return exact_call(text, today, around)
 
 # %% ../../nbs/providers/grammar.ipynb #bad4a43d
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
 _STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
-_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
+_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
+                  "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
@@ -249,7 +302,8 @@ def dated_first(request: Request) -> str | None:
     for size in range(min(5, len(words) - 2), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
-        if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)): return f"todo {' '.join(words[size:])} {head}"
+        if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
+            return f"todo {' '.join(words[size:])} {head}"
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     title, when = split_when(f"{' '.join(words)} today", request.today)
@@ -270,14 +324,16 @@ def _corrected(word: str) -> str:
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.74) or [word])[0]
 
 
-_SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week", "appt": "appointment"}
+_SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week",
+          "appt": "appointment"}
 _AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished|completed)[.!]*", re.I)
 
 def suggestion(request: Request) -> str | None:
     "The request with its first word, or else with all key words, spelt right, if it then has a form."
     raw = request.text.split()
     if not raw or len(raw) > 20: return None
-    if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]): return f"done {found[1]}"
+    if (found := _AFTERWARDS.fullmatch(request.text.strip())) and not _DOUBTFUL.search(found[1]) and not _BEYOND.search(found[1]):
+        return f"done {found[1]}"
     fix = lambda w: w.replace(core, _corrected(core.lower()), 1) if (core := w.strip("?!.,:'\"")) else w
     try:
         if meant := stated(request): return meant
@@ -314,27 +370,34 @@ def translated(request: Request, around: Surroundings) -> dict | None:
         proposal = understood(Request.of(english, request.today), around)
         if proposal is None: continue
         payload = proposal["payload"]
-        return {**proposal, "payload": {**payload, "explanation": f"Read as “{english}”. {payload['explanation']}"}} if "explanation" in payload else proposal
+        return ({**proposal, "payload": {**payload, "explanation": f"Read as “{english}”. {payload['explanation']}"}}
+                if "explanation" in payload else proposal)
     return None
 
 # %% ../../nbs/providers/grammar.ipynb #d4925ada
 _ASKED = frozenset("what what's whats who who's how which whose was is are can does do did will when when's where where's".split())
 _TWO_QUESTIONS = Regex(r"\band\s+(?:what|when|who|where|how|which|is|are|do|did)\b", re.I)
-_WORDS_OF_ASKING = AROUND | STOP | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use used need know think about does know long far old will would could project files notes".split())
+_WORDS_OF_ASKING = (AROUND | STOP
+                    | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use "
+                                "used need know think about does know long far old will would could project files notes".split()))
 
 def looked_for(request: Request, around: Surroundings) -> dict | None:
     "A search for the words of a question, if a section has all of them."
-    if not request.words or not ("?" in request.text or request.words[0] in (*_ASKED, "files", "tell")) or len(request.text) > 200 or "\n" in request.text or _TWO_QUESTIONS.search(request.text): return None
+    if not request.words or not ("?" in request.text or request.words[0] in (*_ASKED, "files",
+            "tell")) or len(request.text) > 200 or "\n" in request.text or _TWO_QUESTIONS.search(request.text):
+        return None
     topic = query_of(" ".join(w for w in request.text.split()[:20] if w.lower().strip("?!.,'’") not in _WORDS_OF_ASKING))
     if not topic or topic.lower().strip("?!. ") in _WORDS_OF_ASKING or not all(len(word) > 2 for word in topic.split()): return None
     held = settled(lambda around: [True] if mentioned(topic, around) else [], around)
-    return tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300], quote=3) if held == [True] else None
+    return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
+                      quote=3) if held == [True] else None)
 
 def mentioned(topic: str, around: Surroundings) -> bool:
     "Whether there is a section with all of these words, in it or above it."
     if (index := around.index()) is not None: return bool(files_holding(index, topic, 1))
     words = [f" {word}" for word in fold(topic).split()]
-    return any(all(word in f"{part.file}{part.above}{part.title}{part.tags}{part.body}" for word in words) for outline in around.outlines() for part in fold_outline(outline))
+    return any(all(word in f"{part.file}{part.above}{part.title}{part.tags}{part.body}" for word in words) for outline in around.outlines()
+               for part in fold_outline(outline))
 
 # %% ../../nbs/providers/grammar.ipynb #366de434
 def offered_before(request: Request, around: Surroundings) -> str | None:
@@ -375,7 +438,8 @@ def from_day(request: Request, around: Surroundings) -> dict | None:
 
 def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"
-    return say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK else None
+    return (say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in _CLOCK
+            else None)
 
 # %% ../../nbs/providers/grammar.ipynb #719aab1f
 _TODAY = frozenset("today tonight heute".split())
@@ -388,12 +452,14 @@ def in_time(proposal: dict | None, request: Request, around: Surroundings) -> di
     if _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
     hours = f"from {clock} to {args['until']}" if "until" in args else f"at {clock}"
     again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
-    return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"] or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
+    return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"]
+                                                    or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
 
 
 def hour_over(proposal: dict | None, today: date, around: Surroundings) -> tuple[dict, str, str] | None:
     "The arguments, the kind of date and the hour of a capture for an hour of today that is over."
-    args = proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None else {}
+    args = (proposal["payload"].get("args", {}) if proposal and proposal["payload"].get("tool") == "org-capture" and around.now is not None
+            else {})
     kind = next((kind for kind in ("scheduled", "deadline") if args.get(kind, "").startswith(f"{today} ")), "")
     clock = args[kind].partition(" ")[2] if kind else ""
     return (args, kind, clock) if clock and clock < f"{around.now():%H:%M}" else None
@@ -413,9 +479,13 @@ _NEXT_QUESTION = Regex(r"\?\s+(?:and\s+|und\s+)?|,?\s+(?:and|und)\s+(?=(?:what|w
 def several_questions(request: Request, around: Surroundings) -> dict | None:
     "The answer to several questions at once: which to ask first. `None` when it is one, or when a part of it is none that is understood."
     text = request.text.strip()
-    if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?") for part in _NEXT_QUESTION.split(text)]) <= 5: return None
+    if len(text) > 300 or "\n" in text or '"' in text or not 1 < len(parts := [part.strip(" ?")
+            for part in _NEXT_QUESTION.split(text)]) <= 5:
+        return None
     again = [Request.of(part, request.today) for part in parts]
-    if not all(each.words and each.words[0] in _QUESTION and len(each.words) > 2 and (understood(each, around) or translated(each, around)) for each in again): return None
+    if not all(each.words and each.words[0] in _QUESTION and len(each.words) > 2 and (understood(each, around) or translated(each, around))
+               for each in again):
+        return None
     return decline(f"I answer one question at a time. Ask first: {parts[0]}? And then: {'? '.join(parts[1:])}?")
 
 _QUESTION = frozenset("what what's who who's when when's where where's which how is are am was wer wann wo wie".split())
@@ -425,7 +495,8 @@ def of_models(proposal: dict, around: Surroundings) -> dict:
     "The `proposal`, with the models that did not answer in place of the advice to name one."
     text = proposal["payload"].get("text") if around.unheard else None
     if not text or f": {_SETTING}" not in text: return proposal
-    return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {_SETTING}", f", and {' and '.join(around.unheard)} did not answer: passepartout trace, or /trace in the chat, says why")}}
+    return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {_SETTING}",
+            f", and {' and '.join(around.unheard)} did not answer: passepartout trace, or /trace in the chat, says why")}}
 
 # %% ../../nbs/providers/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
@@ -438,16 +509,23 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     today = request.today
     try:
         around = spelled_out(around, today)
-        if meant := offered_before(request, around): return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around) or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around) or looked_for(request, around) or decline(not_understood(request))
+        if meant := offered_before(request, around):
+            return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
+        return (clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
+                or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
+                or looked_for(request, around) or decline(not_understood(request)))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
 def not_understood(request: Request) -> str:
     "What to tell the person about a request without a form."
-    if number_in(request) is not None: return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
-    if better := suggestion(request) or next((found for english in in_english(request.text, request.today) if (found := suggestion(Request.of(english, request.today)))), None): return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
-    if request.words and request.words[0] in SHOW: return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
+    if number_in(request) is not None:
+        return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
+    if better := suggestion(request) or next((found for english in in_english(request.text, request.today)
+                                              if (found := suggestion(Request.of(english, request.today)))), None):
+        return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
+    if request.words and request.words[0] in SHOW:
+        return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     look = f"I can look in your notes: find {topic}. " if topic else ""
     asks = "?" in request.text or request.words[:1] and request.words[0] in _ASKED

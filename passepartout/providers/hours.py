@@ -15,8 +15,12 @@ from ..lazy import Regex
 from .dates import words_of
 
 # %% ../../nbs/providers/hours.ipynb #f3295801
-_MANY = {word: number for number, words in enumerate(("", "a an one ein eine einer", "two zwei", "three drei", "four vier", "five fünf", "six sechs", "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf", "twelve zwölf")) for word in words.split()}
-_MANY |= {"fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fünfzehn": 15, "zwanzig": 20, "dreißig": 30, "vierzig": 40, "half an": 0.5, "half a": 0.5, "einer halben": 0.5, "anderthalb": 1.5, "eineinhalb": 1.5}
+_MANY = {word: number
+         for number, words in enumerate(("", "a an one ein eine einer", "two zwei", "three drei", "four vier", "five fünf", "six sechs",
+                                         "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf", "twelve zwölf"))
+         for word in words.split()}
+_MANY |= {"fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fünfzehn": 15, "zwanzig": 20, "dreißig": 30, "vierzig": 40,
+          "half an": 0.5, "half a": 0.5, "einer halben": 0.5, "anderthalb": 1.5, "eineinhalb": 1.5}
 _FROM_NOW = Regex(rf"(?P<in>\bin\s+(?:about\s+|etwa\s+|ca\.?\s+)?)?\b(?P<much>\d{{1,3}}(?:[.,]\d)?|{'|'.join(sorted(_MANY, key=len, reverse=True)).replace(' ', '[ ]+')})\s*(?P<unit>h(?:(?:ou)?rs?)?|min(?:ute)?[sn]?|stunden?)\b"
                   r"(?P<half>\s+and\s+a\s+half)?(?P<from>\s+from\s+now)?(?:\s+time\b)?", re.I)
 
@@ -27,14 +31,16 @@ def seconds_in(much: str, unit: str, half: bool = False) -> float:
     return (number + 0.5 * half) * (60 if unit[:1].lower() == "m" else 3600)
 
 # %% ../../nbs/providers/hours.ipynb #e16df4ab
-_HEADS = ("remind", "reminder", "set a reminder", "add a reminder", "don't let me forget", "do not let me forget", "erinner", "erinnere", "todo", "task", "aufgabe")
+_HEADS = ("remind", "reminder", "set a reminder", "add a reminder", "don't let me forget", "do not let me forget", "erinner", "erinnere",
+          "todo", "task", "aufgabe")
 _NO_TASK = frozenset("""note notes notiz idea idee journal tagebuch find search suche look show read open list tell ask what who how which whose is are am was were do does did can could will would should has have had when where why wer was wie wo wann welche
     i i'm i'll i've we we'll we're the a an it it's he she they you there here be back wake done yes no not never nothing move postpone reschedule snooze schedule unschedule rename mark tag archive undo run remember ich wir der die das er sie es""".split())
 
 def clocked(text: str, now: datetime) -> str | None:
     "A request that counts from `now` with the time of day in the place of the words; `None` when it is none."
     plain = text.strip().rstrip(".! ")
-    found = [each for each in _FROM_NOW.finditer(plain.replace("’", "'")) if each["in"] or each["from"]] if len(plain) <= 400 and "\n" not in plain else []
+    found = ([each for each in _FROM_NOW.finditer(plain.replace("’", "'")) if each["in"] or each["from"]] if len(plain) <= 400
+             and "\n" not in plain else [])
     if len(found) != 1 or "?" in text: return None
     time, before, after = moment(found[0], now), plain[:found[0].start()].rstrip(" ,;-"), plain[found[0].end():].strip(" ,:;-")
     words = words_of(plain[:60].replace("’", "'"))

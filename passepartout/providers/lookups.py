@@ -80,7 +80,9 @@ def node_at(place: Place, around: Surroundings) -> tuple[Outline, Node]:
     return outline, node
 
 # %% ../../nbs/providers/lookups.ipynb #7d35b885
-VAGUE = FILLERS | frozenset("it them those these they he she him her everything anything something nothing all both one ones none now today tonight tomorrow yesterday already yet here there well so up out off by is was be i me we us you then too not no work day week again back too also instead later".split())
+VAGUE = FILLERS | frozenset("it them those these they he she him her everything anything something nothing all both one ones none now "
+                            "today tonight tomorrow yesterday already yet here there well so up out off by is was be i me we us you then "
+                            "too not no work day week again back too also instead later".split())
 MOST_CHOICES = 9
 _ARTICLES = Regex(r"(?:(?:the|a|an|my|our|this|that)\s+)+(?=\S)", re.I)
 _NOTES_BEHIND = Regex(r"\s+(?:notes?|entry|entries|section|things?|stuff)$", re.I)
@@ -112,11 +114,13 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     found, text = headings_for(around, command, today, spared), command.target
     if command.wants and found.way == 0: return found
     files = [(way, place) for place in files_called(around.notes(), text) if not place.hidden and (way := way_of(text, place)) < 9]
-    if found.way and not any(way == 0 for way, _ in files) and _ARTICLES.match(text): return look_up(around, replace(command, target=_ARTICLES.sub("", text, count=1)), today, spared)
+    if found.way and not any(way == 0 for way, _ in files) and _ARTICLES.match(text):
+        return look_up(around, replace(command, target=_ARTICLES.sub("", text, count=1)), today, spared)
     if command.wants or found.way == 0: return found
     best = min([way for way, _ in files], default=9)
     named = [place for way, place in files if way == best]
-    if command.verb in ("show", "to", "item", "check") and best < found.way and named: return Match("one" if len(named) == 1 else "several", tuple(named), best)
+    if command.verb in ("show", "to", "item", "check") and best < found.way and named:
+        return Match("one" if len(named) == 1 else "several", tuple(named), best)
     elsewhere = any(place.file != found.places[0].file for place in named) if found.places else False
     unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body")
     if unsure and best <= found.way and found.kind == "one" and found.places[0].kind != "file":
@@ -136,7 +140,8 @@ def headings_for(around: Surroundings, command: Command, today: date, spared: Ca
     "Which headings the words can mean; a file only when no heading can be meant."
     wanted = {"open": lambda p: p.open, "done": lambda p: p.done}.get(command.wants, spared)
     found = resolve_target(around.notes(), command.target, today, wanted=wanted, most=MOST_CHOICES + 1)
-    if found.places and way_of(command.target, found.places[0]) and all(w.strip() in VAGUE for w in read_words(command.target).needles): return Match("none")
+    if found.places and way_of(command.target, found.places[0]) and all(w.strip() in VAGUE for w in read_words(command.target).needles):
+        return Match("none")
     if found.kind == "several":
         way = way_of(command.target, found.places[0])
         return Match("several" if clear(command.target, 1) or way == 0 else "alike", found.places, way)

@@ -20,9 +20,12 @@ class Ollama(Dialect):
     forms, models_path = ("schema", "plist"), "/api/tags"
 
     def request(self, q: Question) -> tuple[str, dict]:
-        if elsewhere(q.model): raise BackendFailure(f"the model {q.model} does not run on this machine. Name one that does: provider_models = ollama=MODEL", counts=False)
+        if elsewhere(q.model):
+            raise BackendFailure(f"the model {q.model} does not run on this machine. Name one that does: provider_models = ollama=MODEL",
+                                 counts=False)
         need = max(q.room or 0, q.tokens + len((q.system + q.prompt).encode("utf-8", "replace")) * 2 // 5)
-        body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}], "stream": q.stream, "options": {"num_predict": q.tokens, "num_ctx": room_for(need)}}
+        body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
+                "stream": q.stream, "options": {"num_predict": q.tokens, "num_ctx": room_for(need)}}
         return "/api/chat", body | ({"format": q.schema} if q.form == "schema" else {})
 
     def piece(self, heard: Heard, data: dict) -> bool | None:
@@ -31,17 +34,20 @@ class Ollama(Dialect):
         heard.stop = "length" if data.get("done_reason") == "length" else "end"
         return None
 
-    def usage(self, data: dict, before: Usage | None) -> Usage | None: return Usage(*counted(data.get("prompt_eval_count"), data.get("eval_count"))) if data.get("done") else before
+    def usage(self, data: dict, before: Usage | None) -> Usage | None:
+        return Usage(*counted(data.get("prompt_eval_count"), data.get("eval_count"))) if data.get("done") else before
 
     def window(self, model: str) -> tuple[str, dict]: return "/api/show", {"model": model}
 
     def told_window(self, data: Any) -> int | None:
         info = data.get("model_info") if isinstance(data, dict) else None
-        return next((n for name, n in (info or {}).items() if name.endswith(".context_length") and type(n) is int and n > 0), None) if isinstance(info, dict) else None
+        return (next((n for name, n in (info or {}).items() if name.endswith(".context_length") and type(n) is int and n > 0), None)
+                if isinstance(info, dict) else None)
 
     def models(self, data: Any) -> list[str]:
         rows = data.get("models") if isinstance(data, dict) else None
-        return [row["name"] for row in rows or () if isinstance(row, dict) and isinstance(row.get("name"), str) and not (row.get("remote_host") or row.get("remote_model") or elsewhere(row["name"]))]
+        return [row["name"] for row in rows or () if isinstance(row, dict) and isinstance(row.get("name"), str)
+                and not (row.get("remote_host") or row.get("remote_model") or elsewhere(row["name"]))]
 
 # %% ../../nbs/providers/ollama.ipynb #79414dde
 def room_for(tokens: int) -> int:

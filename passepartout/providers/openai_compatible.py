@@ -15,9 +15,11 @@ from .wire import Dialect, Heard, Question, counted
 # %% ../../nbs/providers/openai_compatible.ipynb #cec43e74
 class OpenAICompatible(Dialect):
     "Chat completions. `own`: OpenAI's own servers. `forms`: what the server knows, strongest first. `quick`: it may be a server that counts tokens, and is near."
-    def __init__(self, own: bool = False, forms: tuple[str, ...] = ("schema", "tool", "plist"), quick: bool = True): self.strict, self.own, self.forms, self.quick, self.encodings = own, own, forms, quick, {}
+    def __init__(self, own: bool = False, forms: tuple[str, ...] = ("schema", "tool", "plist"), quick: bool = True):
+        self.strict, self.own, self.forms, self.quick, self.encodings = own, own, forms, quick, {}
 
-    def tokenizing(self, text: str, model: str) -> tuple[str, dict] | None: return ("../tokenize", {"content": text, "prompt": text, "model": model}) if self.quick and not self.own else None
+    def tokenizing(self, text: str, model: str) -> tuple[str, dict] | None:
+        return ("../tokenize", {"content": text, "prompt": text, "model": model}) if self.quick and not self.own else None
 
     def tokens(self, text: str, model: str) -> int | None:
         if not self.own: return None
@@ -27,9 +29,12 @@ class OpenAICompatible(Dialect):
     def request(self, q: Question) -> tuple[str, dict]:
         body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
                 "max_completion_tokens" if self.own else "max_tokens": q.tokens, "stream": q.stream}
-        if q.form == "schema": body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema, **({"strict": True} if self.strict else {})}}
+        if q.form == "schema":
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "proposal", "schema": q.schema,
+                    **({"strict": True} if self.strict else {})}}
         if q.form == "tool":
-            body["tools"] = [{"type": "function", "function": {"name": "propose", "description": "Propose one action to the gates.", "parameters": q.schema}}]
+            body["tools"] = [{"type": "function", "function": {"name": "propose", "description": "Propose one action to the gates.",
+                                                               "parameters": q.schema}}]
             body["tool_choice"] = {"type": "function", "function": {"name": "propose"}}
         if q.usage and q.stream: body["stream_options"] = {"include_usage": True}
         return "/chat/completions", body
@@ -37,9 +42,13 @@ class OpenAICompatible(Dialect):
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         if not (took := data.get("usage")): return before
         more = took.get("prompt_tokens_details") or {}
-        read, written, cached, stored = counted(took.get("prompt_tokens"), took.get("completion_tokens"), more.get("cached_tokens", took.get("prompt_cache_hit_tokens")), more.get("cache_write_tokens"))
+        read, written, cached, stored = counted(took.get("prompt_tokens"), took.get("completion_tokens"),
+                                                more.get("cached_tokens", took.get("prompt_cache_hit_tokens")),
+                                                more.get("cache_write_tokens"))
         cost = took.get("cost")
-        return Usage(read, written, min(cached, read), min(stored, read - min(cached, read)), money=int(cost * NANO) + 1 if isinstance(cost, (int, float)) and 0 < cost < 1e6 else None) if read or written else before
+        return (Usage(read, written, min(cached, read), min(stored, read - min(cached, read)),
+                      money=int(cost * NANO) + 1 if isinstance(cost, (int, float)) and 0 < cost < 1e6 else None) if read or written
+                else before)
 
     def piece(self, heard: Heard, data: dict) -> bool:
         said = False
@@ -48,5 +57,6 @@ class OpenAICompatible(Dialect):
             said |= heard.add(heard.text, part.get("content"))
             for call in part.get("tool_calls") or (): said |= heard.add(heard.call, (call.get("function") or {}).get("arguments"))
             if part.get("refusal"): heard.stop = "refused"
-            if end := choice.get("finish_reason"): heard.stop = heard.stop or {"length": "length", "content_filter": "refused", "error": None}.get(end, "end")
+            if end := choice.get("finish_reason"):
+                heard.stop = heard.stop or {"length": "length", "content_filter": "refused", "error": None}.get(end, "end")
         return said

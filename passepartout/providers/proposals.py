@@ -27,17 +27,21 @@ def proposal_schema(tools: Iterable[Tool], strict: bool = False) -> dict:
     choices = [closed({"action": {"enum": ["message"], "type": "string"}, "text": {"type": "string"}})]
     for tool in sorted(tools, key=lambda t: t.name):
         args = closed({p.name: argument(p, strict) for p in tool.parameters}, [p.name for p in tool.parameters if strict or p.required])
-        choices.append(closed({"action": {"enum": ["call"], "type": "string"}, "explanation": {"type": "string"}, "tool": {"enum": [tool.name], "type": "string"}, "args": args}))
+        choices.append(closed({"action": {"enum": ["call"], "type": "string"}, "explanation": {"type": "string"},
+                               "tool": {"enum": [tool.name], "type": "string"}, "args": args}))
     if len(choices) == 1: return closed({"proposal": choices[0]})
-    choices.append(closed({"action": {"enum": ["plan"], "type": "string"}, "explanation": {"type": "string"}, "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1, "maxItems": 20}}))
+    choices.append(closed({"action": {"enum": ["plan"], "type": "string"}, "explanation": {"type": "string"},
+                           "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1, "maxItems": 20}}))
     return {**closed({"proposal": {"anyOf": choices}}), "$defs": plan_forms(tools, strict)}
 
 # %% ../../nbs/providers/proposals.ipynb #2feb0ceb
 def closed(properties: dict, required: list[str] | None = None) -> dict:
     "An object with these fields and no others."
-    return {"type": "object", "properties": properties, "required": list(properties) if required is None else required, "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": list(properties) if required is None else required,
+            "additionalProperties": False}
 
-_JSON = {"string": {"type": "string"}, "integer": {"type": "integer"}, "number": {"type": "number"}, "boolean": {"type": "boolean"}, "date": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}, "object": {"type": "object"}, "any": {}}
+_JSON = {"string": {"type": "string"}, "integer": {"type": "integer"}, "number": {"type": "number"}, "boolean": {"type": "boolean"},
+         "date": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}, "object": {"type": "object"}, "any": {}}
 
 def argument(p: Parameter, strict: bool) -> dict:
     "The schema of one argument of a tool."
@@ -49,17 +53,22 @@ def argument(p: Parameter, strict: bool) -> dict:
 def plan_forms(tools: Iterable[Tool], strict: bool = False) -> dict:
     "The schemas of a step, an expression and a condition, for plans over these tools."
     from passepartout.plan import CONDITIONS, EXPRESSIONS, STEPS
-    expression = [{"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/expression"}}, *[plan_form(form.parts, strict) for name, form in EXPRESSIONS.items() if name != "object" or not strict]]
+    expression = [{"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/expression"}},
+                  *[plan_form(form.parts, strict) for name, form in EXPRESSIONS.items() if name != "object" or not strict]]
     steps = [plan_form(form.parts, strict) for name, form in STEPS.items() if name != "call"]
     for tool in sorted(tools, key=lambda t: t.name):
         optional = [p.name for p in tool.parameters if not p.required]
-        args = closed({p.name: _maybe({"$ref": "#/$defs/expression"}, strict and p.name in optional) for p in tool.parameters}, [p.name for p in tool.parameters if strict or p.required])
-        steps.append(closed({"call": {"enum": [tool.name], "type": "string"}, "args": args, "as": _maybe({"type": "string"}, strict)}, ["call", "args", *["as"] * strict]))
-    return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict) for form in CONDITIONS.values()]}, "step": {"anyOf": steps}}
+        args = closed({p.name: _maybe({"$ref": "#/$defs/expression"}, strict and p.name in optional) for p in tool.parameters},
+                      [p.name for p in tool.parameters if strict or p.required])
+        steps.append(closed({"call": {"enum": [tool.name], "type": "string"}, "args": args, "as": _maybe({"type": "string"}, strict)},
+                            ["call", "args", *["as"] * strict]))
+    return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict) for form in CONDITIONS.values()]},
+            "step": {"anyOf": steps}}
 
 def plan_form(parts: Any, strict: bool) -> dict:
     "The schema of one form of a plan."
-    return closed({name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()}, [name for name, kind in parts.items() if strict or not kind.endswith("?")])
+    return closed({name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()},
+                  [name for name, kind in parts.items() if strict or not kind.endswith("?")])
 
 def _maybe(schema: dict, optional: bool) -> dict: return {"anyOf": [schema, {"type": "null"}]} if optional else schema
 
@@ -93,22 +102,27 @@ def printed_proposal(value: Any) -> str:
     if isinstance(value, dict) and isinstance(value.get("proposal"), dict): value = value["proposal"]
     if not isinstance(value, dict): raise ValueError("it is no object")
     action = str(value.get("action") or ("call" if "tool" in value else "message")).lower()
-    if action == "message": return write_plist({"type": "REQUEST", "payload": {"action": "MESSAGE", "text": _words(value.get("text"), "text")}})
+    if action == "message":
+        return write_plist({"type": "REQUEST", "payload": {"action": "MESSAGE", "text": _words(value.get("text"), "text")}})
     if action == "plan": return printed_plan(value)
     if action != "call": raise ValueError(f"there is no action {action[:40]!r}")
     tool, args = value.get("tool"), value.get("args")
     if not isinstance(tool, str) or not _NAME.fullmatch(tool): raise ValueError("it names no tool")
     if args is not None and not isinstance(args, dict): raise ValueError("its arguments are no object")
-    payload = {"action": "CALL", "tool": Text(tool), "args": {name: plain for name, v in (args or {}).items() if (plain := _plain(name, v)) is not None}}
+    payload = {"action": "CALL", "tool": Text(tool), "args": {name: plain
+                                                              for name, v in (args or {}).items()
+                                                              if (plain := _plain(name, v)) is not None}}
     if isinstance(value.get("explanation"), str) and value["explanation"].strip(): payload["explanation"] = Text(value["explanation"])
     return write_plist({"type": "REQUEST", "target": "TOOL", "payload": payload})
 
 # %% ../../nbs/providers/proposals.ipynb #05f78177
 def printed_plan(value: dict) -> str:
     "The property list of a plan in JSON. `ValueError` says what is wrong with it; whether its steps fit is for the reader of plans."
-    if not isinstance(steps := value.get("steps"), list) or not all(isinstance(each, dict) for each in steps): raise ValueError("its steps are no list of objects")
+    if not isinstance(steps := value.get("steps"), list) or not all(isinstance(each, dict) for each in steps):
+        raise ValueError("its steps are no list of objects")
     why = value.get("explanation")
-    return write_plist({"type": "PLAN", **({"explanation": Text(why)} if isinstance(why, str) and why.strip() else {}), "steps": [_form(each) for each in steps]})
+    return write_plist({"type": "PLAN", **({"explanation": Text(why)} if isinstance(why, str) and why.strip() else {}),
+                        "steps": [_form(each) for each in steps]})
 
 def _form(value: Any, depth: int = 0) -> Any:
     "A part of a plan, with names as keys and strings marked as such; what is null is left out."
@@ -131,7 +145,8 @@ def _plain(name: str, value: Any, depth: int = 0) -> Any:
     "`value`, with every string marked as one, for the argument `name`."
     if not _NAME.fullmatch(name): raise ValueError(f"{name[:40]!r} is not the name of an argument")
     if isinstance(value, str): return Text(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2 ** 63: raise ValueError(f"the number for {name} is too large")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2 ** 63:
+        raise ValueError(f"the number for {name} is too large")
     if depth > 8: raise ValueError(f"{name} is nested too deeply")
     if isinstance(value, list): return [_plain(name, each, depth + 1) for each in value]
     if isinstance(value, dict): return {key: _plain(key, each, depth + 1) for key, each in value.items()}
@@ -144,7 +159,9 @@ def proposal_text(said: str) -> str:
     if found := _FENCE.fullmatch(plain): plain = found[1].strip()
     if not plain.startswith("{"): return plain
     try: return printed_proposal(read_json(plain))
-    except (ValueError, RecursionError, PassepartoutError) as error: raise BackendFailure(f"it answered with JSON that is no proposal: {str(error)[:120]}", why="it answered with JSON that is no proposal") from None
+    except (ValueError, RecursionError, PassepartoutError) as error:
+        raise BackendFailure(f"it answered with JSON that is no proposal: {str(error)[:120]}",
+                             why="it answered with JSON that is no proposal") from None
 
 _THOUGHT = Regex(r"\A\s*<think>.*?</think>", re.S)
 _FENCE = Regex(r"```(?:json)?\s*\n?(\{.*\})\s*```", re.S)

@@ -61,11 +61,13 @@ def read(request: Request) -> dict | None:
         if not (span := line_range(found[1], found[2], "from" in rest.lower() or "start" in rest.lower())): return decline(bad)
         start, count = span
     elif rest: return decline(f"I can read {path}, but not “{rest[:80]}”. For example: read {path} from line 20")
-    where = "" if start is None else f" from line {start}" if count is None else f", line {start}" if count == 1 else f", lines {start} to {start + count - 1}"
+    where = ("" if start is None else f" from line {start}" if count is None else f", line {start}" if count == 1
+             else f", lines {start} to {start + count - 1}")
     return tool_call("read-file", f"You asked to read {path}{where}", path=path, start=start, lines=count)
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
-ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
+ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment "
+                 "upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
                     "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
@@ -78,9 +80,13 @@ def take_folder(text: str) -> tuple[str, str | None]:
     return text[:len(text) - len(text[-260:]) + found.start()], (found[1] or found[2] or found[3]).rstrip("/.?!") or "."
 
 
-_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next", "what can i do now", "what do i do now", "what's the next thing i should do", "what is the next thing i should do", "what's the next thing to do", "what is the next thing to do", "what shall i do now", "what shall i do")}
+_NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what should i do now", "what should i do next",
+                                         "what can i do now", "what do i do now", "what's the next thing i should do",
+                                         "what is the next thing i should do", "what's the next thing to do",
+                                         "what is the next thing to do", "what shall i do now", "what shall i do")}
 
-_COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"), ("my", "next", "meeting"))
+_COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"),
+           ("my", "next", "meeting"))
 
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
@@ -107,16 +113,24 @@ def agenda(request: Request) -> dict | None:
     words = plain_words(text) if folder else request.words
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
-    asked = any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4] or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i")) or words[0] == "my"
-    if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",), ("everything", "overdue"), ("past", "due"), ("miss", "yesterday"), ("missed", "yesterday")): return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""), view="overdue", folder=folder)
+    asked = (any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4]
+             or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
+             or words[0] == "my")
+    if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",), ("everything", "overdue"), ("past", "due"),
+                 ("miss", "yesterday"), ("missed", "yesterday")):
+        return tool_call("org-agenda", "You asked what is overdue: all that was due before today" + (f", in {folder}" if folder else ""),
+                         view="overdue", folder=folder)
     if len(inner) > 1 and inner[0] in ("overdue", "late") and (dates := overdue_since(inner[1:], request.today)):
-        said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates else "")
-        return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue", folder=folder, **{name: day.isoformat() for name, day in dates.items()})
+        said = (f" since {say_day(dates['start'])}" if "start" in dates else "") + (f" until {say_day(dates['end'])}" if "end" in dates
+                else "")
+        return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
+                         folder=folder, **{name: day.isoformat() for name, day in dates.items()})
     if words in _NOW: inner = ("today",)
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     if not (asked or len(inner) == len(words)) or not (span := read_span(inner, request.today)): return None
-    return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(), end=span.end.isoformat(), folder=folder)
+    return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
+                     end=span.end.isoformat(), folder=folder)
 
 # %% ../../nbs/providers/questions.ipynb #776a5d59
 LISTS = {name: view for view, names in {
@@ -128,7 +142,10 @@ LISTS = {name: view for view, names in {
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
-_NO_PROJECT = ASKS | AROUND | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active of by without priority high low".split())
+_NO_PROJECT = (ASKS | AROUND
+               | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
+                           "undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active "
+                           "of by without priority high low".split()))
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
@@ -143,13 +160,19 @@ def filtered(request: Request) -> dict | None:
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
         span = read_span(words_of(found[1] or found[2] or "this week"), request.today)
-        if span: return tool_call("org-find", f"You asked what was finished {span}", query=f"closed:{span.start.isoformat()}..{span.end.isoformat()}", limit=50)
+        if span:
+            return tool_call("org-find", f"You asked what was finished {span}",
+                             query=f"closed:{span.start.isoformat()}..{span.end.isoformat()}", limit=50)
     if found := _IMPORTANT.fullmatch(line):
         letter = (found["letter"] or found["other"] or "").upper() or letter_for(found["word"] or "high")
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
-    if _UNDUE.fullmatch(line): return tool_call("org-find", "You asked for the open tasks without a deadline", query="todo:open -due:..", limit=50)
-    if found := _WAITING_FOR.fullmatch(line): return tool_call("org-find", f"You asked what waits for {found[1]}", query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
-    if found := _NOTES_TAGGED.fullmatch(line): return tool_call("org-find", f"You asked for what is tagged {found[1]}", query=f"tag:{found[1]}")
+    if _UNDUE.fullmatch(line):
+        return tool_call("org-find", "You asked for the open tasks without a deadline", query="todo:open -due:..", limit=50)
+    if found := _WAITING_FOR.fullmatch(line):
+        return tool_call("org-find", f"You asked what waits for {found[1]}",
+                         query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
+    if found := _NOTES_TAGGED.fullmatch(line):
+        return tool_call("org-find", f"You asked for what is tagged {found[1]}", query=f"tag:{found[1]}")
     return None
 
 # %% ../../nbs/providers/questions.ipynb #813792a1
@@ -160,15 +183,23 @@ def tasks(request: Request) -> dict | None:
     "what am I waiting for, unscheduled tasks, tasks by project, tasks tagged X, tasks for the roof"
     text, folder = take_folder(request.text.replace("’", "'"))
     words = plain_words(text)
-    shown = words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",)) and len(words) > 1 else words
+    shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",))
+             and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
-    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all")) or "-") or LISTS.get(" ".join(w for w in shown if w not in ("the", "all", "my", "our")) or "-"): return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
+    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
+                                                       or "-") or LISTS.get(" ".join(w for w in shown
+            if w not in ("the", "all", "my", "our")) or "-"):
+        return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
-    if found := _TAGGED.fullmatch(line[:300]): return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
-    if (named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(named[1].removesuffix("'s")), request.today): line = f"tasks for {named[1]}"
+    if found := _TAGGED.fullmatch(line[:300]):
+        return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
+    if (named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(named[1].removesuffix("'s")), request.today):
+        line = f"tasks for {named[1]}"
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3]).strip(' "“”')
-    if named := file_and_rest(about): return tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50) if not named[1] and '"' not in named[0] else None
+    if named := file_and_rest(about):
+        return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
+                if not named[1] and '"' not in named[0] else None)
     if (found[1] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
     about = _PART_OF.sub(r"\1", about)
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
@@ -197,13 +228,15 @@ _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:a
 _PLAIN_FIND = Regex(r"(?:find|locate|search|look)\b", re.I)
 _DECIDED = Regex(r"(?:what|where|when)\s+\w{2,4}\s+(?:i|we)\s+decided?\b", re.I)
 _QUOTES = ('"', "“", "„", "«")
-STOP = frozenset("the a an my our your his her their of to in on at for from by with about and or is are was were do does did i me we you it this that some any all everything anything notes note".split())
+STOP = frozenset("the a an my our your his her their of to in on at for from by with about and or is are was were do does did i me we you "
+                 "it this that some any all everything anything notes note".split())
 
 # %% ../../nbs/providers/questions.ipynb #6e01ee08
 def query_of(text: str) -> str:
     "The words of `text` that are worth looking for; all of them when it is quoted."
     text = re.sub(r"[\s,]+(?:please|thanks|thank you|for me)[.!?]*$", "", text, count=1, flags=re.I).rstrip("?!.,; ")
-    words = [w if w[0] in _QUOTES else re.sub(r"['’]s$", "", w.strip("?!.,;:'")) for w in re.findall(r'["“„«][^"“”„«»]*["”»]?|[^\s"“„«]+', text)]
+    words = [w if w[0] in _QUOTES else re.sub(r"['’]s$", "", w.strip("?!.,;:'"))
+             for w in re.findall(r'["“„«][^"“”„«»]*["”»]?|[^\s"“„«]+', text)]
     return " ".join([w for w in words if w and w.lower() not in STOP] or [w for w in words if w])
 
 # %% ../../nbs/providers/questions.ipynb #c3a155aa
@@ -218,7 +251,9 @@ def find(request: Request) -> dict | None:
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
     if query and _DECIDED.match(request.text): query = f"decide {query}"
     if not query: return decline("What shall I look for? For example: find lisbon")
-    return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes" + (f", in {folder}" if folder else ""), query=query[:300], folder=folder, quote=None if _PLAIN_FIND.match(request.text) else 3)
+    return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
+                     + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
+                     quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73
 JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)

@@ -39,7 +39,8 @@ def explain_failure(payload: Mapping) -> str:
     tool = str(payload.get("tool") or "").lower()
     reason = str(payload.get("message") or payload.get("error") or payload.get("content") or "no reason was given").strip()[:4000]
     ends = "" if reason.endswith((".", "!", "?")) else "."
-    hint = "" if re.search(r"[.!?]\s+[A-Z“]| cannot be shown: ", reason) else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}"
+    hint = ("" if re.search(r"[.!?]\s+[A-Z“]| cannot be shown: ", reason)
+            else f" {HINTS.get(tool, 'You can ask again, or in other words; type help for what I understand.')}")
     return f"{tool or 'The tool'} could not do it: {reason}{ends}{hint}"
 
 # %% ../../nbs/providers/reflex.ipynb #96f2c3dc
@@ -47,7 +48,8 @@ def explain_rejection(trace: Any) -> str:
     "What to tell the person about a proposal that a gate refused."
     if isinstance(trace, Mapping):
         inner = trace.get("payload")
-        trace = trace.get("text") or trace.get("message") or (isinstance(inner, Mapping) and (inner.get("text") or inner.get("message"))) or "no reason was given"
+        trace = (trace.get("text") or trace.get("message") or (isinstance(inner, Mapping) and (inner.get("text") or inner.get("message")))
+                 or "no reason was given")
     reason = str(getattr(trace, "text", trace)).strip()[:4000]
     reason += "" if reason.endswith((".", "!", "?")) else "."
     if reason.startswith("There is no "): return f"{reason} Nothing was done. {HINTS['read-file']}"

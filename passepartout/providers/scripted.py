@@ -65,7 +65,8 @@ def read_script(text: str, name: str = "script") -> tuple[Step, ...]:
             if not body and line.startswith("!"): step = directive(step, line, f"{name}, line {number}")
             elif body or line.strip(): body.append(line)
         step = replace(step, text="\n".join(body).strip())
-        if step.error is not None and step.text: raise ScriptError(f"{name}, line {piece[0][0]}: an answer is either text or !error, not both.")
+        if step.error is not None and step.text:
+            raise ScriptError(f"{name}, line {piece[0][0]}: an answer is either text or !error, not both.")
         if step.text or step.error is not None: steps.append(step)
         elif step != Step(): raise ScriptError(f"{name}, line {piece[0][0]}: directives without an answer behind them.")
     if not steps: raise ScriptError(f"{name} holds no answers. Write proposals or prose, separated by lines of three hyphens.")
@@ -79,11 +80,14 @@ def load_script(source: str | Path) -> str:
     try:
         if path.stat().st_size > MOST_SCRIPT: raise ScriptError(f"{path.name} is larger than a script may be ({MOST_SCRIPT:,} bytes).")
         data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError): raise ScriptError(f"There is no script at {path}. Check the setting scripted_file, or the name you gave.") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise ScriptError(f"There is no script at {path}. Check the setting scripted_file, or the name you gave.") from None
     except IsADirectoryError: raise ScriptError(f"{path} is a folder. Name the script file in it.") from None
-    except (OSError, ValueError) as error: raise ScriptError(f"{str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    except (OSError, ValueError) as error:
+        raise ScriptError(f"{str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     try: text = data.decode("utf-8")
-    except UnicodeDecodeError as error: raise ScriptError(f"{path.name} is no text file (byte {error.start} is not UTF-8). A script is plain text.") from None
+    except UnicodeDecodeError as error:
+        raise ScriptError(f"{path.name} is no text file (byte {error.start} is not UTF-8). A script is plain text.") from None
     if "\0" in text: raise ScriptError(f"{path.name} is no text file: it holds zero bytes. A script is plain text.")
     return text
 

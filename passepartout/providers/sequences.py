@@ -33,14 +33,16 @@ def parts_of(text: str, joint: Any) -> list[str]:
     "The requests within `text`, cut at each `joint` that is not quoted and does not stand behind a colon or a dollar sign."
     plain = _QUOTED.sub(lambda found: "·" * len(found.group()), text)
     ends = found.start() if (found := _AS_IT_IS.search(plain)) else len(plain)
-    cuts = [(0, 0), *[found.span() for found in joint.finditer(plain) if found.start() < ends or ";" in found.group() and _WITH_COLON.match(plain, found.end())], (len(text), len(text))]
+    cuts = [(0, 0), *[found.span() for found in joint.finditer(plain) if found.start() < ends or ";" in found.group()
+                      and _WITH_COLON.match(plain, found.end())], (len(text), len(text))]
     return [text[end:start].strip() for (_, end), (start, _) in zip(cuts, cuts[1:])]
 
 # %% ../../nbs/providers/sequences.ipynb #da2998d6
 def call_step(proposal: dict, name: str) -> dict:
     "The step that makes the call of a proposal; its texts are marked as such, whatever the names of its arguments are."
     payload = proposal["payload"]
-    return {"call": Text(payload["tool"]), "args": {key: Text(value) if isinstance(value, str) else value for key, value in payload["args"].items()}, "as": Text(name)}
+    return {"call": Text(payload["tool"]), "args": {key: Text(value) if isinstance(value, str) else value
+                                                    for key, value in payload["args"].items()}, "as": Text(name)}
 
 def plan(steps: list[dict], explanation: str) -> dict:
     "The proposal of a plan."
@@ -65,11 +67,14 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
     title = str(args.get("heading", "")).partition(": ")[2].rpartition(" › ")[2]
     if not title or '"' in title or not _IT.search(part): return None
     found = exact(_IT.sub(lambda _: f'"{title}"', part, count=1))
-    return found if found is not None and (found["payload"]["args"].get("path"), found["payload"]["args"].get("heading")) == (args.get("path"), args["heading"]) else None
+    return (found if found is not None
+            and (found["payload"]["args"].get("path"), found["payload"]["args"].get("heading")) == (args.get("path"), args["heading"])
+            else None)
 
 # %% ../../nbs/providers/sequences.ipynb #8b4f1144
 _VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|completed|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
-_REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)", re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
+_REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
+                          re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
 def carried(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
@@ -87,7 +92,8 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
     if not (head := _TASKED.match(parts[0])): return None
     try: dated = all(has_day(part, today) for part in (parts[0][head.end():], *parts[1:]))
     except NoSuchDate: return None
-    return [parts[0], *(part if _WRITTEN.match(part) else f"{head.group()} {re.sub('^(?:to|about) ', '', part, flags=re.I)}" for part in parts[1:])] if dated else None
+    return ([parts[0], *(part if _WRITTEN.match(part) else f"{head.group()} {re.sub('^(?:to|about) ', '', part, flags=re.I)}"
+                         for part in parts[1:])] if dated else None)
 
 # %% ../../nbs/providers/sequences.ipynb #e36606ee
 def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
@@ -105,7 +111,8 @@ def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[di
     "What the parts ask for, up to the first that is not clear."
     calls: list[dict] = []
     for part in parts:
-        found = exact(part) or with_it(part, calls[-1] if calls else None, exact) or (exact(carried(part, parts[0])) if calls and _REMIND.match(parts[0]) and _GOES_ON.match(part) else None)
+        found = (exact(part) or with_it(part, calls[-1] if calls else None, exact)
+                 or (exact(carried(part, parts[0])) if calls and _REMIND.match(parts[0]) and _GOES_ON.match(part) else None))
         if found is None: break
         calls.append(found)
     return calls
@@ -115,12 +122,14 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
     calls = read_parts(parts, exact)
     if len(calls) == len(parts): return in_one_plan(calls)
     if not calls or calls[0]["payload"]["tool"] == "org-capture": return None
-    return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say them one after the other, and I'll ask where I have to.")
+    return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say "
+                   "them one after the other, and I'll ask where I have to.")
 
 # %% ../../nbs/providers/sequences.ipynb #a1308f03
 def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
-    if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
+    if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS:
+        return None
     wholes = [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
     if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
@@ -133,8 +142,11 @@ FOUND = {"text": [{"field": "title", "of": {"ref": "each"}}, " (", {"field": "fi
 def found_and_added(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for *find … and add it to …*; `None` for every other sentence, and when the place is not clear."
     said = " ".join(request.text.split()) if len(request.text) <= MOST_SENTENCE else ""
-    if not (asked := _FOUND_ADDED.fullmatch(said)) or (look := find(Request.of(asked[1], request.today))) is None or look["payload"]["action"] != "CALL": return None
-    put = next((call for form in ("add {} to {}", "add to {1}: {0}") if (call := exact(form.format(_HOLE, asked[3]))) is not None and call["payload"]["tool"] in ("org-check", "org-edit-body")), None)
+    if not (asked := _FOUND_ADDED.fullmatch(said)) or (look := find(Request.of(asked[1],
+            request.today))) is None or look["payload"]["action"] != "CALL":
+        return None
+    put = next((call for form in ("add {} to {}", "add to {1}: {0}") if (call := exact(form.format(_HOLE, asked[3]))) is not None
+                and call["payload"]["tool"] in ("org-check", "org-edit-body")), None)
     return None if put is None else found_plan(look, put, 1 if asked[2] else 8)
 
 def found_plan(look: dict, put: dict, most: int) -> dict:
@@ -146,4 +158,5 @@ def found_plan(look: dict, put: dict, most: int) -> dict:
     nothing = [{"answer": Text(f"Nothing in your notes matches “{query}”, so nothing was added.")}]
     each = [{"for": "each", "in": {"ref": "found"}, "most": most, "do": [add], "as": "all"}, {"answer": {"text": [{"ref": "all"}]}}]
     why = re.sub(f"(?:the item )?“?{_HOLE}”?", "it" if most == 1 else "each section that is found", asked_for(put))
-    return plan([search, {"if": {"is": "equal", "left": {"count": {"ref": "found"}}, "right": 0}, "then": nothing, "else": each}], f"You asked to {asked_for(look)}, then to {why}")
+    return plan([search, {"if": {"is": "equal", "left": {"count": {"ref": "found"}}, "right": 0}, "then": nothing, "else": each}],
+                f"You asked to {asked_for(look)}, then to {why}")

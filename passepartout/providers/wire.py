@@ -31,7 +31,8 @@ from ..records import record
 
 # %% ../../nbs/providers/wire.ipynb #85957fae
 FORMS = {"schema": JSON_FORM, "tool": TOOL_FORM}
-_READS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length", "max_input_tokens", "inputTokenLimit")
+_READS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length", "max_input_tokens",
+          "inputTokenLimit")
 
 # %% ../../nbs/providers/wire.ipynb #9221497f
 @record
@@ -76,7 +77,9 @@ class Speaking:
     def request(self, q: Question) -> tuple[str, dict]: "The path behind the endpoint, and the document to send."; raise NotImplementedError
     def key_header(self, key: str) -> dict[str, str]: return {"authorization": f"Bearer {key}"}
     def headers(self) -> dict[str, str]: return {}
-    def piece(self, heard: Heard, data: dict) -> bool | None: "Take one piece in: whether it held a word, `None` after the last."; raise NotImplementedError
+    def piece(self, heard: Heard, data: dict) -> bool | None:
+        "Take one piece in: whether it held a word, `None` after the last."
+        raise NotImplementedError
 
     def usage(self, data: dict, before: Usage | None) -> Usage | None:
         "What a piece says that the question took, added to what was said `before`."
@@ -96,7 +99,8 @@ class Describing(Speaking):
         "How much the models in the server's own list read, where it says so."
         rows = data.get("data") or data.get("models") if isinstance(data, dict) else None
         named = lambda row: str(row.get("id") or row.get("name")).removeprefix("models/")
-        return {named(row): min(found) for row in rows or () if isinstance(row, dict) and (found := [row[name] for name in _READS if type(row.get(name)) is int and row[name] > 0])}
+        return {named(row): min(found) for row in rows or () if isinstance(row, dict)
+                and (found := [row[name] for name in _READS if type(row.get(name)) is int and row[name] > 0])}
 
     def window(self, model: str) -> tuple[str, dict] | None:
         "The path and document with which the server says how much a model reads; `None` when it refuses what is longer, and says it then."
@@ -170,7 +174,8 @@ class Keyed(Reached):
         "The headers of a request, with the key if one is needed. `BackendFailure` when there is none for this host."
         if self.key is None: return self.dialect.headers()
         if not self.endpoint.protected:
-            raise BackendFailure(f"its key would travel unencrypted to {self.endpoint.host}. Use an https:// address in provider_urls", counts=False)
+            raise BackendFailure(f"its key would travel unencrypted to {self.endpoint.host}. Use an https:// address in provider_urls",
+                                 counts=False)
         try: key = self.vault.filled(f"{{{{secret:{self.key}}}}}", self.endpoint.host)
         except PassepartoutError:
             raise BackendFailure(f"it has no key. Set {self.key} in the environment, or in .env beside settings.ini; "
@@ -210,7 +215,9 @@ class Explaining(Listed):
         failure = failure_of(error, self, model)
         if not knows_no_model(error): return failure
         soon = Times(self.times.connect, 3.0, 3.0, 4_000_000)
-        try: found = meant(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(), soon)))
+        try:
+            found = meant(model, self.dialect.models(await self.http.get(self.endpoint.url + self.dialect.models_path, self.headers(),
+                    soon)))
         except (HttpFailed, BackendFailure): found = None
         return failure_of(error, self, model, f" Did you mean {found}?" if found else "")
 
@@ -240,7 +247,8 @@ class Measured(Windowed):
         if not self.counts or (asking := self.dialect.tokenizing(text, model)) is None: return None
         found, soon = [], Times(self.times.connect, 5.0, 5.0, 16_000_000, 16_000_000)
         try: await self.http.post(self.at(asking[0]), headers, asking[1], lambda data: found.append(self.dialect.counted(data)), soon)
-        except HttpFailed as error: self.counts = error.status == 429 or error.status >= 500             # who does not know it, or does not answer, is not asked again
+        except HttpFailed as error:        # who does not know it, or does not answer, is not asked again
+            self.counts = error.status == 429 or error.status >= 500
         else: self.counts = bool(found and found[0])
         return found[0] if found else None
 
@@ -248,7 +256,8 @@ class Measured(Windowed):
         "How many tokens the question has at most: its bytes, or, when a budget has no room for so many, what the server counts."
         most, found = sum(map(utf8_bound, (q.system, q.prompt, json.dumps(q.schema)))), []
         if (counting := self.dialect.counting(q, body)) is None or meter.affords(q.model, most, q.tokens, self.endpoint.url): return most
-        if not meter.affords(q.model, 0, q.tokens, self.endpoint.url): return most                        # the answer alone is too dear, so nothing is sent
+        if not meter.affords(q.model, 0, q.tokens, self.endpoint.url):        # the answer alone is too dear, so nothing is sent
+            return most
         taken = lambda data: found.append(self.dialect.counted(data))
         try: await self.http.post(self.endpoint.url + counting[0], headers, counting[1], taken, self.times)
         except HttpFailed: return most
@@ -308,17 +317,21 @@ class Provider(Asking):
             composed = await self.fitted(compose, measure, model, headers, meter is None or meter.affords(model, 0, 0, self.endpoint.url))
         while True:
             heard, form = Heard(), self.dialect.forms[self.form]
-            need = measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens) if measure.rate != BYTES else None
-            q = Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None, measure.answer(self.tokens), self.stream, self.tells, composed.marks, need)
+            need = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
+                    if measure.rate != BYTES else None)
+            q = Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
+                         measure.answer(self.tokens), self.stream, self.tells, composed.marks, need)
             if compose is not None: compose.sent(composed)
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
                 if q.stream and q.usage and "stream_options" in error.body and 400 <= error.status < 500: self.tells = False
                 elif self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
-                elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)): composed = compose(measure, self.beside())
+                elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)):
+                    composed = compose(measure, self.beside())
                 else: raise await self.explained(error, model) from None
             else:
-                if heard.took is not None and measure.billed(heard.took.read, utf8_bound(q.system) + utf8_bound(prompt)): self.measures.save()
+                if heard.took is not None and measure.billed(heard.took.read, utf8_bound(q.system) + utf8_bound(prompt)):
+                    self.measures.save()
                 return answer_of(heard, streamed)
 
 # %% ../../nbs/providers/wire.ipynb #8cce7028
@@ -330,7 +343,9 @@ def usable(models: list[str]) -> list[str]:
 def meant(wanted: str, names: list[str]) -> str | None:
     "The name of a list that was probably meant by `wanted`, if one is near."
     from difflib import get_close_matches
-    short = {name.lower().rpartition("/")[2]: name for name in reversed(names) if re.fullmatch(r"[\w./:@+-]{1,100}", name)} | {name.lower(): name for name in names if re.fullmatch(r"[\w./:@+-]{1,100}", name)}
+    short = {name.lower().rpartition("/")[2]: name for name in reversed(names)
+             if re.fullmatch(r"[\w./:@+-]{1,100}", name)} | {name.lower(): name
+                                                             for name in names if re.fullmatch(r"[\w./:@+-]{1,100}", name)}
     found = get_close_matches(wanted.lower()[:100], list(short), 1, 0.6) or [name for name in short if wanted.lower() in name][:1]
     return short[found[0]] if found else None
 
@@ -368,11 +383,14 @@ def take(dialect: Dialect, heard: Heard, data: Any) -> bool | None:
     if not isinstance(data, dict): raise HttpFailed("a piece of the answer is no object", 200, begun=bool(heard.size))
     if data.get("error"):
         code = data["error"].get("code") if isinstance(data["error"], dict) else None
-        raise HttpFailed("it broke off with an error", code if isinstance(code, int) and 400 <= code < 600 else 500, json.dumps(data)[:65_536], begun=bool(heard.size))
+        raise HttpFailed("it broke off with an error", code if isinstance(code, int) and 400 <= code < 600 else 500,
+                         json.dumps(data)[:65_536], begun=bool(heard.size))
     try: said = dialect.piece(heard, data)
-    except (KeyError, IndexError, TypeError, AttributeError): raise HttpFailed("a piece of the answer is not of the form that was expected", 200, begun=bool(heard.size)) from None
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise HttpFailed("a piece of the answer is not of the form that was expected", 200, begun=bool(heard.size)) from None
     try: heard.took = dialect.usage(data, heard.took)
-    except (KeyError, TypeError, AttributeError, ValueError): pass                # a bill that cannot be read is none, and the text is counted
+    except (KeyError, TypeError, AttributeError, ValueError):        # a bill that cannot be read is none, and the text is counted
+        pass
     if heard.size > 2_000_000: raise HttpFailed("the answer is too long", 200, begun=True)
     return said
 
@@ -383,19 +401,25 @@ def doubled(parts: list[str]) -> bool:
 
 def answer_of(heard: Heard, streamed: bool) -> str:
     "The text of a complete answer. `BackendFailure` for one that was cut off, refused, empty, doubled, or never ended."
-    if heard.stop is None: raise BackendFailure("its answer broke off in the middle" if streamed and heard.size else "it sent no answer", why="its answer broke off" if heard.size else "it sent no answer")
-    if heard.stop == "length": raise BackendFailure("its answer was cut off at the longest that is allowed. Raise answer_tokens, or take a model that says less", why="its answer was too long", counts=False)
+    if heard.stop is None:
+        raise BackendFailure("its answer broke off in the middle" if streamed and heard.size else "it sent no answer",
+                             why="its answer broke off" if heard.size else "it sent no answer")
+    if heard.stop == "length":
+        raise BackendFailure("its answer was cut off at the longest that is allowed. Raise answer_tokens, or take a model that says less",
+                             why="its answer was too long", counts=False)
     if heard.stop == "refused": raise BackendFailure("it refused to answer", why="it refused to answer", counts=False)
     said = heard.said()
     if not said.strip(): raise BackendFailure("it sent an empty answer", why="it sent an empty answer")
-    if streamed and doubled(heard.call or heard.text): raise BackendFailure("each piece of its answer came twice", why="each piece of its answer came twice")
+    if streamed and doubled(heard.call or heard.text):
+        raise BackendFailure("each piece of its answer came twice", why="each piece of its answer came twice")
     return proposal_text(said)
 
 # %% ../../nbs/providers/wire.ipynb #d5f1bb60
 _TOO_LONG = Regex(r"context.?(length|size|window)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context|token count .{0,40}exceed|exceed_context", re.I)
 _NO_CREDIT = Regex(r"insufficient_quota|credit balance|billing|payment|insufficient (credits|funds|balance)", re.I)
 _NO_KEY = Regex(r"api.?key.{0,20}(not valid|invalid)|invalid.{0,12}api.?key|API_KEY_INVALID|authentication_error", re.I)
-_NO_MODEL = Regex(r"model_not_found|model.{0,80}(not found|does not exist|not available|is not supported)|no such model|unknown model", re.I)
+_NO_MODEL = Regex(r"model_not_found|model.{0,80}(not found|does not exist|not available|is not supported)|no such model|unknown model",
+                  re.I)
 _FORM = Regex(r"response_?format|json_?schema|responsejsonschema|response_?schema|schema|grammar|tool|function|\bformat\b", re.I)
 _DELAY = Regex(r'"retryDelay":\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
@@ -412,7 +436,8 @@ def said_by(body: str) -> str:
 def not_that_form(error: HttpFailed) -> bool:
     "Does the server say that it does not know the form it was asked for? A server in trouble must say so plainly: some report a bad answer of their model in similar words."
     if error.status >= 500 and not re.search(r"support|implement", error.body, re.I): return False
-    return error.status in (400, 404, 422, 500, 501) and not error.begun and bool(_FORM.search(said_by(error.body) or error.body[:2000])) and not _TOO_LONG.search(error.body)
+    return (error.status in (400, 404, 422, 500, 501) and not error.begun and bool(_FORM.search(said_by(error.body) or error.body[:2000]))
+            and not _TOO_LONG.search(error.body))
 
 # %% ../../nbs/providers/wire.ipynb #11aa5e96
 def failure_of(error: HttpFailed, provider: Provider, model: str | None, hint: str = "") -> BackendFailure:
@@ -421,7 +446,8 @@ def failure_of(error: HttpFailed, provider: Provider, model: str | None, hint: s
     words = said_by(error.body)
     if words and provider.vault is not None: words = provider.vault.scanner.redact(words)
     told = f"{why}{'.' * bool(hint)}{hint}" + (f" ({provider.name} says: {words})" if words and error.status else "")
-    return BackendFailure(told, why=_SHORT[402] if "credit" in why else _SHORT.get(error.status, "it was in trouble") if error.status else "it could not be reached or broke off", wait=wait, counts=counts)
+    return BackendFailure(told, why=_SHORT[402] if "credit" in why else _SHORT.get(error.status, "it was in trouble") if error.status
+                          else "it could not be reached or broke off", wait=wait, counts=counts)
 
 _SHORT = {429: "it had too many questions", 529: "it had too many questions", 402: "its account has no credit left"}
 
@@ -430,14 +456,22 @@ def reason_for(error: HttpFailed, p: Provider, model: str | None) -> tuple[str, 
     "(a sentence, is it the provider's fault?, seconds to wait) for an answer that is none."
     status, body = error.status, error.body
     wait = error.wait if error.wait is not None else float(delay[1]) if (delay := _DELAY.search(body)) else None
-    if not status and p.endpoint.local and re.search(r"could not be reached (within|\(nothing)", str(error)): return f"nothing answers at {p.endpoint.url}. Is its server running?", True, wait
+    if not status and p.endpoint.local and re.search(r"could not be reached (within|\(nothing)", str(error)):
+        return f"nothing answers at {p.endpoint.url}. Is its server running?", True, wait
     if not status or error.begun or status == 200: return str(error), True, wait
-    if is_too_long(error): return f"what it was to read is too long for {model}. Lower context_budget, or name a model that reads more", False, None
-    if status in (400, 402, 403, 429) and _NO_CREDIT.search(body) or status == 402: return "its account has no credit or quota left", True, wait or 900.0
-    if status == 401 or status in (400, 403) and _NO_KEY.search(body): return f"it refused the key in {p.key} (HTTP {status}). Check it" if p.key else f"it wants a key (HTTP {status})", False, None
+    if is_too_long(error):
+        return f"what it was to read is too long for {model}. Lower context_budget, or name a model that reads more", False, None
+    if status in (400, 402, 403, 429) and _NO_CREDIT.search(body) or status == 402:
+        return "its account has no credit or quota left", True, wait or 900.0
+    if status == 401 or status in (400, 403) and _NO_KEY.search(body):
+        return f"it refused the key in {p.key} (HTTP {status}). Check it" if p.key else f"it wants a key (HTTP {status})", False, None
     if status == 403: return "it does not allow this (HTTP 403)", False, None
-    if status == 404 and model is None: return f"it has no list of models at {p.endpoint.url}. Is the address right? Many end in /v1. Or name a model: provider_models = {p.name}=MODEL", False, None
-    if knows_no_model(error): return f"it does not know the model {model} at {p.endpoint.url}. Name another: provider_models = {p.name}=MODEL", False, None
-    if status in (429, 529): return "it has too many questions (HTTP %d)%s" % (status, f" and asks to wait {wait:.0f} s" if wait else ""), True, wait or (5.0 if status == 429 else None)
+    if status == 404 and model is None:
+        return f"it has no list of models at {p.endpoint.url}. Is the address right? Many end in /v1. Or name a model: provider_models = {p.name}=MODEL", False, None
+    if knows_no_model(error):
+        return f"it does not know the model {model} at {p.endpoint.url}. Name another: provider_models = {p.name}=MODEL", False, None
+    if status in (429, 529):
+        return ("it has too many questions (HTTP %d)%s" % (status, f" and asks to wait {wait:.0f} s" if wait else ""), True,
+                wait or (5.0 if status == 429 else None))
     if status in (408, 425) or status >= 500: return f"it is in trouble (HTTP {status})", True, wait
     return f"{error}" if status < 400 else f"it does not accept the question (HTTP {status})", False, None

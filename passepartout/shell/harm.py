@@ -37,7 +37,8 @@ def _outside(names: Sequence[str], places: Places) -> str | None:
 
 def _spoils(names: Sequence[str], places: Places, what: str) -> tuple[int, str]:
     "Refused when something outside is among `names`, and marked otherwise."
-    if (name := _outside(names, places)) is not None: return DENY, f"{what} {shown(name)}, which lies outside the folders open to the agent."
+    if (name := _outside(names, places)) is not None:
+        return DENY, f"{what} {shown(name)}, which lies outside the folders open to the agent."
     return CONFIRM, f"{what} {', '.join(map(shown, names[:3])) or 'what it is given'}."
 
 # %% ../../nbs/shell/harm.ipynb #1c15af3e
@@ -66,7 +67,8 @@ def _dd(words, places):
     targets = [w[3:] for w in words if w.startswith("of=")]
     return _spoils(targets, places, "It overwrites") if targets and targets != ["/dev/null"] else None
 
-_LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "hdparm": "-I -i -C", "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
+_LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "hdparm": "-I -i -C",
+          "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
 
 def _looks(name: str, words: Sequence[str]) -> bool:
     "Whether the program `name` with these `words` only tells what a disk is like."
@@ -79,12 +81,14 @@ def _disk(words, places, name=""):
     return (DENY, f"It changes the disk {shown(devices[0])}.") if devices else None
 
 def _modes(words, places):
-    return _spoils(_operands(words)[1:], places, "It changes the permissions of everything in") if _flags(words, "R", "--recursive") else None
+    return (_spoils(_operands(words)[1:], places, "It changes the permissions of everything in") if _flags(words, "R", "--recursive")
+            else None)
 
 def _find(words, places):
     if not {"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"} & set(words): return None
     first = next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))
-    if "-delete" in words or {"rm", "shred", "unlink"} & {w.rpartition("/")[2] for w in words}: return _spoils(list(words[:first]) or ["."], places, "It deletes what it finds in")
+    if "-delete" in words or {"rm", "shred", "unlink"} & {w.rpartition("/")[2] for w in words}:
+        return _spoils(list(words[:first]) or ["."], places, "It deletes what it finds in")
     return None
 
 # %% ../../nbs/shell/harm.ipynb #c56bd0d9
@@ -123,7 +127,8 @@ def _filled(names: Sequence[str], places: Places) -> list[str]:
 def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
     "What `mv` with these `words` would move to a folder that is thrown away."
     sources, target = _from_to(words)
-    return [each for each in sources if not _passing(each, places)] if name == "mv" and (_passing(target, places) or target == "/dev/null") else []
+    return ([each for each in sources if not _passing(each, places)] if name == "mv"
+            and (_passing(target, places) or target == "/dev/null") else [])
 
 def _passing(name: str, places: Places) -> bool:
     "Whether a name, however it is spelled, lies in a temporary folder and in none that is open to the agent."
@@ -132,13 +137,17 @@ def _passing(name: str, places: Places) -> bool:
     except PathRefused: return True
 
 def _copies(words, places, name=""):
-    if lost := thrown_away(name, words, places): return CONFIRM, f"It moves {', '.join(map(shown, lost[:3]))} to a place that is thrown away with the sandbox, which deletes it."
-    if lost := overwritten(name, words, places): return CONFIRM, f"It overwrites {', '.join(map(shown, lost[:3]))}, and undo does not bring that back."
+    if lost := thrown_away(name, words, places):
+        return CONFIRM, f"It moves {', '.join(map(shown, lost[:3]))} to a place that is thrown away with the sandbox, which deletes it."
+    if lost := overwritten(name, words, places):
+        return CONFIRM, f"It overwrites {', '.join(map(shown, lost[:3]))}, and undo does not bring that back."
     return None
 
 # %% ../../nbs/shell/harm.ipynb #2d53913b
 def _git(words, places):
-    verb = next((i for i, w in enumerate(words) if w in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch", "tag", "reflog", "gc", "filter-branch", "filter-repo", "worktree", "update-ref", "rebase")), None)
+    verb = next((i for i, w in enumerate(words) if w in ("push", "reset", "clean", "branch", "stash", "checkout", "restore", "switch",
+                                                         "tag", "reflog", "gc", "filter-branch", "filter-repo", "worktree", "update-ref",
+                                                         "rebase")), None)
     if verb is None: return None
     rest, name = words[verb + 1:], words[verb]
     lost = {"push": _flags(rest, "fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune") or any(w.startswith(("+", ":")) for w in rest),
@@ -162,7 +171,8 @@ def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
     if list(words) in (["--help"], ["--version"]): return None
     if base.startswith("mkfs"): return _disk(words, places)
     if rule := _RULES.get(base): return rule(words, places)
-    if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]): return CONFIRM, f"{shown(base)} seems to destroy something."
+    if any(len(word) < 200 and (word.lower() == "format" or _VERBS.fullmatch(word)) for word in words[:32]):
+        return CONFIRM, f"{shown(base)} seems to destroy something."
     return None
 
 # %% ../../nbs/shell/harm.ipynb #c356ba42

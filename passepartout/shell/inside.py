@@ -103,7 +103,8 @@ def do_echo(stage, words: list, table: dict) -> int:
 
 # %% ../../nbs/shell/inside.ipynb #20c2a92b
 LETTERS = dict(zip("abefnrtvE\\", "\a\b\x1b\f\n\r\t\v\x1b\\"))
-DIGITS = {"0": (3, 8, "01234567"), "x": (2, 16, "0123456789abcdefABCDEF"), "u": (4, 16, "0123456789abcdefABCDEF"), "U": (8, 16, "0123456789abcdefABCDEF")}
+DIGITS = {"0": (3, 8, "01234567"), "x": (2, 16, "0123456789abcdefABCDEF"), "u": (4, 16, "0123456789abcdefABCDEF"),
+          "U": (8, 16, "0123456789abcdefABCDEF")}
 
 def unescape(text: str, end: str) -> str:
     "`text` as `echo -e` prints it; `\\\\c` drops the rest and the line's end."
@@ -142,7 +143,8 @@ def start(program: str, argv: list, env: dict, table: dict) -> int:
     "Start a program on the descriptors of `table`; its process id. OSError when it cannot be started."
     actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in table.items()]
     actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2) if fd not in table]
-    return os.posix_spawn(program, argv, env, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD], setsigmask=[])
+    return os.posix_spawn(program, argv, env, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD],
+                          setsigmask=[])
 
 def status_of(waited: int) -> int:
     "The exit status as a shell tells it: 128 and the signal's number for a process that a signal ended."
@@ -210,7 +212,8 @@ class Stage:
             for fd, kind, target in redirects:
                 if fd >= HIGH or kind == "dup" and target not in table: raise OSError(9, "Bad file descriptor")
                 if kind == "dup": table[fd] = table[target]; continue
-                opened.append(high(self.ask(target) if kind == "file" else text_fd(target) if kind == "text" else os.open(os.devnull, os.O_RDWR)))
+                opened.append(high(self.ask(target) if kind == "file" else text_fd(target) if kind == "text"
+                                   else os.open(os.devnull, os.O_RDWR)))
                 table[fd] = opened[-1]
         except BaseException:
             for fd in opened: os.close(fd)
@@ -243,7 +246,9 @@ def builtin(stage: Stage, command: list, table: dict) -> int:
     if not argv:
         for name, value in assignments: (stage.env if name in stage.env else stage.variables)[name] = value
         return 0
-    try: return BUILTINS[argv[0]](stage, argv, table) if argv[0] in BUILTINS else complain(table, f"{argv[0]}: there is no such built-in", 127)
+    try:
+        return (BUILTINS[argv[0]](stage, argv, table) if argv[0] in BUILTINS
+                else complain(table, f"{argv[0]}: there is no such built-in", 127))
     except OSError as error: return complain(table, f"{argv[0]}: {error.strerror or error}", 1)
 
 def complain(table: dict, text: str, status: int) -> int:
@@ -295,7 +300,10 @@ def begin(stage: Stage, command: list, table: dict, alone: bool) -> tuple[int | 
         if not program: return (None, builtin(stage, command, table)) if alone else (began(stage, forked(stage, command, table)), 0)
         return began(stage, start(program, argv, {**stage.env, **dict(assignments)}, table)), 0
     except FileNotFoundError as error: return None, complain(table, f"{argv[0] if argv else ''}: {error.strerror}", 127)
-    except OSError as error: return None, complain(stage.table if not opened and redirects else table, f"{argv[0] + ': ' if argv else ''}{error.strerror or error}", 126 if program and (opened or not redirects) else 1)
+    except OSError as error:
+        return None, complain(stage.table if not opened and redirects else table,
+                              f"{argv[0] + ': ' if argv else ''}{error.strerror or error}",
+                              126 if program and (opened or not redirects) else 1)
     finally:
         for fd in opened: os.close(fd)
 
@@ -310,7 +318,8 @@ def fill(stage: Stage, late: dict) -> int:
     "Run what has to run before a command, and keep what it prints. The status of the last one."
     status = 0
     for number, items, file in late["fills"]:
-        kept = high(os.open(output_file(stage, str(number)), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) if file else os.memfd_create("output"))
+        kept = high(os.open(output_file(stage, str(number)), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) if file
+                    else os.memfd_create("output"))
         before, here = stage.table, os.getcwd()
         env, variables = dict(stage.env), dict(stage.variables)
         stage.table = {**before, 1: kept}
@@ -324,7 +333,8 @@ def fill(stage: Stage, late: dict) -> int:
 
 def taken(fd: int) -> str:
     "What was written to `fd`, as the words of a command can hold it."
-    if os.lseek(fd, 0, os.SEEK_END) > MOST_TEXT: raise OSError(0, f"the output of a command is longer than {MOST_TEXT:,} bytes, too long for the words of another one")
+    if os.lseek(fd, 0, os.SEEK_END) > MOST_TEXT:
+        raise OSError(0, f"the output of a command is longer than {MOST_TEXT:,} bytes, too long for the words of another one")
     return os.pread(fd, MOST_TEXT, 0).replace(b"\0", b"").decode("utf-8", "surrogateescape").rstrip("\n")
 
 # %% ../../nbs/shell/inside.ipynb #37aabc6f
@@ -334,7 +344,9 @@ PART = re.compile(r"""\\([\s\S])|"([^"\n]*)"|'([^'\n]*)'""")
 def names_in(text: str, each: dict) -> list[list[str]]:
     "The names in `text`, in the groups in which commands get them at most."
     if each["end"]: lines = [[name] for name in text.removesuffix(each["end"]).split(each["end"])] if text else []
-    elif each["put"]: lines = [[PART.sub(lambda part: part[1] or part[2] or part[3] or "", line.lstrip(" \t"))] for line in text.split("\n") if line.strip()]
+    elif each["put"]:
+        lines = [[PART.sub(lambda part: part[1] or part[2] or part[3] or "", line.lstrip(" \t"))]
+                 for line in text.split("\n") if line.strip()]
     else:
         lines = [[]]
         for found in NAME.finditer(text):
@@ -382,7 +394,8 @@ def run_one(stage: Stage, command: list, table: dict) -> int:
     "Run one command that the agent has judged, and wait for it."
     if not command[0]: return builtin(stage, command, table)
     try: pid = began(stage, start(command[0], command[1], {**stage.env, **dict(command[2])}, {**table, 0: stage.table[0]}))
-    except OSError as error: return complain(table, f"{command[1][0]}: {error.strerror or error}", 127 if isinstance(error, FileNotFoundError) else 126)
+    except OSError as error:
+        return complain(table, f"{command[1][0]}: {error.strerror or error}", 127 if isinstance(error, FileNotFoundError) else 126)
     return wait(stage, [pid])[pid]
 
 # %% ../../nbs/shell/inside.ipynb #bceec52d
@@ -396,7 +409,10 @@ def pipeline(stage: Stage, commands: list) -> int:
     for place, command in enumerate(commands):
         last = place == len(commands) - 1
         table, reads, write = {**stage.table, 0: source}, None, None
-        if not last and needs_all(commands[place + 1]): reads = high(os.memfd_create("names")); write = high(os.dup(reads)); table[1] = write
+        if not last and needs_all(commands[place + 1]):
+            reads = high(os.memfd_create("names"))
+            write = high(os.dup(reads))
+            table[1] = write
         elif not last: reads, write = map(high, os.pipe()); table[1] = write
         held = [fd for fd in (write, source if source != stage.table[0] else None) if fd is not None]
         source = reads

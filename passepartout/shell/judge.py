@@ -73,17 +73,23 @@ def _redirections(findings: _Findings, command: Simple) -> Simple:
             continue
         try: found = findings.places.place(str(redirect.target))
         except PathRefused as refusal:
-            if redirect.kind == "read" or scratch(str(redirect.target)): raise Impure(f"a redirection leads outside the folders: {shown(str(redirect.target))}") from None
+            if redirect.kind == "read" or scratch(str(redirect.target)):
+                raise Impure(f"a redirection leads outside the folders: {shown(str(redirect.target))}") from None
             findings.add(DENY, f"A redirection leads outside: {refusal.message}")
         else:
-            if found.kind == "dir" or found.kind == "missing" and (redirect.kind == "read" or not _has_folder(findings, str(redirect.target))): raise Impure(f"{shown(str(redirect.target))} is no file that a redirection could open now")
+            if found.kind == "dir" or found.kind == "missing" and (redirect.kind == "read"
+                                                                   or not _has_folder(findings, str(redirect.target))):
+                raise Impure(f"{shown(str(redirect.target))} is no file that a redirection could open now")
             if redirect.kind != "read": _writes(findings, redirect, found)
-            elif found.sensitive or found.kind == "other": findings.add(ASK, f"It reads {shown(str(redirect.target))}, which {found.sensitive or 'is no ordinary file'}.")
+            elif found.sensitive or found.kind == "other":
+                findings.add(ASK, f"It reads {shown(str(redirect.target))}, which {found.sensitive or 'is no ordinary file'}.")
         made.append(Redirect(redirect.fd, redirect.kind, findings.places.absolute(str(redirect.target))))
     return Simple(command.program, command.argv, command.assignments, tuple(made))
 
 def _has_folder(findings: _Findings, name: str) -> bool:
-    try: return findings.places.place(name.rpartition("/")[0] or "/" if name.startswith("/") else name.rpartition("/")[0] or ".").kind == "dir"
+    try:
+        return findings.places.place(name.rpartition("/")[0] or "/" if name.startswith("/") else name.rpartition("/")[0]
+                                     or ".").kind == "dir"
     except PathRefused: return False
 
 def _writes(findings: _Findings, redirect: Redirect, found) -> None:
@@ -99,7 +105,9 @@ _ENV_WORD = Regex(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL | re.ASCII)
 def _unwrapped(name: str, words: Sequence[str]) -> tuple[int, tuple[tuple[str, str], ...]] | None:
     "(where the inner command begins, variables set for it) when the wrapper `name` is seen through."
     if name == "timeout": at = 0 if words and re.fullmatch(r"\d{1,5}(\.\d+)?[smh]?", words[0]) else None
-    elif name == "nice": at = -1 if words and not words[0].startswith("-") else 1 if words[:1] == ["-n"] and len(words) > 1 and re.fullmatch(r"\d{1,2}", words[1]) else None
+    elif name == "nice":
+        at = (-1 if words and not words[0].startswith("-") else 1 if words[:1] == ["-n"] and len(words) > 1
+              and re.fullmatch(r"\d{1,2}", words[1]) else None)
     elif name == "env":
         at, told = -1, []
         while len(words) > at + 1 and (found := _ENV_WORD.fullmatch(words[at + 1])): at, told = at + 1, [*told, (found[1], found[2])]
@@ -115,7 +123,8 @@ def _inner_harm(findings: _Findings, words: Sequence[str], depth: int = 0) -> No
         if word.startswith("-") and base not in SHELLS: continue
         if base in SHELLS:
             return _text_harm(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
-        if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)): findings.add(*found)
+        if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)):
+            findings.add(*found)
 
 def _given_to(words: Sequence[str]) -> str:
     "The text that a shell called with `words` would run: what follows `-c`."
@@ -130,7 +139,9 @@ def _text_harm(findings: _Findings, text: str, depth: int) -> None:
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
 
 # %% ../../nbs/shell/judge.ipynb #434077c0
-_OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set shopt trap read readarray mapfile local declare typeset readonly unset return exit break continue shift getopts hash type ulimit umask wait jobs fg bg let dirs pushd popd history fc bind complete compgen logout suspend times disown enable caller coproc".split())
+_OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set shopt trap read readarray mapfile local declare typeset "
+                          "readonly unset return exit break continue shift getopts hash type ulimit umask wait jobs fg bg let dirs pushd "
+                          "popd history fc bind complete compgen logout suspend times disown enable caller coproc".split())
 
 def _command(findings: _Findings, command: Simple) -> Simple:
     "Judge one command; gives it with its program's path and the words that switch off what could run something."
@@ -139,8 +150,11 @@ def _command(findings: _Findings, command: Simple) -> Simple:
     name, words = command.argv[0], list(command.argv[1:])
     if name in BUILTINS: return _builtin(findings, command)
     if where := _asks_where(name, words): return _command(findings, Simple("", ("which", *where), command.assignments, command.redirects))
-    if name in ("less", "more") and _PAGED.fullmatch(" ".join(words)): return _command(findings, Simple("", ("cat", *(["-n"] if "-N" in words else []), *(w for w in words if w[:1] != "-")), command.assignments, command.redirects))
-    if name in ("xargs", "find") and any(FILE in word for word in command.argv): raise Impure(f"{name} is given the output of a command as a file")
+    if name in ("less", "more") and _PAGED.fullmatch(" ".join(words)):
+        return _command(findings, Simple("", ("cat", *(["-n"] if "-N" in words else []), *(w for w in words if w[:1] != "-")),
+                                         command.assignments, command.redirects))
+    if name in ("xargs", "find") and any(FILE in word for word in command.argv):
+        raise Impure(f"{name} is given the output of a command as a file")
     if name in _OF_THE_SHELL: raise Impure(f"{name} is a command of the shell itself")
     program = pinned(name)
     if program is None:
@@ -171,9 +185,11 @@ def _through(findings: _Findings, command: Simple, program: str, at: int, told: 
     inner = _command(findings, Simple("", tuple(words[at:]), command.assignments + told))
     if inner.each is not None: raise Impure(f"{command.argv[0]} cannot do what {shown(words[at])} does here")
     if not inner.program: raise Impure(f"{command.argv[0]} cannot start {shown(words[at])}, which is a command of the shell itself")
-    if not set(inner.assignments) <= {*command.assignments, *told}: raise Impure(f"{command.argv[0]} would start {shown(words[at])} without variables it needs")
+    if not set(inner.assignments) <= {*command.assignments, *told}:
+        raise Impure(f"{command.argv[0]} would start {shown(words[at])} without variables it needs")
     before = [f"{name}={value}" for name, value in told if (name, value) in inner.assignments] if told else words[:at]
-    return replace(command, program=program, argv=(command.argv[0], *before, inner.program, *inner.argv[1:]), assignments=tuple(pair for pair in command.assignments if pair in inner.assignments))
+    return replace(command, program=program, argv=(command.argv[0], *before, inner.program, *inner.argv[1:]),
+                   assignments=tuple(pair for pair in command.assignments if pair in inner.assignments))
 
 def _builtin(findings: _Findings, command: Simple) -> Simple:
     "`cd` moves the places; `export` is judged like variables in front of a command that is not known; the others are harmless."
@@ -222,7 +238,8 @@ def _respelled(base: str, words: list[str]) -> list[str]:
     "The letters of `tar tf x` as an option; `grep -R`, which would follow links out of the folders, as `grep -r`."
     if base == "tar" and words and re.fullmatch(r"[tvzjJ]+f?", words[0]): return ["-" + words[0], *words[1:]]
     if base not in ("grep", "egrep", "fgrep") or "R" not in "".join(words): return words
-    return [word.replace("R", "r") if re.fullmatch(r"-[nilhHwxoEFcR]*R[nilhHwxoEFcR]*", word) and "-e" not in words else word for word in words]
+    return [word.replace("R", "r") if re.fullmatch(r"-[nilhHwxoEFcR]*R[nilhHwxoEFcR]*", word) and "-e" not in words else word
+            for word in words]
 
 def _recursive(declared: Program, words: Sequence[str]) -> bool:
     names = declared.recurses.split()
@@ -236,7 +253,8 @@ def _git_options(findings: _Findings, words: list[str]) -> tuple[list[str], list
     kept, places, at = [], findings.places, 0
     while at < len(words) and words[at] in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "-C", "-c"):
         if words[at] == "-c":
-            if at + 1 == len(words) or not is_data(words[at + 1]): return [], words, places, "git -c sets something that could start a program."
+            if at + 1 == len(words) or not is_data(words[at + 1]):
+                return [], words, places, "git -c sets something that could start a program."
             kept, at = [*kept, "-c", words[at + 1]], at + 1
         if words[at] == "-C":
             if at + 1 == len(words): return [], words, places, "git -C has no folder."
@@ -257,11 +275,13 @@ def _late(findings: _Findings, command: Simple) -> Simple:
     "Judge a command some of whose words may not be known yet; gives it with the holes left in."
     if not command.fills and not any_hole(command.argv): return _command(findings, command)
     fills = tuple(Fill(fill.number, _judge_script(findings, fill.script), fill.file) for fill in command.fills)
-    if command.argv and any(has_hole(value) or FILE in value for _, value in command.assignments): raise Impure("a variable in front of a command is not known before it runs")
+    if command.argv and any(has_hole(value) or FILE in value for _, value in command.assignments):
+        raise Impure("a variable in front of a command is not known before it runs")
     if not any_hole(command.argv): return replace(_command(findings, replace(command, fills=())), fills=fills)
     if command.argv[0].rpartition("/")[2] == "xargs": return replace(_command(findings, replace(command, fills=())), fills=fills)
     judged = _command(findings, replace(command, argv=_sampled(command.argv), fills=()))
-    if judged.each is not None: raise Impure("find is given words that are not known before it runs, and starts something with what it finds")
+    if judged.each is not None:
+        raise Impure("find is given words that are not known before it runs, and starts something with what it finds")
     return Simple(judged.program, command.argv, command.assignments, judged.redirects, fills, None, findings.places.here)
 
 # %% ../../nbs/shell/judge.ipynb #0263db05
@@ -274,12 +294,14 @@ def _each(findings: _Findings, command: Simple, program: str, base: str, words: 
     sample = _command(first, replace(named(Simple("", (), each=each)), argv=_sampled(named(Simple("", (), each=each)).argv)))
     if first.level != READ or sample.each is not None: return None
     if base == "xargs": return Simple("", command.argv, (), command.redirects, (), each, findings.places.here)
-    return replace(_known(findings, replace(command, argv=(command.argv[0], *before)), program, base, before), each=each, here=findings.places.here)
+    return replace(_known(findings, replace(command, argv=(command.argv[0], *before)), program, base, before), each=each,
+                   here=findings.places.here)
 
 # %% ../../nbs/shell/judge.ipynb #8a10a6d0
 _MOST_WORDS, _MOST_TRIED = 400, 120
 
-def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: Sequence[str] | None = None) -> tuple[Simple | None, str]:
+def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: Sequence[str] | None = None) -> tuple[Simple
+        | None, str]:
     "(what runs, what is said) for a command whose holes are filled by `values`, or that is run with `names`. Nothing runs that does more than read."
     try:
         if names is None: return _only_reads(command, roots, filled(command.argv, values))
@@ -298,46 +320,60 @@ def _with_names(command: Simple, roots: Sequence[Root], values: Mapping[str, str
 
 def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tuple[Simple | None, str]:
     if not argv or argv[0] in _MOVES: return None, "Nothing is left of the command that could run here."
-    if len(argv) > _MOST_WORDS: return None, f"{shown(argv[0])} was not run, because {len(argv):,} words came for it, more than can be judged; xargs takes them in parts."
+    if len(argv) > _MOST_WORDS:
+        return None, f"{shown(argv[0])} was not run, because {len(argv):,} words came for it, more than can be judged; xargs takes them in parts."
     findings = _Findings(roots, command.here)
     try: judged = _command(findings, Simple("", tuple(argv)))
     except Impure as refusal: return None, f"{shown(argv[0])} was not run, because {refusal.message}."
-    if findings.level != READ or judged.each is not None: return None, f"{shown(' '.join(argv), 120)} was not run: {' '.join(findings.reasons[:1]) or 'it would start something else.'}"
+    if findings.level != READ or judged.each is not None:
+        return None, f"{shown(' '.join(argv), 120)} was not run: {' '.join(findings.reasons[:1]) or 'it would start something else.'}"
     return judged, ""
 
 # %% ../../nbs/shell/judge.ipynb #f15fbf84
 def _judge_script(findings: _Findings, script: Script) -> Script:
-    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated)) for operator, pipeline in script.items]), script.looked)
+    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated))
+                         for operator, pipeline in script.items]), script.looked)
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:
     "What only a shell could carry out is asked about as a whole, unless it holds a command that is refused."
     findings.add(ASK, f"It goes to bash as it stands, because {why}.")
     for word in re.split(r"[\s;|&()`\"'$<>{}]+", text)[:200]:
-        if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"): findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
+        if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"):
+            findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
     _text_harm(findings, text, 0)
-    return Judged(findings.level, tuple(findings.reasons), Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
+    return Judged(findings.level, tuple(findings.reasons),
+                  Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
 
 # %% ../../nbs/shell/judge.ipynb #cc818aad
-_VARIABLES = {"": "", "?": f"{SPLIT}status{END}", "$": f"{SPLIT}pid{END}", **{name: f"{SPLIT}{name}{END}" for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}}
+_VARIABLES = {"": "", "?": f"{SPLIT}status{END}", "$": f"{SPLIT}pid{END}",
+              **{name: f"{SPLIT}{name}{END}" for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}}
 
 # %% ../../nbs/shell/judge.ipynb #dc762f2f
 def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
     "The verdict on the command line `text`, run in the first of `roots`, for a person whose home folder is `home`."
-    if bad := bad_character(text): return Judged(DENY, (f"The command holds the character {bad}, which draws on the screen or turns its text around. Write it without.",))
-    if len(text) > LONGEST: return Judged(DENY, (f"The command is longer than {LONGEST:,} characters, more than anybody could judge. Put long texts into files, or do it in smaller steps.",))
+    if bad := bad_character(text):
+        return Judged(DENY, (f"The command holds the character {bad}, which draws on the screen or turns its text around. Write it without.",))
+    if len(text) > LONGEST:
+        return Judged(DENY, (f"The command is longer than {LONGEST:,} characters, more than anybody could judge. Put long texts into "
+                             "files, or do it in smaller steps.",))
     if not text.strip(): return Judged(DENY, ("The command is empty.",))
     known = {"HOME": home, "PWD": roots[0].path} if roots else {"HOME": home}
     judged = _judge_text(text, roots, {**_VARIABLES, **known})
     if judged.level == READ: return judged
-    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots, {**_VARIABLES, **known})).level == READ and judged.level == ASK: return replace(inside, late=True)
+    if (inner := _said_to_a_shell(judged)) and (inside := _judge_text(inner, roots,
+            {**_VARIABLES, **known})).level == READ and judged.level == ASK:
+        return replace(inside, late=True)
     return judged if "$" not in text else _judge_text(text, roots, known)
 
 def _said_to_a_shell(judged: Judged) -> str:
     "The text of a line that is nothing but `bash -c TEXT`."
-    command = judged.script.items[0][1].commands[0] if judged.script and len(judged.script.items) == len(judged.script.items[0][1].commands) == 1 else None
-    if command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3 or judged.script.items[0][1].negated: return ""
+    command = (judged.script.items[0][1].commands[0] if judged.script
+               and len(judged.script.items) == len(judged.script.items[0][1].commands) == 1 else None)
+    if command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3 or judged.script.items[0][1].negated:
+        return ""
     name, flags, text = command.argv
-    return text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text) else ""
+    return (text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text)
+            else "")
 
 _SHELL_NAMED = Regex(r"\b(?:ba|da|z|k|fi|a)?sh\b")         # what a shell reads is part of the line: echo "rm -rf /" | sh
 
@@ -348,9 +384,11 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if unseen := unseen_character(text): findings.add(ASK, f"It holds the character {unseen}, which does not show.")
     try:
         script = _judge_script(findings, read_script(text, Places(roots), known))
-        if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()): raise Impure("some of its words are not known before it runs")
+        if findings.level > READ and any(command.fills or command.each is not None for command in script.commands()):
+            raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
     if findings.level > READ and _SHELL_NAMED.search(text): _text_harm(findings, text, 0)
     if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
         return Judged(ASK, (gone,), script)
-    return Judged(findings.level, tuple(findings.reasons), script, any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))
+    return Judged(findings.level, tuple(findings.reasons), script,
+                  any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from .script import Each
 
 # %% ../../nbs/shell/later.ipynb #0e1d8510
-_XARGS = {"-0": "", "--null": "", "-r": "", "--no-run-if-empty": "", "-x": "", "--exit": "", "-n": "n", "--max-args": "n", "-P": "n", "--max-procs": "n", "-L": "n", "--max-lines": "n", "-s": "n", "--max-chars": "n", "-I": "s", "--replace": "?", "-i": "?", "-d": "s", "--delimiter": "s"}
+_XARGS = {"-0": "", "--null": "", "-r": "", "--no-run-if-empty": "", "-x": "", "--exit": "", "-n": "n", "--max-args": "n", "-P": "n",
+          "--max-procs": "n", "-L": "n", "--max-lines": "n", "-s": "n", "--max-chars": "n", "-I": "s", "--replace": "?", "-i": "?",
+          "-d": "s", "--delimiter": "s"}
 _ENDS = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}
 
 # %% ../../nbs/shell/later.ipynb #acbbd2f3
@@ -40,7 +42,8 @@ def read_xargs(words: Sequence[str]) -> Each | None:
     if (read := _options(words)) is None: return None
     told, command = read
     put = next((told[name] or "{}" for name in ("-I", "--replace", "-i") if name in told), "")
-    end = "\0" if told.keys() & {"-0", "--null"} else next((_ENDS.get(told[name], told[name]) for name in ("-d", "--delimiter") if name in told), "")
+    end = ("\0" if told.keys() & {"-0", "--null"}
+           else next((_ENDS.get(told[name], told[name]) for name in ("-d", "--delimiter") if name in told), ""))
     most, lines = (int(next((told[name] for name in names if name in told), 0)) for names in (("-n", "--max-args"), ("-L", "--max-lines")))
     if len(end) > 1 or "\\" in end or (most > 0) + (lines > 0) + bool(put) > 1 or put and put in (command or [""])[0]: return None
     return Each(tuple(command or ["echo"]), put, most, lines, end, not put and not told.keys() & {"-r", "--no-run-if-empty"})
@@ -52,5 +55,6 @@ def read_find(words: Sequence[str]) -> tuple[list[str], Each] | None:
     at = words.index("-exec")
     before, command = list(words[:at]), list(words[at + 1:-1] if words[-1] == ";" else words[at + 1:-2])
     if not command or "{}" in command[0] or words[-1] == "+" and any("{}" in word for word in command): return None
-    if any(word.startswith(("-print", "-ls", "-quit", "-exec", "-ok", "-fprint", "-fls", "-delete")) or word == "," for word in before): return None
+    if any(word.startswith(("-print", "-ls", "-quit", "-exec", "-ok", "-fprint", "-fls", "-delete")) or word == "," for word in before):
+        return None
     return [*before, "-print0"], Each(tuple(command), "{}" if words[-1] == ";" else "", end="\0")

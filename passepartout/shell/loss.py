@@ -32,14 +32,17 @@ def files_in(paths: Sequence[str], most: int = MOST_COUNTED) -> tuple[int, int]:
     return files, folders
 
 # %% ../../nbs/shell/loss.ipynb #0fda998a
-_VERBS = {"rm": "delete", "unlink": "delete", "rmdir": "delete", "shred": "overwrite", "srm": "overwrite", "truncate": "cut off", "find": "delete", "chmod": "change", "chown": "change", "chgrp": "change"}
+_VERBS = {"rm": "delete", "unlink": "delete", "rmdir": "delete", "shred": "overwrite", "srm": "overwrite", "truncate": "cut off",
+          "find": "delete", "chmod": "change", "chown": "change", "chgrp": "change"}
 
 def _plain(name: str) -> str:
     "The last part of a path when anybody could type it, else nothing."
     base = name.rstrip("/").rpartition("/")[2]
-    return base if base.isascii() and base.isprintable() and len(base) <= 40 and base == base.strip() and not set(base) & set("\"'`") else ""
+    return (base if base.isascii() and base.isprintable() and len(base) <= 40 and base == base.strip() and not set(base) & set("\"'`")
+            else "")
 
-def _number(count: int, what: str) -> str: return f"{count} {what}{'s' if count != 1 else ''}" if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}" if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
 
 def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     "What one command destroys."
@@ -48,7 +51,8 @@ def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     if base == "dd": return f"overwrite {_plain(next((w[3:] for w in words if w.startswith('of=')), '')) or 'it'}"
     if base in ("mv", "cp", "install", "ln", "tee", "sort"): return _of_copies(base, words, roots, here)
     if base not in _VERBS: return f"destroy with {_plain(base) or 'it'}"
-    names = words[:next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))] or ["."] if base == "find" else _operands(words)
+    names = (words[:next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))] or ["."] if base == "find"
+             else _operands(words))
     if base in ("chmod", "chown", "chgrp"): names = names[1:]
     return _counted(_VERBS[base], names, roots, here)
 
@@ -75,7 +79,8 @@ def loss(script: Script, roots: Sequence[Root]) -> str:
     "What a script that cannot be taken back destroys, as a phrase to be typed."
     found, places, here = [], Places(roots), roots[0].path
     for command in script.commands():
-        if command.argv[:1] == ("cd",) and len(command.argv) == 2: here = command.argv[1] if command.argv[1].startswith("/") else os.path.normpath(os.path.join(here, command.argv[1]))
+        if command.argv[:1] == ("cd",) and len(command.argv) == 2:
+            here = command.argv[1] if command.argv[1].startswith("/") else os.path.normpath(os.path.join(here, command.argv[1]))
         found += [phrase for phrase in _losses(command, roots, places, here) if phrase not in found]
     if not found: return f"destroy with {_plain(next((c.argv[0] for c in script.commands() if c.argv), '')) or 'it'}"
     return " and ".join(found) if len(found) <= 2 else f"{found[0]} and {len(found) - 1} things more"
@@ -83,5 +88,7 @@ def loss(script: Script, roots: Sequence[Root]) -> str:
 # %% ../../nbs/shell/loss.ipynb #d494b2b6
 def _losses(command: Simple, roots: Sequence[Root], places: Places, here: str) -> Iterator[str]:
     for redirect in command.redirects:
-        if redirect.kind == "write" and redirect.target != "/dev/null" and os.path.exists(os.path.join(here, str(redirect.target))): yield f"overwrite {_plain(str(redirect.target)) or 'a file'}"
-    if command.argv and (known := harm(command.argv[0].rpartition("/")[2].lower(), list(command.argv[1:]), places)) and known[0] >= CONFIRM: yield _phrase(command, roots, here)
+        if redirect.kind == "write" and redirect.target != "/dev/null" and os.path.exists(os.path.join(here, str(redirect.target))):
+            yield f"overwrite {_plain(str(redirect.target)) or 'a file'}"
+    if command.argv and (known := harm(command.argv[0].rpartition("/")[2].lower(), list(command.argv[1:]), places)) and known[0] >= CONFIRM:
+        yield _phrase(command, roots, here)

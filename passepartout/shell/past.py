@@ -31,15 +31,20 @@ def looks_back(words: Sequence[str]) -> bool:
     return words[0] != "diff" or any(word in ("--cached", "--staged", "--merge-base") or not word.startswith("-") for word in before)
 
 # %% ../../nbs/shell/past.ipynb #0b562b6f
-_QUIET = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=false", "-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "diff.renames=false")
+_QUIET = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
+          "core.alternateRefsCommand=false", "-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c",
+          "diff.renames=false")
 _MOST_SECONDS = 30
 
 def _ask_git(place: str, *words: str) -> bytes | None:
     "What git prints about the repository in the folder `place`; `None` when it fails, and empty where nothing can be run."
     if not (wrap := find_bubblewrap()).works or (calls := filter_fd()) is None: return b""
     variables = [word for name, value in (environment("/tmp") | {"GIT_NO_LAZY_FETCH": "1"}).items() for word in ("--setenv", name, value)]
-    boxed = [wrap.path, *NAMESPACES, "--seccomp", str(calls), *system_mounts(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--ro-bind", place, place, "--remount-ro", "/", "--clearenv", *variables, "--", "/usr/bin/git", *_QUIET, "-C", place, *words]
-    try: done = subprocess.run(boxed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_MOST_SECONDS, env={}, pass_fds=[calls])
+    boxed = [wrap.path, *NAMESPACES, "--seccomp", str(calls), *system_mounts(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+             "--ro-bind", place, place, "--remount-ro", "/", "--clearenv", *variables, "--", "/usr/bin/git", *_QUIET, "-C", place, *words]
+    try:
+        done = subprocess.run(boxed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_MOST_SECONDS,
+                              env={}, pass_fds=[calls])
     except (OSError, subprocess.TimeoutExpired): return None
     finally: os.close(calls)
     return done.stdout if done.returncode == 0 else None
@@ -123,7 +128,8 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
     if not os.path.isabs(folder): return "nobody can tell in which repository it works."
     if (folder := repository_of(folder)) is None: return None
     name = _past(folder).key(wait_s)
-    if name is None: return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
+    if name is None:
+        return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
     return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
 
 def _ordinary(places: Places, name: str) -> bool:

@@ -36,7 +36,8 @@ def pinned(name: str) -> str | None:
     return f"{folder or _FOLDERS[0]}/{base}"
 
 # %% ../../nbs/shell/programs.ipynb #cbfe9895
-_RELATIVES = {"awk": "mawk gawk nawk original-awk busybox", "nawk": "mawk gawk original-awk", "unxz": "xz", "xzcat": "xz", "bunzip2": "bzip2", "bzcat": "bzip2", "apropos": "whatis", "npm": "npm-cli.js", "psql": "pg_wrapper", "hd": "hexdump"}
+_RELATIVES = {"awk": "mawk gawk nawk original-awk busybox", "nawk": "mawk gawk original-awk", "unxz": "xz", "xzcat": "xz",
+              "bunzip2": "bzip2", "bzcat": "bzip2", "apropos": "whatis", "npm": "npm-cli.js", "psql": "pg_wrapper", "hd": "hexdump"}
 
 @lru_cache(maxsize=1024)
 def another(name: str, path: str) -> str | None:
@@ -56,9 +57,13 @@ def shared_file(relative: str) -> bool:
 
 def _is_shared(found: Place, places: Places) -> bool:
     if not found.sensitive.startswith("is hidden"): return False
-    return any(shared_file(found.path[len(folder):]) for root in places.roots if found.path.startswith(folder := root.path.rstrip("/") + "/"))
+    return any(shared_file(found.path[len(folder):]) for root in places.roots
+               if found.path.startswith(folder := root.path.rstrip("/") + "/"))
 
-_OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release", "/etc/debian_version", "/etc/lsb-release", "/etc/timezone", *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat vmstat modules".split())])
+_OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release",
+                             "/etc/debian_version", "/etc/lsb-release", "/etc/timezone",
+                             *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat "
+                                                           "vmstat modules".split())])
 
 _ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
@@ -74,7 +79,9 @@ def _revision(value: str, places: Places) -> str | None:
     if found.sensitive and not _is_shared(found, places): return f"{shown(value)} {found.sensitive}."
     return f"{shown(value)} is a device, a pipe or a socket." if found.kind == "other" else None
 
-_AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff diff3 du egrep expand fgrep file find fmt fold gawk grep head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
+_AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff diff3 du egrep expand fgrep file find fmt fold gawk grep "
+                          "head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum "
+                          "sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
 
 def _name(value: str, places: Places) -> str | None:
     return _ADDRESSED.format(shown(value)) if "://" in value else _revision(value, places)
@@ -95,7 +102,8 @@ def _sed(value: str, places: Places) -> str | None:
         found = _SED.match(value, at)
         at = found.end()
         if at >= len(value): return None
-        if found["open"] and at > found.start() or value[at] in "}#": continue              # what follows a brace needs no separator, nor does a closing one, or what is only remarked
+        if found["open"] and at > found.start() or value[at] in "}#":        # what follows a brace needs no separator, nor does a closing one, or what is only remarked
+            continue
         if value[at] not in ";\n": break
         at += 1
     return "the sed script may do more than print and edit lines."
@@ -118,7 +126,8 @@ def _redirects(script: str) -> bool:
     return False
 
 def _awk(value: str, places: Places) -> str | None:
-    if len(value) > 1_000 or value.count("print") > 20 or _AWK.search(value) or _redirects(value): return "the awk script may read, write or run something."
+    if len(value) > 1_000 or value.count("print") > 20 or _AWK.search(value) or _redirects(value):
+        return "the awk script may read, write or run something."
     return None
 
 # %% ../../nbs/shell/programs.ipynb #d70eb1d0
@@ -138,14 +147,17 @@ _REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|updat
 _CALLED = frozenset("""abs avg ceil ceiling char coalesce cos count date datetime decimal degrees dense_rank exp first_value floor format glob group_concat hex highlight ifnull iif instr json json_array json_array_length json_each json_extract json_group_array json_group_object json_object json_quote json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2
     lower ltrim max median min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank round row_number rtrim sign sin snippet soundex sqlite_version sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof unhex unicode unixepoch unlikely upper bm25 generate_series
     all and as between by case cast distinct else except exists filter from glob having in intersect is join like limit materialized not offset on or over partition recursive select then union using values when where with""".split())
-_QUOTED, _HEADED = Regex(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""), Regex(r"\b\w+\s*\([\w\s,]*\)\s*as\s*(?:not\s+)?(?:materialized\s*)?\(", re.I)
+_QUOTED, _HEADED = (Regex(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""),
+                    Regex(r"\b\w+\s*\([\w\s,]*\)\s*as\s*(?:not\s+)?(?:materialized\s*)?\(", re.I))
 
 def _sql(value: str, places: Places) -> str | None:
     if not _SQL.fullmatch(value) or _REACHES.search(value): return "the SQL may do more than select."
-    if value.lstrip()[:1].lower() not in "swve": return None                        # a pragma, and the program's own commands, are read to the letter
+    if value.lstrip()[:1].lower() not in "swve":        # a pragma, and the program's own commands, are read to the letter
+        return None
     plain = _HEADED.sub(" (", _QUOTED.sub("''", value))
     strange = next((before for before in re.findall(r"([\w$]+|'+)\s*\(", plain) if before.lower() not in _CALLED), None)
-    if strange: return f"the SQL calls {'a name in quotes' if strange[0] == chr(39) else shown(strange)}, of which it is not known what it opens."
+    if strange:
+        return f"the SQL calls {'a name in quotes' if strange[0] == chr(39) else shown(strange)}, of which it is not known what it opens."
     return "the SQL has a quote that is not closed." if re.search("""["'`\\[]""", plain.replace("''", "")) else None
 
 def _jq(value: str, places: Places) -> str | None:
@@ -160,12 +172,15 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
-_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup state exclude all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait close-wait last-ack closing".split())
+_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup state exclude all connected "
+                          "synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
+                          "close-wait last-ack closing".split())
 _FILTER = Regex(r"[=<>!&|]+|:(?:[\w-]+|\*)|\*(?::[\w*-]+)?|\d[\d.]*(?:/\d+)?(?::[\w*-]+)?|\[[0-9a-fA-F:]*\](?::[\w*-]+)?|/\S*", re.ASCII)
 _SOCKETS = Regex(r"[46]?(?:TCP|UDP)?(?:@(?:\d[\d.]*|\[[0-9a-fA-F:]*\]))?(?::[\w,-]+)?|(?:TCP|UDP):\^?\w+(?:,\^?\w+)*", re.ASCII | re.I)
 
 def _filter(value: str, places: Places) -> str | None:
-    strange = next((word for word in re.split(r"[\s()]+", value) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)), None)
+    strange = next((word for word in re.split(r"[\s()]+", value) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)),
+                   None)
     return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
 
 def _sockets(value: str, places: Places) -> str | None:
@@ -222,12 +237,15 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     for word in options.split():
         option, equals, kind = word.partition("=")
         if equals and kind not in _CHECKS: raise TableError(f"{name}: there is no kind {kind}.")
-        if option.startswith("-"): table[option.rstrip("?")] = "?" * option.endswith("?") + kind if equals else "?" if option.endswith("?") else None
+        if option.startswith("-"):
+            table[option.rstrip("?")] = "?" * option.endswith("?") + kind if equals else "?" if option.endswith("?") else None
         else: table |= {f"-{letter}": None for letter in option}
     for operand in operands.split():
         if operand.rstrip("*") not in _CHECKS: raise TableError(f"{name}: there is no kind {operand}.")
     lines = lambda text: tuple(line.strip() for line in re.split(r"[\n;]", text) if line.strip())
-    return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()), listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes), no=lines(no), **more)
+    return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()),
+                   listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes),
+                   no=lines(no), **more)
 
 # %% ../../nbs/shell/programs.ipynb #2931e92e
 def _long(declared: Program, word: str, rest: list[str], found: list, seen: set) -> str | None:
@@ -262,7 +280,8 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
     return None
 
 # %% ../../nbs/shell/programs.ipynb #f3d29b20
-def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None) -> tuple[list[tuple[str, str, str]], list[str], str | None]:
+def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None) -> tuple[list[tuple[str, str, str]], list[str],
+        str | None]:
     "(options with values, operands, why it is asked about). The options given are added to `seen`."
     rest, found, operands, seen = list(words), [], [], set() if seen is None else seen
     while rest:
@@ -271,7 +290,9 @@ def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None
             operands += rest
             break
         if declared.whole and word in ("(", ")", "!", ","): continue
-        if declared.whole and word.startswith("-"): why = _long(declared, word, rest, found, seen) if "=" not in word else f"the word {shown(word)} of {declared.name} is not known to only read."
+        if declared.whole and word.startswith("-"):
+            why = (_long(declared, word, rest, found, seen) if "=" not in word
+                   else f"the word {shown(word)} of {declared.name} is not known to only read.")
         elif word.startswith("--"): why = _long(declared, word, rest, found, seen)
         elif word.startswith("-") and word != "-": why = _short(declared, word, rest, found, seen)
         else:
@@ -279,7 +300,10 @@ def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None
             if declared.ordered: break
             continue
         if why: return found, operands, why
-    if declared.must and not declared.must & seen: return found, operands, f"{' '.join([declared.name, *words[:1]])} is not known to only read; {declared.name} {' or '.join(sorted(declared.must))} is."
+    if declared.must and not declared.must & seen:
+        return (found, operands,
+                f"{' '.join([declared.name, *words[:1]])} is not known to only read; {declared.name} "
+                f"{' or '.join(sorted(declared.must))} is.")
     return found, operands, None
 
 # %% ../../nbs/shell/programs.ipynb #f343d174
@@ -288,7 +312,8 @@ def _told_by(declared: Program, places: Places) -> str | None:
     folder = places.here or (places.roots[0].path if places.roots else "/")
     while True:
         for name in declared.settings:
-            if os.path.lexists(path := os.path.join(folder, name)): return f"{declared.name.split()[0]} would follow {shown(path)}, which can make it start something."
+            if os.path.lexists(path := os.path.join(folder, name)):
+                return f"{declared.name.split()[0]} would follow {shown(path)}, which can make it start something."
         if folder == "/": return None
         folder = os.path.dirname(folder)
 
@@ -299,7 +324,9 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     seen: set[str] = set()
     found, operands, why = _parse(declared, words, seen)
     if why: return why
-    kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if declared.given and any(option in declared.given for option, _, _ in found) else declared.operands)
+    kinds = (["text*"] if declared.listing & seen else list(declared.operands[1:] if declared.given
+                                                            and any(option in declared.given for option, _, _ in found)
+                                                            else declared.operands))
     if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
     checks = _CHECKS_AS_IT_STANDS if declared.name in _AS_IT_STANDS else _CHECKS

@@ -35,7 +35,8 @@ def _unknown(text: str) -> str | None:
         if not (line := line.strip()) or line[0] in "#;": continue
         if line.endswith("\\"): return line
         if found := _SECTION.fullmatch(line): section = found[1].lower()
-        elif not (found := _SETTING.fullmatch(line)) or (section, found[1].lower()) not in _ALLOWED: return f"{section}.{found[1] if found else line}"
+        elif not (found := _SETTING.fullmatch(line)) or (section, found[1].lower()) not in _ALLOWED:
+            return f"{section}.{found[1] if found else line}"
     return None
 
 # %% ../../nbs/shell/repository.ipynb #e18e3aa0
@@ -71,7 +72,8 @@ def repository_objection(folder: str, roots: Sequence[Root]) -> str | None:
     for _ in range(64):
         git = os.path.join(place, ".git")
         if os.path.lexists(git):
-            if not any(place == root.path or place.startswith(root.path.rstrip("/") + "/") for root in roots): return f"the repository {shown(place)} reaches beyond the folders open to the agent."
+            if not any(place == root.path or place.startswith(root.path.rstrip("/") + "/") for root in roots):
+                return f"the repository {shown(place)} reaches beyond the folders open to the agent."
             if (why := _config_objection(git)) or (whole := is_whole(git)): return why
             if whole is None: return f"nobody can tell whether git takes {shown(git)} for a repository."
         if place == "/": return None
@@ -88,7 +90,8 @@ def _config_objection(git: str) -> str | None:
         except OSError: return "the configuration of the repository cannot be read."
         with os.fdopen(fd, "rb") as file: data = file.read(_MOST + 1)
         if len(data) > _MOST: return "the configuration of the repository is too large."
-        if unknown := _unknown(data.decode("utf-8", "replace")): return f"the configuration of the repository sets {shown(unknown, 60)}, which could start a program."
+        if unknown := _unknown(data.decode("utf-8", "replace")):
+            return f"the configuration of the repository sets {shown(unknown, 60)}, which could start a program."
     return None
 
 # %% ../../nbs/shell/repository.ipynb #7b1048b8
@@ -101,10 +104,13 @@ def prints_contents(words: Sequence[str]) -> bool:
     verb, rest = words[0], list(words[1:])
     if verb == "stash" and rest: verb, rest = f"stash {rest[0]}", rest[1:]
     before = rest[:rest.index("--")] if "--" in rest else rest
-    plain, patch = [word for word in before if not word.startswith("-")], any(map(_PATCH.fullmatch, [word for word in before if word.startswith("-")]))
+    plain, patch = [word for word in before if not word.startswith("-")], any(map(_PATCH.fullmatch,
+            [word for word in before if word.startswith("-")]))
     numbered = any(map(_NUMBER.fullmatch, plain))
     if verb in ("log", "whatchanged", "stash show", "diff-tree", "diff-index", "diff-files"): return patch
-    if verb == "show": return numbered or patch or not (plain and all(":" in word for word in plain)) and _LISTS.isdisjoint(word.partition("=")[0] for word in before)
+    if verb == "show":
+        return (numbered or patch or not (plain and all(":" in word for word in plain))
+                and _LISTS.isdisjoint(word.partition("=")[0] for word in before))
     if verb == "diff": return patch or _LISTS.isdisjoint(word.partition("=")[0] for word in before)
     if verb == "cat-file": return numbered and not {"-t", "-s", "-e"} & set(before)
     return verb == "grep" and ("--cached" in before or len(plain) > ("-e" not in before))

@@ -74,7 +74,8 @@ def readable(data: bytes) -> str:
     import re
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     text = re.sub(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-~]?)", "", text)
-    return "".join(c for c in text if c in "\n\t" or ord(c) >= 32 and not 127 <= ord(c) < 160 and c not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    return "".join(c for c in text if c in "\n\t" or ord(c) >= 32 and not 127 <= ord(c) < 160
+                   and c not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 # %% ../../nbs/shell/run.ipynb #b490377e
 class ShellError(PassepartoutError):
@@ -102,7 +103,8 @@ def _wire(command: Simple, file: Iterator[int], late: list[Simple]) -> list:
     holes = bool(command.argv) and any_hole(command.argv)
     if not fills and not holes and command.each is None: return plain
     late.append(command)
-    each = command.each and {"put": command.each.put, "most": command.each.most, "lines": command.each.lines, "end": command.each.end, "always": command.each.always}
+    each = (command.each and {"put": command.each.put, "most": command.each.most, "lines": command.each.lines, "end": command.each.end,
+                              "always": command.each.always})
     return [*plain, {"number": len(late) - 1, "fills": fills, "late": holes, "each": each}]
 
 # %% ../../nbs/shell/run.ipynb #130c6891
@@ -115,7 +117,8 @@ class OpenedScript:
 
     def record(self) -> dict:
         "What the ledger holds of it: the exact words of every command, with the programs' paths."
-        return {"command": str(self.script), "argv": [[c.program, *map(plainly, c.argv)] for c in self.script.commands()], "reads": self.reads}
+        return {"command": str(self.script), "argv": [[c.program, *map(plainly, c.argv)] for c in self.script.commands()],
+                "reads": self.reads}
 
     def close(self) -> None:
         for file in self.files: file.close()
@@ -137,7 +140,8 @@ def open_for(redirect: Redirect, file: OpenedPath) -> int:
         if file.kind != "file" or file.fd is None: raise ShellError(f"{file.display} is not open for reading")
         return os.open(f"/proc/self/fd/{file.fd}", READ & ~os.O_NOFOLLOW)
     if file.access != "write" or file.parent_fd is None: raise ShellError(f"{file.display} is not open for writing")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (os.O_APPEND if redirect.kind == "append" else 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (os.O_APPEND
+            if redirect.kind == "append" else 0)
     fd = os.open(file.name, flags, 0o666, dir_fd=file.parent_fd)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink > 1 and (info.st_dev, info.st_ino) != file.identity:
@@ -159,7 +163,8 @@ def answer(running, said: dict) -> None:
     made, why = None, "The command could not be judged once more, so it was not run."
     try:
         values, names = said["values"], said["names"]
-        if isinstance(values, dict) and all(isinstance(v, str) for v in (*values, *values.values(), *(names or ()))): made, why = running.again(running.late[said["judge"]], values, names)
+        if isinstance(values, dict) and all(isinstance(v, str) for v in (*values, *values.values(), *(names or ()))):
+            made, why = running.again(running.late[said["judge"]], values, names)
     except Exception as error: why = f"{why} ({type(error).__name__})"
     run = None if made is None else [made.program, list(made.argv), [list(a) for a in made.assignments]]
     try: running.control.send(json.dumps({"run": run, "said": why}).encode())
@@ -172,7 +177,8 @@ class Prepared:
         self.items, self.late, self.again = [], [], again
         self.items = job_items(script, late=self.late)
         self.redirects, self.files, self.limits, self.outcome = list(file_redirects(script)), list(files), limits, Outcome()
-        if len(self.redirects) != len(self.files): raise ShellError(f"The script opens {len(self.redirects)} files, and {len(self.files)} were cleared; nothing was run.")
+        if len(self.redirects) != len(self.files):
+            raise ShellError(f"The script opens {len(self.redirects)} files, and {len(self.files)} were cleared; nothing was run.")
         self.process = self.first = None
         self.report: dict = {}
         self.control, self.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -230,7 +236,9 @@ class Running(Collecting):
             self.report = said if isinstance(said, dict) else {}
             return
         try: fd = open_for(self.redirects[said["open"]], self.files[said["open"]])
-        except (OSError, ShellError, IndexError, TypeError) as error: self.control.send((getattr(error, "strerror", None) or str(error)).encode()[:4000]); return
+        except (OSError, ShellError, IndexError, TypeError) as error:
+            self.control.send((getattr(error, "strerror", None) or str(error)).encode()[:4000])
+            return
         try: socket.send_fds(self.control, [b"ok"], [fd])
         finally: os.close(fd)
 
@@ -242,10 +250,13 @@ async def _start(running: Running, roots: Sequence[Root], cwd: OpenedPath | None
     limits = {k: v for k, v in asdict(running.limits).items() if k not in ("wall_s", "output", "flood")} | {"alone": wrap.works}
     where = os.path.join(cwd.root.path, cwd.relative) if cwd is not None else roots[0].path
     if wrap.works: running.given.append(filter_fd())
-    job, control, kept = running.given[2], running.theirs.fileno(), [theirs, running.given[3], *(root.fd for root in roots)] if wrap.works else []
-    os.write(job, json.dumps({"script": running.items, "env": environment(home), "limits": limits, "cwd": where if wrap.works else None}).encode())
+    job, control, kept = (running.given[2], running.theirs.fileno(),
+                          [theirs, running.given[3], *(root.fd for root in roots)] if wrap.works else [])
+    os.write(job, json.dumps({"script": running.items, "env": environment(home), "limits": limits,
+                              "cwd": where if wrap.works else None}).encode())
     os.lseek(job, 0, os.SEEK_SET)
-    command = sandbox_command(wrap, roots, inside=inside.__file__, info=theirs, calls=running.given[3], **sandbox) if wrap.works else [interpreter()[0], "-I", "-S", inside.__file__]
+    command = (sandbox_command(wrap, roots, inside=inside.__file__, info=theirs, calls=running.given[3], **sandbox) if wrap.works
+               else [interpreter()[0], "-I", "-S", inside.__file__])
     try:
         running.process = await asyncio.create_subprocess_exec(*command, str(control), stdin=job, stdout=running.given[0], stderr=running.given[1], pass_fds=[control, *kept],
             start_new_session=True, env=environment(home), cwd="/" if wrap.works else f"/proc/self/fd/{folder}")

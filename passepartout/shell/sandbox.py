@@ -29,13 +29,17 @@ PATH = "/usr/bin:/bin"
 
 def environment(home: str) -> dict[str, str]:
     "Every variable that a command starts with; `home` is an empty folder."
-    switched_off = {"core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "false", "credential.helper": "", "protocol.ext.allow": "never"}
-    git = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_CONFIG_COUNT": str(len(switched_off))}
-    for place, (name, value) in enumerate(switched_off.items()): git |= {f"GIT_CONFIG_KEY_{place}": name, f"GIT_CONFIG_VALUE_{place}": value}
+    switched_off = {"core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "false",
+                    "credential.helper": "", "protocol.ext.allow": "never"}
+    git = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
+           "GIT_CONFIG_COUNT": str(len(switched_off))}
+    for place, (name, value) in enumerate(switched_off.items()):
+        git |= {f"GIT_CONFIG_KEY_{place}": name, f"GIT_CONFIG_VALUE_{place}": value}
     return {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat", "EDITOR": "false", "NO_COLOR": "1", **git}
 
 # %% ../../nbs/shell/sandbox.ipynb #23eb6d5d
-ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "nsswitch.conf", "localtime", "timezone", "mime.types", "magic", "services", "protocols", "os-release", "debian_version", "lsb-release")
+ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group", "nsswitch.conf", "localtime", "timezone",
+       "mime.types", "magic", "services", "protocols", "os-release", "debian_version", "lsb-release")
 ETC_NETWORK = ("resolv.conf", "hosts", "host.conf", "gai.conf", "ssl", "ca-certificates", "pki", "crypto-policies")
 
 def system_mounts(network: bool = False) -> list[str]:
@@ -67,17 +71,27 @@ NO_MORE = ("--unshare-user", "--disable-userns")
 def find_bubblewrap(path: str | None = None) -> Bubblewrap:
     "Look for bubblewrap and try it. Asked once for each process and path."
     path = path or shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
-    if path is None: return Bubblewrap(problem="bubblewrap is not installed. Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).")
+    if path is None:
+        return Bubblewrap(problem="bubblewrap is not installed. Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf "
+                                  "install bubblewrap).")
     said = ""
     for full in (True, False):
-        if (calls := filter_fd()) is None: return Bubblewrap(path, f"The system calls of this machine ({os.uname().machine}) are not known, so none can be kept from a command.")
-        tried = [path, *NAMESPACES, *(NO_MORE if full else ()), "--seccomp", str(calls), *system_mounts(), *(("--size", "4096") if full else ()), "--tmpfs", "/tmp", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "/usr/bin/true"]
-        try: done = subprocess.run(tried, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, env={}, text=True, errors="replace", pass_fds=[calls])
+        if (calls := filter_fd()) is None:
+            return Bubblewrap(path,
+                              f"The system calls of this machine ({os.uname().machine}) are not known, so none can be kept from a command.")
+        tried = [path, *NAMESPACES, *(NO_MORE if full else ()), "--seccomp", str(calls), *system_mounts(),
+                 *(("--size", "4096") if full else ()), "--tmpfs", "/tmp", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev",
+                 "/usr/bin/true"]
+        try:
+            done = subprocess.run(tried, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, env={}, text=True, errors="replace",
+                                  pass_fds=[calls])
         except (OSError, subprocess.TimeoutExpired) as error: return Bubblewrap(path, f"{path} could not be run ({type(error).__name__}).")
         finally: os.close(calls)
         if done.returncode == 0: return Bubblewrap(path, "", full)
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"
-    return Bubblewrap(path, f"bubblewrap does not work here: {shown(said)}. The kernel or the container forbids user namespaces (see the sysctls kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns).")
+    return Bubblewrap(path,
+                      f"bubblewrap does not work here: {shown(said)}. The kernel or the container forbids user namespaces (see the sysctls "
+                      "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns).")
 
 # %% ../../nbs/shell/sandbox.ipynb #934f0611
 def interpreter() -> tuple[str, str]:
@@ -108,7 +122,8 @@ def mounted(roots: Sequence[Root]) -> list[Cover]:
     points = {os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), line.split(b" ", 5)[4])) for line in lines}
     own, found = {root.path for root in roots}, []
     for point in sorted(points - own, key=lambda each: each.split("/")):
-        if any(beneath(point, path) for path in own) and not (found and beneath(point, found[-1].path)): found.append(Cover(point, _is_folder(point)))
+        if any(beneath(point, path) for path in own) and not (found and beneath(point, found[-1].path)):
+            found.append(Cover(point, _is_folder(point)))
     return found
 
 def _is_folder(point: str) -> bool:
@@ -119,21 +134,27 @@ def _is_folder(point: str) -> bool:
 def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover] = ()) -> list[str]:
     "Options that cover what is `hidden` within what is shown, and what is `covered` in the folders of `roots`."
     options = []
-    for each in sorted(covered, key=lambda c: c.path): options += ["--perms", "0000", "--tmpfs", each.path, "--remount-ro", each.path] if each.folder else ["--ro-bind", "/dev/null", each.path]
+    for each in sorted(covered, key=lambda c: c.path):
+        options += (["--perms", "0000", "--tmpfs", each.path, "--remount-ro", each.path] if each.folder
+                    else ["--ro-bind", "/dev/null", each.path])
     for path in sorted({os.path.realpath(h) for h in hidden}):
         if inside := next((root for root in roots if beneath(root.path, path)), None):
-            raise SandboxError(f"The folder {shown(inside.path)} lies in {shown(path)}, where the agent keeps its own things. Commands would see them, so none is run. Move one of the two.")
-        if any(each.folder and beneath(path, each.path) for each in covered): continue          # a tmpfs cannot be put into one that is read-only
+            raise SandboxError(f"The folder {shown(inside.path)} lies in {shown(path)}, where the agent keeps its own things. Commands "
+                               "would see them, so none is run. Move one of the two.")
+        if any(each.folder and beneath(path, each.path) for each in covered):        # a tmpfs cannot be put into one that is read-only
+            continue
         if os.path.isdir(path) and any(beneath(path, shown_at) for shown_at in (*(root.path for root in roots), "/usr", interpreter()[1])):
             options += ["--perms", "0000", "--tmpfs", path, "--remount-ro", path]
     return options
 
 # %% ../../nbs/shell/sandbox.ipynb #fdde7b94
-def sandbox_command(wrap: Bubblewrap, roots: Sequence[Root], hidden: Sequence[str], *, inside: str, writable: bool, network: bool = False, covered: Sequence[Cover] = (), info: int | None = None, calls: int | None = None) -> list[str]:
+def sandbox_command(wrap: Bubblewrap, roots: Sequence[Root], hidden: Sequence[str], *, inside: str, writable: bool, network: bool = False,
+                    covered: Sequence[Cover] = (), info: int | None = None, calls: int | None = None) -> list[str]:
     "The argument vector that starts the program `inside` in a sandbox. The descriptors of `roots` must be passed on, and `calls`, the filter of system calls."
     python, prefix = interpreter()
     small = ("--size", str(MEMORY_FILES)) if wrap.full else ()
-    options = [wrap.path, *NAMESPACES, *(NO_MORE if wrap.full else ()), *(("--share-net",) if network else ()), *system_mounts(network), "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
+    options = [wrap.path, *NAMESPACES, *(NO_MORE if wrap.full else ()), *(("--share-net",) if network else ()), *system_mounts(network),
+               "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
     options += [*small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", *small, "--perms", "1777", "--tmpfs", "/tmp", "--dir", SANDBOX_HOME]
     around = [each for each in covered if any(beneath(root.path, each.path) for root in roots)]
     for root in sorted(roots, key=lambda r: len(r.path)):

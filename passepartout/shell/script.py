@@ -112,7 +112,8 @@ class Fill:
 def named(command: Simple) -> Simple:
     "The command that is run with names, with a hole where they will stand."
     words, put = command.each.words, command.each.put
-    return Simple("", tuple(word.replace(put, f"{WHOLE}name{END}") for word in words) if put else (*words, f"{SPLIT}name{END}"), here=command.here)
+    return Simple("", tuple(word.replace(put, f"{WHOLE}name{END}") for word in words) if put else (*words, f"{SPLIT}name{END}"),
+                  here=command.here)
 
 # %% ../../nbs/shell/script.ipynb #7ae71e99
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
@@ -149,7 +150,9 @@ def _word(word: str, inner: Mapping[str, Fill]) -> str:
     "A word with its holes as a shell would have them."
     if not has_hole(word) and FILE not in word: return quoted(word)
     if file := _FILE.fullmatch(word): return f"<({script_text(inner[file[1]].script)})" if file[1] in inner else f"$output{file[1]}"
-    def told(name: str) -> str: return f"$({script_text(inner[name].script)})" if name in inner else f"$output{name}" if name.isdigit() else "$?" if name == "status" else f"${name}"
+    def told(name: str) -> str:
+        return (f"$({script_text(inner[name].script)})" if name in inner else f"$output{name}" if name.isdigit() else "$?"
+                if name == "status" else f"${name}")
     said, at = "", 0
     for hole in _HOLE.finditer(word):
         mark = '"' if hole[0][0] == WHOLE else ""
@@ -167,7 +170,9 @@ def command_text(command: Simple) -> str:
     words = [f"{name}={_word(value, inner)}" for name, value in command.assignments]
     if command.argv: words.append(quoted(command.program or command.argv[0]))
     words += [_word(word, inner) for word in command.argv[1:]]
-    if command.each is not None and command.program: words[-1:] = ["-exec", *[_word(word, inner) for word in command.each.words], *(["{}"] if not command.each.put else []), "+" if not command.each.put else "';'"]
+    if command.each is not None and command.program:
+        words[-1:] = ["-exec", *[_word(word, inner) for word in command.each.words], *(["{}"] if not command.each.put else []),
+                      "+" if not command.each.put else "';'"]
     return " ".join([*words, *map(_redirect_text, command.redirects)])
 
 # %% ../../nbs/shell/script.ipynb #fe5678dd

@@ -34,9 +34,12 @@ def _tree(source: bytes, whole: bool = True):
     parser, language = _language()
     if len(source) <= _SHORT: root = parser(language).parse(source).root_node
     else:
-        if len(_QUOTED.sub(b"", source).translate(None, _PLAIN_BYTES)) > _SIGNS: raise Impure("it is too tangled to be read in reasonable time")
+        if len(_QUOTED.sub(b"", source).translate(None, _PLAIN_BYTES)) > _SIGNS:
+            raise Impure("it is too tangled to be read in reasonable time")
         left = iter(range(_REPORTS))
-        try: root = parser(language).parse(lambda at, point: source[at:at + 4096], progress_callback=lambda *state: next(left, None) is None).root_node
+        try:
+            root = parser(language).parse(lambda at, point: source[at:at + 4096],
+                                          progress_callback=lambda *state: next(left, None) is None).root_node
         except ValueError: raise Impure("it is too tangled to be read in reasonable time") from None
     if whole and root.has_error: raise Impure("it is not a complete command")
     return root
@@ -90,10 +93,12 @@ def _raw(reader: _Reader, a: int, b: int) -> str:
 def _substituted(reader: _Reader, node, a: int, b: int) -> str:
     "The hole for one substitution; what fills it joins the fills of the command that is being read."
     sign, file = node.children[0].text, node.type == "process_substitution"
-    if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(", b"`") or sign == b"`" and b"\\" in node.text:
+    if file and (sign != b"<(" or (node.start_byte, node.end_byte) != (a, b)) or not file and sign not in (b"$(",
+            b"`") or sign == b"`" and b"\\" in node.text:
         raise Impure(f"{node.text.decode('utf-8', 'replace')[:24]} starts another process")
     inner = _Reader(reader.source, Places(reader.places.roots, reader.places.left, reader.places.entries), reader.variables)
-    inner.places.here, inner.lost, inner.words, inner.count, inner.within = reader.places.here, reader.lost, reader.words, reader.count, reader.within + 1
+    inner.places.here, inner.lost, inner.words, inner.count, inner.within = (reader.places.here, reader.lost, reader.words, reader.count,
+            reader.within + 1)
     if inner.within > 8 or reader.count[0] >= _MOST_COMMANDS: raise Impure("it has too many substitutions")
     parts = node.children[1:-1]
     if len(parts) == 1 and parts[0].type == "file_redirect":                     # $(<file) prints it
@@ -114,7 +119,8 @@ def _words(reader: _Reader, spans: Sequence) -> list[str]:
     words: list[str] = []
     for a, b in spans:
         for text, mask in expand_word(_raw(reader, a, b), reader.variables):
-            if text.count(SPLIT) > 1: raise Impure("a word is pieced together from several outputs outside of quotes, as one does to hide it")
+            if text.count(SPLIT) > 1:
+                raise Impure("a word is pieced together from several outputs outside of quotes, as one does to hide it")
             if is_pattern(mask) and has_hole(text): raise Impure("a pattern for files holds what is not known before it runs")
             words += expand_pattern(reader.places, text, mask) if is_pattern(mask) else [text]
     reader.words += len(words)
@@ -137,14 +143,16 @@ def _redirect(reader: _Reader, node) -> tuple[list[Redirect], list]:
     reader.use(nodes[0])
     if not (spans := _spans(reader, nodes[1:])): raise Impure(f"the redirection {sign} has no target that is a file")
     target = _words(reader, spans[:1])
-    if len(target) != 1 or is_pattern(reader.text(*spans[0])) or has_hole(target[0]) or FILE in target[0]: raise Impure("the target of a redirection is not one plain word")
+    if len(target) != 1 or is_pattern(reader.text(*spans[0])) or has_hole(target[0]) or FILE in target[0]:
+        raise Impure("the target of a redirection is not one plain word")
     return _meaning(sign, fd, target[0]), spans[1:]
 
 # %% ../../nbs/shell/syntax.ipynb #c7ef439a
 def _meaning(sign: str, fd: int | None, target: str) -> list[Redirect]:
     if sign in (">&", "<&"):
         if target in ("0", "1", "2"): return [Redirect((1 if sign == ">&" else 0) if fd is None else fd, "dup", int(target))]
-        if sign == "<&" or fd is not None or target.isdigit() or target.startswith("-"): raise Impure(f"the redirection {sign}{target} is not read here")
+        if sign == "<&" or fd is not None or target.isdigit() or target.startswith("-"):
+            raise Impure(f"the redirection {sign}{target} is not read here")
         sign = "&>"
     if sign not in _FILES: raise Impure(f"the redirection {sign} is not read here")
     usual, kind = _FILES[sign]
@@ -166,7 +174,8 @@ def _heredoc(reader: _Reader, node) -> list[Redirect]:
     body = reader.text(line, end)
     tabs = (lambda text: re.sub(r"^\t+", "", text, flags=re.M)) if sign.text == b"<<-" else str
     body = tabs(body)
-    if reader.source[at:line].strip() or not f"\n{body}".endswith(f"\n{mark}") or mark in body.split("\n")[:-1]: raise Impure("a here-document does not end where it seems to")
+    if reader.source[at:line].strip() or not f"\n{body}".endswith(f"\n{mark}") or mark in body.split("\n")[:-1]:
+        raise Impure("a here-document does not end where it seems to")
     body = body[:len(body) - len(mark)]
     if start.text.decode() == mark and any(c in body for c in "$`\\"): raise Impure("something in a here-document would be expanded")
     reader.used += [(node.start_byte, start.end_byte), (line, end)]
@@ -181,7 +190,8 @@ def _herestring(reader: _Reader, node) -> tuple[list[Redirect], list]:
     if has_hole(text): raise Impure("the text of <<< is not known before it runs")
     return [Redirect(0, "text", text + "\n")], spans[1:]
 
-_REDIRECTS = {"file_redirect": _redirect, "herestring_redirect": _herestring, "heredoc_redirect": lambda reader, node: (_heredoc(reader, node), [])}
+_REDIRECTS = {"file_redirect": _redirect, "herestring_redirect": _herestring,
+              "heredoc_redirect": lambda reader, node: (_heredoc(reader, node), [])}
 
 # %% ../../nbs/shell/syntax.ipynb #004f0052
 def _command(reader: _Reader, node) -> Simple:
@@ -211,7 +221,8 @@ def _named(reader: _Reader, node) -> None:
 
 # %% ../../nbs/shell/syntax.ipynb #a2b13038
 def _leaves(node) -> list:
-    if node.type in ("unary_expression", "binary_expression", "negated_expression", "parenthesized_expression"): return [leaf for child in node.children for leaf in _leaves(child)]
+    if node.type in ("unary_expression", "binary_expression", "negated_expression", "parenthesized_expression"):
+        return [leaf for child in node.children for leaf in _leaves(child)]
     return [node]
 
 def _test(reader: _Reader, node) -> Simple:
@@ -277,7 +288,8 @@ def _read_tail(reader: _Reader, node, operator: str, redirects: Sequence) -> Non
 def _redirected(reader: _Reader, node, redirects: Sequence) -> Simple:
     "A simple command with all its redirections, and with what has to run before it."
     if node is not None and node.type == "redirected_statement":
-        redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n for n in node.children if n.type not in _REDIRECTS]
+        redirects, inner = [*[n for n in node.children if n.type in _REDIRECTS], *redirects], [n
+                for n in node.children if n.type not in _REDIRECTS]
         if len(inner) > 1: raise Impure("a redirection is not read with certainty")
         node = inner[0] if inner else None
     simple = Simple("", ()) if node is None else _simple(reader, node)
@@ -303,7 +315,8 @@ def _pipeline(reader: _Reader, node, redirects: Sequence) -> tuple[list[Simple],
             continue
         if part.type in ("|", "|&"):
             reader.use(part)
-            if part.type == "|&": commands[-1] = Simple("", commands[-1].argv, commands[-1].assignments, (*commands[-1].redirects, Redirect(2, "dup", 1)))
+            if part.type == "|&":
+                commands[-1] = Simple("", commands[-1].argv, commands[-1].assignments, (*commands[-1].redirects, Redirect(2, "dup", 1)))
             continue
         commands.append(_redirected(reader, part, redirects if not parts else ()))
     return commands, negated
@@ -326,10 +339,12 @@ def _settle(reader: _Reader, operator: str) -> None:
 def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) -> None:
     "Add a pipeline to the script, after following what it changes."
     for number, command in enumerate(commands):
-        if command.argv and (has_hole(command.argv[0]) or FILE in command.argv[0]): raise Impure("the name of a program is not known before it runs")
+        if command.argv and (has_hole(command.argv[0]) or FILE in command.argv[0]):
+            raise Impure("the name of a program is not known before it runs")
         if command.argv and command.argv[0] in _RESERVED: raise Impure(f"{command.argv[0]} stands where a program would")
         if command.argv[:1] == ("cd",) or command.assignments and (not command.argv or command.argv[0] == "export"):
-            if negated or len(commands) > 1: raise Impure(f"{command.argv[0] if command.argv else 'an assignment'} stands inside a pipeline")
+            if negated or len(commands) > 1:
+                raise Impure(f"{command.argv[0] if command.argv else 'an assignment'} stands inside a pipeline")
             commands[number] = _follow(reader, operator, command)
     reader.items.append((operator, Pipeline(tuple(commands), negated)))
     if len(reader.items) > _MOST_COMMANDS: raise Impure("it has too many commands")
@@ -338,8 +353,10 @@ def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) 
 def _follow(reader: _Reader, operator: str, command: Simple) -> Simple:
     "What `cd`, `export` or an assignment does to the commands after it."
     if command.argv[:1] == ("cd",):
-        if len(command.argv) != 2 or command.argv[1][:1] in ("-", "") or command.assignments: raise Impure("cd is not given exactly one folder")
-        if reader.within or command.fills or has_hole(command.argv[1]): raise Impure("cd stands in a substitution, or its folder is not known before it runs")
+        if len(command.argv) != 2 or command.argv[1][:1] in ("-", "") or command.assignments:
+            raise Impure("cd is not given exactly one folder")
+        if reader.within or command.fills or has_hole(command.argv[1]):
+            raise Impure("cd stands in a substitution, or its folder is not known before it runs")
         if operator == "||": raise Impure("cd happens only if something before it fails")
         reader.lost = "maybe" if operator == "&&" else reader.lost
         reader.variables["PWD"] = folder = reader.places.enter(command.argv[1])
@@ -361,7 +378,8 @@ def _statements(reader: _Reader, nodes: Sequence) -> None:
             ended = 0 if kind == ";" else ended
             continue
         if kind == "&": raise Impure("& leaves a command running in the background")
-        if ended and b"\n" not in reader.source[ended:node.start_byte].replace(b"\\\n", b""): raise Impure("two commands stand in one line with nothing between them")
+        if ended and b"\n" not in reader.source[ended:node.start_byte].replace(b"\\\n", b""):
+            raise Impure("two commands stand in one line with nothing between them")
         if kind == "for_statement": _for(reader, node)
         else: _read(reader, node, ";" if reader.items else "")
         ended = node.end_byte
@@ -369,7 +387,8 @@ def _statements(reader: _Reader, nodes: Sequence) -> None:
 # %% ../../nbs/shell/syntax.ipynb #31a891c7
 def _for(reader: _Reader, node) -> None:
     head, body = [n for n in node.children if n.type not in (";", "do_group")], node.children[-1]
-    if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name", "in"] or body.type != "do_group" or body.children[-1].type != "done":
+    if len(head) < 4 or [head[0].type, head[1].type, head[2].type] != ["for", "variable_name",
+            "in"] or body.type != "do_group" or body.children[-1].type != "done":
         raise Impure("a loop is not one over known words")
     name, values = head[1].text.decode(), _words(reader, _spans(reader, head[3:]))
     if reader.fills or any(map(has_hole, values)): raise Impure("a loop goes over words that are not known before it runs")
@@ -399,7 +418,8 @@ _EASY = Regex(r"""
 _ARROW = Regex(r"([012]?)(>&|&>>|&>|>>|>\||>|<)[ \t]*(.+)")
 _JOINS = frozenset(("&&", "||", "|", ";"))
 _UNQUOTE = Regex(r"""'([^']*)'|"([^"]*)\"""")
-_WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done case esac in select function time coproc export declare typeset local readonly unset unsetenv let cd".split())
+_WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done case esac in select function time coproc export declare "
+                                  "typeset local readonly unset unsetenv let cd".split())
 
 # %% ../../nbs/shell/syntax.ipynb #831d6bce
 def _plain_script(text: str) -> Script | None:

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from functools import cache
 
 # %% ../../nbs/shell/syscalls.ipynb #23727941
-_EVERYWHERE = dict(io_uring_setup=425, io_uring_enter=426, io_uring_register=427, open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433, pidfd_getfd=438, mount_setattr=442)
+_EVERYWHERE = dict(io_uring_setup=425, io_uring_enter=426, io_uring_register=427, open_tree=428, move_mount=429, fsopen=430, fsconfig=431,
+                   fsmount=432, fspick=433, pidfd_getfd=438, mount_setattr=442)
 CALLS: Mapping[str, Mapping[str, int]] = {
     "x86_64": dict(_EVERYWHERE, ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, add_key=248, request_key=249, keyctl=250, bpf=321, mount=165, umount2=166, pivot_root=155, chroot=161, setns=308, unshare=272,
                    userfaultfd=323, perf_event_open=298, init_module=175, finit_module=313, delete_module=176, kexec_load=246, kexec_file_load=320, swapon=167, swapoff=168, reboot=169, acct=163, quotactl=179, syslog=103,
@@ -47,7 +48,8 @@ def call_filter(machine: str) -> bytes | None:
     at |= {name: len(steps) + place for place, name in enumerate(ends)}
     steps += [(_RETURN, value) for value in ends.values()]
     far = lambda place, label: at[label] - place - 1 if label else 0
-    return b"".join(struct.pack("<HBBI", op, far(place, then[0]) if then else 0, far(place, then[1]) if then else 0, value) for place, (op, value, *then) in enumerate(steps))
+    return b"".join(struct.pack("<HBBI", op, far(place, then[0]) if then else 0, far(place, then[1]) if then else 0, value)
+                    for place, (op, value, *then) in enumerate(steps))
 
 # %% ../../nbs/shell/syscalls.ipynb #b754a898
 def filter_fd() -> int | None:

@@ -57,7 +57,8 @@ def _files() -> list[Program]:
 _GREP = "acEFGhHiIlLnoPqrsvwxyzZbTU -A=number -B=number -C=number -e=text -f=path --file=path -m=number -# --after-context=number --before-context=number --context=number --color? --colour? --count --extended-regexp --fixed-strings --perl-regexp --ignore-case --include=text --exclude=text --exclude-dir=text --files-with-matches --files-without-match --invert-match --line-number --line-regexp --max-count=number --no-filename --no-messages --null --only-matching --quiet --recursive --regexp=text --text --with-filename --word-regexp --byte-offset --label=text --line-buffered --binary-files=text"
 
 def _finding() -> list[Program]:
-    grep = dict(operands="text path*", given="-e --regexp -f --file", environment=True, recurses="-r --recursive", tail="--exclude=.?* --exclude-dir=.?*")
+    grep = dict(operands="text path*", given="-e --regexp -f --file", environment=True, recurses="-r --recursive",
+                tail="--exclude=.?* --exclude-dir=.?*")
     return [
         program("grep", _GREP, yes="grep -rn 'x y' src; grep -c x a; grep -e x -e y a; grep '/etc/passwd' a; grep -A3 x a; grep -vxFf pats a", no="grep -f /etc/passwd a; grep -f .env a; grep x /etc/passwd; grep -R x .; grep -d recurse x; grep -r x /; grep x .env", **grep),
         *(program(name, _GREP, yes=f"{name} x a", no=f"{name} x /a; {name} -R x", **grep) for name in ("egrep", "fgrep")),
@@ -211,7 +212,8 @@ def _versions() -> list[Program]:
 # %% ../../nbs/shell/table.ipynb #39c16a4f
 def _tests() -> list[Program]:
     options = " ".join(f"-{o}=path" for o in "bcdefghkLprsSuwxGNO") + " -z=text -n=text -t=number -a -o -eq -ne -lt -le -gt -ge -nt -ot -ef"
-    return [program(name, options, "text*", whole=True, environment=True, yes=f"{name} -f a; {name} a = b; {name} 1 -lt 2", no=f"{name} -f /etc/shadow; {name} -v x") for name in ("test", "[")]
+    return [program(name, options, "text*", whole=True, environment=True, yes=f"{name} -f a; {name} a = b; {name} 1 -lt 2",
+                    no=f"{name} -f /etc/shadow; {name} -v x") for name in ("test", "[")]
 
 # %% ../../nbs/shell/table.ipynb #b0faea84
 _GIT = ("--no-pager --no-optional-locks -c core.fsmonitor=false -c core.pager=cat -c core.hooksPath=/dev/null -c core.sshCommand=false -c core.alternateRefsCommand=false -c protocol.allow=never "
@@ -223,7 +225,8 @@ _LOG = _DIFF + " cgiEFPmqr -# -n=number -L=lines --oneline --graph --decorate? -
 _QUIET = "--no-ext-diff --no-textconv"
 _HERE = "--ignore-submodules=dirty"                              # a repository inside has settings of its own, and is not asked whether it changed
 
-def _sub(verb: str, options: str, operands: str = "", **more) -> Program: return program(f"git {verb}", options, operands.replace("path", "revision"), add=_GIT, **more)
+def _sub(verb: str, options: str, operands: str = "", **more) -> Program:
+    return program(f"git {verb}", options, operands.replace("path", "revision"), add=_GIT, **more)
 
 def _git_contents() -> list[Program]:
     "Subcommands that show commits, files and differences."
@@ -296,7 +299,9 @@ def _longest() -> Mapping[str, tuple[tuple[int, tuple[str, ...]], ...]]:
 def table() -> Mapping[tuple[str, ...], Program]:
     "Every declaration, by its words."
     found: dict[tuple[str, ...], Program] = {}
-    for each in [*_files(), *_finding(), *_text(), *_formats(), *_system(), *_services(), *_versions(), *_tests(), *_git_contents(), *_git_names()]: found[tuple(each.name.split())] = each
+    for each in [*_files(), *_finding(), *_text(), *_formats(), *_system(), *_services(), *_versions(), *_tests(), *_git_contents(),
+                 *_git_names()]:
+        found[tuple(each.name.split())] = each
     return found
 
 def lookup(name: str, words: Sequence[str]) -> tuple[Program, int] | None:

@@ -19,7 +19,8 @@ from .words import Impure
 
 # %% ../../nbs/shell/within.ipynb #86e34291
 MOST, MOST_INNER = 64, 4_000                # commands and pipes, those of inner texts included; characters of all inner texts
-STARTERS = frozenset("sudo doas su env nohup setsid xargs parallel time nice ionice timeout stdbuf watch command exec builtin eval busybox chroot unshare nsenter strace ssh pkexec runuser flock chrt taskset caffeinate".split())
+STARTERS = frozenset("sudo doas su env nohup setsid xargs parallel time nice ionice timeout stdbuf watch command exec builtin eval busybox "
+                     "chroot unshare nsenter strace ssh pkexec runuser flock chrt taskset caffeinate".split())
 SHELLS = frozenset("sh bash dash zsh ksh fish ash".split())
 
 _NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands behind it
@@ -35,7 +36,9 @@ def commands_within(text: str, known: Mapping[str, str | None], left: list[int] 
         if node.type in ("command", "pipeline"): left[0] -= 1
         words = words_of(node.children, known) if node.type == "command" else []
         if words: found.append(words)
-        if node.type == "ERROR": found += [rest for at, each in enumerate(node.children) if each.type == "command_name" and (rest := words_of(node.children[at:], known))]
+        if node.type == "ERROR":
+            found += [rest for at, each in enumerate(node.children) if each.type == "command_name"
+                      and (rest := words_of(node.children[at:], known))]
         for inner in given_texts(node, words, known):
             left[1] -= len(inner)
             if left[1] > 0: found += commands_within(inner, known, left)
@@ -43,7 +46,8 @@ def commands_within(text: str, known: Mapping[str, str | None], left: list[int] 
 
 def words_of(nodes: list, known: Mapping[str, str | None]) -> list[str]:
     "The words of a command in the tree, without what bash keeps for itself and the parser takes for a program."
-    words = [plain_word(_text(each), known) for each in nodes[:256] if each.is_named and each.type not in ("variable_assignment", "file_redirect", "herestring_redirect")]
+    words = [plain_word(_text(each), known) for each in nodes[:256] if each.is_named
+             and each.type not in ("variable_assignment", "file_redirect", "herestring_redirect")]
     words[:1] = words[0].split(" ") if words and _RESERVED.issuperset(words[0].split(" ")) else words[:1]
     while words and words[0] in _RESERVED: del words[0]
     return words
@@ -51,12 +55,16 @@ def words_of(nodes: list, known: Mapping[str, str | None]) -> list[str]:
 def given_texts(node: Any, words: list[str], known: Mapping[str, str | None]) -> list[str]:
     "The texts that a node of the tree gives to `eval`, to `trap`, or to the input of a shell. `words`: those of a command."
     if node.type == "command":
-        here = [plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"] if _is_shell(words) else []
-        at = next((at for at, word in enumerate(words[:8]) if word in ("eval", "trap")), 8) if words and (words[0] in STARTERS or words[0] == "trap") else 8
+        here = ([plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
+                if _is_shell(words) else [])
+        at = (next((at for at, word in enumerate(words[:8]) if word in ("eval", "trap")), 8) if words
+              and (words[0] in STARTERS or words[0] == "trap") else 8)
         return here + ([] if at >= len(words) - 1 else [" ".join(words[at + 1:])] if words[at] == "eval" else [words[at + 1]])
-    if node.type == "redirected_statement" and _is_shell(words_of(node.children[0].children, known)): return [_text(body) for each in node.children for body in each.children if body.type == "heredoc_body"]
+    if node.type == "redirected_statement" and _is_shell(words_of(node.children[0].children, known)):
+        return [_text(body) for each in node.children for body in each.children if body.type == "heredoc_body"]
     if node.type != "pipeline": return []
-    stages = [words_of((each.children[0] if each.type == "redirected_statement" else each).children, known) for each in node.children if each.type in ("command", "redirected_statement")]
+    stages = [words_of((each.children[0] if each.type == "redirected_statement" else each).children, known)
+              for each in node.children if each.type in ("command", "redirected_statement")]
     said = [next((words[at + 1:] for at, word in enumerate(words[:8]) if word in ("echo", "printf")), []) for words in stages]
     return [" ".join(words).replace("\\n", "\n") for words, after in zip(said, stages[1:]) if _is_shell(after)]
 
@@ -69,7 +77,8 @@ _SIGNS = Regex(r"""[\\'"$~]""")
 def plain_word(raw: str, known: Mapping[str, str | None]) -> str:
     "A word as a shell would read it, as far as that is known without running anything."
     if not _SIGNS.search(raw): return raw
-    text = Template(raw).safe_substitute({name: value for name, value in known.items() if value is not None and name}) if not raw.startswith("'") else raw
+    text = (Template(raw).safe_substitute({name: value for name, value in known.items() if value is not None and name})
+            if not raw.startswith("'") else raw)
     if text == "~" or text.startswith("~/"): text = str(known.get("HOME") or "~") + text[1:]
     try: parts = shlex.split(text)
     except ValueError: return text

@@ -43,7 +43,8 @@ _IN = Regex(r"""(?P<raw>[^"\\$`]+)|(?P<close>")|\\(?P<escaped>["\\$`\n])|(?P<sla
                  r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""", re.ASCII)
 
 # %% ../../nbs/shell/words.ipynb #d5036481
-_SINGLE = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "r": "\r", "v": "\v"}
+_SINGLE = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f",
+           "r": "\r", "v": "\v"}
 _ESCAPE = Regex(r"\\(?:(?P<oct>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|(?P<one>[\s\S]))")
 
 def _ansi(text: str) -> str:
@@ -54,7 +55,8 @@ def _ansi(text: str) -> str:
             return one
         code = int(found["oct"], 8) if found["oct"] else int(found["hex"] or found["u"], 16)
         if 32 <= code < 127: raise Impure(f"{found[0]} writes a plain character as a number, which only hides it")
-        if not 0 < code < 128 and not (found["u"] and code): raise Impure(f"the escape {found[0]} in $'…' stands for a byte that is no character")
+        if not 0 < code < 128 and not (found["u"] and code):
+            raise Impure(f"the escape {found[0]} in $'…' stands for a byte that is no character")
         return chr(code)
     decoded = _ESCAPE.sub(char, text)
     if bad := bad_character(decoded): raise Impure(f"$'…' hides the character {bad}")
@@ -66,7 +68,8 @@ _OF_THE_SHELL = Regex(r"_|IFS|PPID|UID|EUID|GROUPS|RANDOM|SRANDOM|SECONDS|LINENO
 
 def _value(name: str, variables: Mapping[str, str | None]) -> str:
     value = variables.get(name)
-    if value is None and (name in variables or "" not in variables or _OF_THE_SHELL.fullmatch(name)): raise Impure(f"${name} is not known before the command runs")
+    if value is None and (name in variables or "" not in variables or _OF_THE_SHELL.fullmatch(name)):
+        raise Impure(f"${name} is not known before the command runs")
     return value or ""
 
 def _unquoted(name: str, variables: Mapping[str, str | None]) -> str:
@@ -114,7 +117,8 @@ def dequote(raw: str, variables: Mapping[str, str]) -> tuple[str, str]:
         elif kind == "raw" or found["escaped"] != "\n": pieces.append(found[kind])        # an escaped line end is nothing
         more = "".join(pieces)
         if kind == "open": more = more.replace(SPLIT, WHOLE)
-        text, mask = text + more, mask + (QUOTED * len(more) if kind not in ("name", "braced") else "".join(c if c in "*?" else QUOTED for c in more))
+        text, mask = text + more, mask + (QUOTED * len(more) if kind not in ("name", "braced")
+                                          else "".join(c if c in "*?" else QUOTED for c in more))
     return text, mask
 
 # %% ../../nbs/shell/words.ipynb #fb768b8a
@@ -125,7 +129,8 @@ def _spread(text: str, mask: str) -> list[tuple[str, str]]:
     if "{" not in mask: return [(text, mask)]
     groups = [m for m in _BRACES.finditer(mask)]
     rest = _BRACES.sub("", mask)
-    if any(".." in m[1] for m in groups) or ("{" in rest or "}" in rest) and "," in mask: raise Impure(f"the braces in {text[:40]} are a range, nested or open")
+    if any(".." in m[1] for m in groups) or ("{" in rest or "}" in rest) and "," in mask:
+        raise Impure(f"the braces in {text[:40]} are a range, nested or open")
     choices, at, count = [], 0, 1
     for m in groups:
         if "," not in m[1]: continue
@@ -145,7 +150,8 @@ def _home(text: str, mask: str, raw: str, variables: Mapping[str, str]) -> tuple
     if _TILDE_LATER.match(mask): raise Impure(f"the tilde in {text[:40]} is not at the start of the word")
     prefix = mask.partition("/")[0]
     if not prefix.startswith("~") or QUOTED in prefix: return text, mask
-    if not raw.startswith("~") or raw[:2] in ("~'", '~"') or prefix != "~": raise Impure(f"the tilde in {raw[:40]} may stand for the home folder of somebody else, or for an earlier folder")
+    if not raw.startswith("~") or raw[:2] in ("~'", '~"') or prefix != "~":
+        raise Impure(f"the tilde in {raw[:40]} may stand for the home folder of somebody else, or for an earlier folder")
     home = _value("HOME", variables)
     return home + text[1:], QUOTED * len(home) + mask[1:]
 

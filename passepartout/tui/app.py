@@ -73,7 +73,8 @@ class Joining(Mounting):
             return self.exit("failed")
         self.names = tuple(self.window.commands)
         self.watching = Look(looking, self.session, self.events)
-        for finding in self.agent.diagnostics: self.tell(finding if isinstance(finding, str) else f"{finding.what} {finding.why} {finding.fix}", "yellow", "!")
+        for finding in self.agent.diagnostics:
+            self.tell(finding if isinstance(finding, str) else f"{finding.what} {finding.why} {finding.fix}", "yellow", "!")
         if self.agent.hint: self.tell(self.agent.hint)
         for line in self.early: self.send(line)
         self.early = []
@@ -105,7 +106,8 @@ class Tui(Joining):
         self.window.submit(line)
 
     def on_answer(self, message: Answer) -> None:
-        self.tell(("Yes" if message.yes else "No") + f" to {message.pending.id}: {message.pending.reason}", "magenta", "✓" if message.yes else "✗")
+        self.tell(("Yes" if message.yes else "No") + f" to {message.pending.id}: {message.pending.reason}", "magenta",
+                  "✓" if message.yes else "✗")
         self.waiting = [each for each in self.waiting if each.id != message.pending.id]
         self.window.answer(message.pending, message.pending.code if message.yes else None, message.confirm)
         self.watching.poke()
@@ -171,8 +173,11 @@ def matching(commands: Mapping[str, Command], words: str) -> list[Entry]:
 class Searching(Picking):
     "What is looked for in a list."
     def action_search(self, words: str = "") -> None:
-        async def find(words: str) -> Iterable[Entry]: return await self.desk.ask(self.desk.find, words) if words.strip() else [Entry(Line("·", "", 'words, "a phrase", tag:x, todo:open, due:<fri', "dim"))]
-        if len(self.screen_stack) == 1: self.push_screen(Picker("Search the notes", find, words), lambda key: self.run_worker(self.read(key)))
+        async def find(words: str) -> Iterable[Entry]:
+            return (await self.desk.ask(self.desk.find, words) if words.strip()
+                    else [Entry(Line("·", "", 'words, "a phrase", tag:x, todo:open, due:<fri', "dim"))])
+        if len(self.screen_stack) == 1:
+            self.push_screen(Picker("Search the notes", find, words), lambda key: self.run_worker(self.read(key)))
 
     def action_palette(self) -> None:
         commands = self.window.commands if self.window is not None else OWN
@@ -184,12 +189,16 @@ class Searching(Picking):
         if len(self.screen_stack) == 1: self.push_screen(Picker("Commands", find), chosen)
 
     def action_recall(self) -> None:
-        async def find(words: str) -> list[Entry]: return [Entry(Line("›", "", line), line) for line in list(dict.fromkeys(reversed(self.past.lines))) if words.lower() in line.lower()][:500]
-        if len(self.screen_stack) == 1: self.push_screen(Picker("What you typed before", find), lambda line: self.editor.put(line) if line else None)
+        async def find(words: str) -> list[Entry]:
+            return [Entry(Line("›", "", line), line) for line in list(dict.fromkeys(reversed(self.past.lines)))
+                    if words.lower() in line.lower()][:500]
+        if len(self.screen_stack) == 1:
+            self.push_screen(Picker("What you typed before", find), lambda line: self.editor.put(line) if line else None)
 
     def action_help(self) -> None:
         text = f"{key_help()}\n\n{help_text(self.window.commands if self.window else OWN)}"
-        if len(self.screen_stack) == 1: self.push_screen(Reader("Keys and commands", [Entry(Line(" ", "", line)) for line in text.split("\n")]))
+        if len(self.screen_stack) == 1:
+            self.push_screen(Reader("Keys and commands", [Entry(Line(" ", "", line)) for line in text.split("\n")]))
 
 # %% ../../nbs/tui/app.ipynb #d320c9c1
 class Acts(Searching):
@@ -203,7 +212,8 @@ class Acts(Searching):
     def action_leave(self) -> None:
         if self.window is not None and self.window.busy and not self.agent.daemon and not self.warned:
             self.warned = True
-            return self.tell("A turn is running, and without a daemon it ends with this window. Leave once more, and it is stopped, recorded as interrupted, and left.", "yellow", "!")
+            return self.tell("A turn is running, and without a daemon it ends with this window. Leave once more, and it is stopped, "
+                             "recorded as interrupted, and left.", "yellow", "!")
         self.exit("leave")
 
     def on_unmount(self) -> None:

@@ -60,7 +60,8 @@ def item_line(item: Any, today: Any) -> Line:
     from passepartout.agenda import say_when
     late = item.due is not None and item.due < today and item.kind != "event"
     what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
-    return Line("!" if late else " ", "", f"{say_when(item)}  {what}  ({item.file}:{item.line})", "red" if late else "yellow" if item.kind == "deadline" else "")
+    return Line("!" if late else " ", "", f"{say_when(item)}  {what}  ({item.file}:{item.line})",
+                "red" if late else "yellow" if item.kind == "deadline" else "")
 
 def plain_title(title: str) -> str:
     "A title without markup."
@@ -79,9 +80,11 @@ class Week(Pool):
         notes = self.opened()
         first, last = agenda_range(span, None, None, None, notes.today)
         items, day = notes.notes.agenda(first, last, notes.today, MOST), None
-        if not items: yield Entry(Line("·", "", f"Nothing is on: {say_day(first)}" + (f" to {say_day(last)}." if last != first else "."), "dim"))
+        if not items:
+            yield Entry(Line("·", "", f"Nothing is on: {say_day(first)}" + (f" to {say_day(last)}." if last != first else "."), "dim"))
         for item in items[:MOST]:
-            if item.day != day: yield Entry(Line("·", "", say_day(day := item.day) + (", today" if item.day == notes.today else ""), "bold"))
+            if item.day != day:
+                yield Entry(Line("·", "", say_day(day := item.day) + (", today" if item.day == notes.today else ""), "bold"))
             yield Entry(item_line(item, notes.today), (item.file, item.line))
 
 # %% ../../nbs/tui/desk.ipynb #d0f065c3
@@ -97,7 +100,8 @@ class Contents(Week):
         if len(files) > MOST: yield Entry(Line("…", "", f"{len(files) - MOST:,} more files; search finds what is in them", "dim"))
 
     def headings(self, path: str, ident: int) -> Iterable[Entry]:
-        rows = self.shelf.index.reading(lambda: self.shelf.index.db.execute("SELECT line, level, title, keyword FROM node WHERE file = ? AND level > 0 ORDER BY place LIMIT ?", (ident, MOST + 1)).fetchall())
+        rows = self.shelf.index.reading(lambda: self.shelf.index.db.execute("SELECT line, level, title, keyword FROM node WHERE file = ? "
+                                                                            "AND level > 0 ORDER BY place LIMIT ?", (ident, MOST + 1)).fetchall())
         for line, level, title, keyword in rows[:MOST]:
             yield Entry(Line(" ", "", "  " * min(level, 12) + " ".join(filter(None, [keyword, plain_title(title)]))), (path, line))
         if len(rows) > MOST: yield Entry(Line("…", "", "more headings; search finds them", "dim"))
@@ -110,7 +114,8 @@ class NoteDesk(Contents):
         found = notes.notes.find(query[:2_000], 50, notes.now, notes.today)
         if not found.hits: yield Entry(Line("·", "", found.why, "dim"))
         for hit in found.hits:
-            yield Entry(Line("›", "", " ".join(filter(None, [hit.keyword, " › ".join(hit.path) or hit.title])) + f"  {hit.file}:{hit.at}" + (f"\n{hit.snippet}" if hit.snippet else "")), (hit.file, hit.line))
+            yield Entry(Line("›", "", " ".join(filter(None, [hit.keyword, " › ".join(hit.path) or hit.title])) + f"  {hit.file}:{hit.at}"
+                             + (f"\n{hit.snippet}" if hit.snippet else "")), (hit.file, hit.line))
         if found.total > len(found.hits): yield Entry(Line("…", "", f"{found.total - len(found.hits)} more: add a word", "dim"))
 
     def section(self, file: str, line: int) -> Iterable[Entry]:
@@ -121,4 +126,5 @@ class NoteDesk(Contents):
         if found.kind != "one": raise PassepartoutError(f"{short(file)} has changed, and the heading is not there any more.")
         outline, node = section(notes, found.places[0])
         yield Entry(Line("·", "", f"{file}:{node.line}", "dim"))
-        for text, style in body_lines(outline.text[node.start:node.end].rstrip("\n")[:400_000], outline.format == "markdown"): yield Entry(Line(" ", "", text, style))
+        for text, style in body_lines(outline.text[node.start:node.end].rstrip("\n")[:400_000], outline.format == "markdown"):
+            yield Entry(Line(" ", "", text, style))

@@ -62,5 +62,7 @@ def rows_of(entry: int, line: Line, width: int, slim: bool = False) -> list[Row]
     "A line in rows of `width` columns; none of its text in the first two."
     sign, word, text, style = (line.sign or "·"), shown(line.word), shown(line.text), line.style
     if sign == "‹" and len(line.text) > MOST_CHARS: text += "\nAll of it: passepartout trace"
-    if slim: return [Row(entry, "  " if n else f"{sign} ", "" if n else style, row, style) for n, row in enumerate(wrapped(f"{word} {text}".strip() if word else text, width - 2))]
+    if slim:
+        return [Row(entry, "  " if n else f"{sign} ", "" if n else style, row, style)
+                for n, row in enumerate(wrapped(f"{word} {text}".strip() if word else text, width - 2))]
     return [Row(entry, *each) for each in line_rows(Line(sign, word, text, style), max(width, 12))]

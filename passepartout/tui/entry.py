@@ -119,7 +119,8 @@ class Walking(Pad):
 
     def action_complete(self) -> None:
         "Complete a command; with nothing to complete, go on to the next part of the window."
-        if not (found := [name for name in self.names() if f"/{name}".startswith(self.text.lower())]) or not self.text.startswith("/"): return self.screen.focus_next()
+        if not (found := [name for name in self.names() if f"/{name}".startswith(self.text.lower())]) or not self.text.startswith("/"):
+            return self.screen.focus_next()
         common = os.path.commonprefix(found)
         self.put(f"/{found[0]} " if len(found) == 1 else f"/{common}")
 
@@ -138,7 +139,8 @@ class Editor(Walking):
             self.text = text
 
     async def _on_key(self, event: events.Key) -> None:
-        act = {"enter": self.action_send, "ctrl+j": self.action_newline, "alt+enter": self.action_newline, "shift+enter": self.action_newline, "tab": self.action_complete}.get(event.key)
+        act = {"enter": self.action_send, "ctrl+j": self.action_newline, "alt+enter": self.action_newline,
+               "shift+enter": self.action_newline, "tab": self.action_complete}.get(event.key)
         if act is None: return
         event.stop(); event.prevent_default()
         act()

@@ -52,7 +52,8 @@ OWN = {
 }
 
 # %% ../../nbs/tui/frame.ipynb #21e3a48e
-NAMED = (("F1", "help"), ("F2", "questions"), ("F3", "gates"), ("F4", "agenda"), ("F5", "notes"), ("F6", "log"), ("F7", "search"), ("^P", "commands"), ("^C", "stop"), ("^Q", "leave"))
+NAMED = (("F1", "help"), ("F2", "questions"), ("F3", "gates"), ("F4", "agenda"), ("F5", "notes"), ("F6", "log"), ("F7", "search"),
+         ("^P", "commands"), ("^C", "stop"), ("^Q", "leave"))
 FIRST = ("F1", "^Q", "^P", "F2", "F7", "F4", "F5", "F3", "^C", "F6")
 
 def key_pieces(width: int) -> list[tuple[str, str]]:
@@ -111,7 +112,8 @@ class Frame(App):
 class Parts(Frame):
     "Where the parts are found, whatever lies above them."
     @property
-    def stands(self) -> bool: return self.is_running and bool(self.screen_stack) and len(self.screen_stack[0].query("#head, #editor, #keys")) == 3       # it is neither being made nor taken away
+    def stands(self) -> bool:        # it is neither being made nor taken away
+        return self.is_running and bool(self.screen_stack) and len(self.screen_stack[0].query("#head, #editor, #keys")) == 3
     def part(self, name: str, kind: type) -> Any: return self.screen_stack[0].query_one(f"#{name}", kind)
     @property
     def talk(self) -> Lines: return self.part("talk", Lines)
@@ -127,7 +129,8 @@ class Parts(Frame):
 # %% ../../nbs/tui/frame.ipynb #86f27eac
 class Layout(Parts):
     "What happens when the size changes, and the keys that only move what is seen."
-    BINDINGS = [Binding(key, action, show=False, priority=True) for key, action, _ in KEYS] + [Binding("escape", "home", show=False), Binding("pageup", "scroll_talk(-1)", show=False), Binding("pagedown", "scroll_talk(1)", show=False)]
+    BINDINGS = [Binding(key, action, show=False, priority=True) for key, action, _ in KEYS] + [Binding("escape", "home", show=False),
+            Binding("pageup", "scroll_talk(-1)", show=False), Binding("pagedown", "scroll_talk(1)", show=False)]
 
     def on_resize(self, event: Any) -> None:
         self.screen_stack[0].set_class(event.size.width >= 110, "-wide")

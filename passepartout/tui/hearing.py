@@ -99,7 +99,8 @@ class Told(Drafting):
 
     def hear_asked(self, reply: Any) -> None:
         self.end_draft()
-        for each in reply.approvals: self.tell(f"{each.reason}\nF2 shows exactly what would be done, and takes your answer.", "magenta", "◆")
+        for each in reply.approvals:
+            self.tell(f"{each.reason}\nF2 shows exactly what would be done, and takes your answer.", "magenta", "◆")
         self.watching.poke()
 
 # %% ../../nbs/tui/hearing.ipynb #4639cba4
@@ -121,7 +122,9 @@ class Missed(Told):
     def hear_notes(self, there: bool) -> None: self.lost = not there
     def hear_daemon(self, there: bool) -> None:
         self.gone = not there
-        self.tell("The daemon is there again." if there else "The daemon has ended, and is looked for. A turn that it had begun is on record as far as it came. To work without one, leave and start again.", "yellow", "!")
+        self.tell("The daemon is there again." if there
+                  else "The daemon has ended, and is looked for. A turn that it had begun is on record as far as it came. To work without "
+                       "one, leave and start again.", "yellow", "!")
 
 # %% ../../nbs/tui/hearing.ipynb #38c05389
 class Waiting(Missed):
@@ -155,7 +158,10 @@ class Seen(Waiting):
             asked, answered = told(turn)
             if not first and turn["turn"] not in self.before: self.before.add(turn["turn"])
             elif answered is not None: self.replay(turn, asked, answered)
-        if first: self.tell("(so far in this session)" if new else "Type what you want, in plain words: what is due this week? / find roof / todo: call Ana by friday. F1 says more.")
+        if first:
+            self.tell("(so far in this session)" if new
+                      else "Type what you want, in plain words: what is due this week? / find roof / todo: call Ana by friday. "
+                           "F1 says more.")
 
     def replay(self, turn: Mapping, asked: str, answered: str) -> None:
         "Show a turn that is on record."

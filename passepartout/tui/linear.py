@@ -30,7 +30,8 @@ def spoken(line: Line) -> str:
 # %% ../../nbs/tui/linear.ipynb #1be443ce
 class Linear(Chat):
     "A conversation that writes plain lines to `out` and reads them with `read`."
-    def __init__(self, agent: Any, session: str = "main", *, out: Any = None, read: Callable[[str], str] | None = None, desk: NoteDesk | None = None):
+    def __init__(self, agent: Any, session: str = "main", *, out: Any = None, read: Callable[[str], str] | None = None,
+                 desk: NoteDesk | None = None):
         self.out, self.desk = out or sys.stdout, desk
         super().__init__(agent, session, console=self.out, read=read or self.read_line)
         if desk is not None: self.commands = {**COMMANDS, **LOOKING}
@@ -55,7 +56,8 @@ class Linear(Chat):
     def record(self, kind: str, body: Any, turn: str) -> None:
         "A record, as it is made; what the answer will say is left to it."
         if kind in ("said", "answer", "turn", "ask"): return
-        if kind == "verdict" and (body or {}).get("verdict") == "allowed": return self.say(f"gates: all {len(body.get('gates') or ())} allow it")
+        if kind == "verdict" and (body or {}).get("verdict") == "allowed":
+            return self.say(f"gates: all {len(body.get('gates') or ())} allow it")
         line = record_line(kind, body, width=1_000_000, told=True)
         if kind != "proposal" or not line.text.endswith(": a message"): self.say(spoken(line))
 

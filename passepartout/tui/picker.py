@@ -23,7 +23,8 @@ from .rows import Bar, Rows
 # %% ../../nbs/tui/picker.ipynb #493367ad
 class Narrowed(ModalScreen):
     "A line to type in, and what is found below it."
-    def __init__(self, title: str, find: Callable[[str], Awaitable[Iterable[Entry]]], words: str = "", hint: str = "Enter picks, Escape goes back"):
+    def __init__(self, title: str, find: Callable[[str], Awaitable[Iterable[Entry]]], words: str = "",
+                 hint: str = "Enter picks, Escape goes back"):
         super().__init__()
         self.titled, self.find, self.words, self.hint, self.shown = title, find, words, hint, None
 

@@ -30,7 +30,8 @@ MOMENT_S, BURST_S, LEAST_COLUMNS, LEAST_ROWS = 0.6, 0.12, 30, 8
 
 class Guard:
     "Whether a key can be meant as a yes."
-    def __init__(self, clock: Callable[[], float] = time.monotonic): self.clock, self.since, self.key, self.before, self.ended, self.size = clock, clock(), float("-inf"), float("-inf"), False, (0, 0)
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self.clock, self.since, self.key, self.before, self.ended, self.size = clock, clock(), float("-inf"), float("-inf"), False, (0, 0)
 
     def changed(self) -> None: "Something else stands on the screen now."; self.since, self.ended = self.clock(), False
     def seen(self, size: tuple[int, int], end: bool) -> None:
@@ -94,13 +95,15 @@ class Barred(Posed):
     def heading(self, now: Any) -> tuple[tuple[str, str], ...]:
         "Which question this is, its code, and the hours that are left for it."
         left = max(0, now.expires - time.time()) / 3600
-        return (f" ◆ QUESTION {self.at + 1} of {len(self.waiting)} ", "reverse bold"), (f" {now.id}" + (f"  code {now.code}" if now.code else "") + (f"  {left:.0f} h left" if now.expires else ""), "dim")
+        return (f" ◆ QUESTION {self.at + 1} of {len(self.waiting)} ", "reverse bold"), (f" {now.id}"
+                + (f"  code {now.code}" if now.code else "") + (f"  {left:.0f} h left" if now.expires else ""), "dim")
 
     def choices(self, now: Any) -> tuple[tuple[str, str], ...]:
         "The keys that count."
         yes = ("y", " do it") if now.code else ("", "asked on another screen, and its code is there")
         longer = [(f"   for longer: /approve {now.code} for 1 hour", "dim")] if now.code else []
-        return (yes[0], "bold"), (yes[1] + ("   " if now.code else "; "), ""), ("n", "bold"), (" don't   ", ""), ("→ ←", "bold"), (" others   ", ""), ("Esc", "bold"), (" later", ""), *longer
+        return (yes[0], "bold"), (yes[1] + ("   " if now.code else "; "), ""), ("n", "bold"), (" don't   ", ""), ("→ ←",
+                "bold"), (" others   ", ""), ("Esc", "bold"), (" later", ""), *longer
 
     def tell(self, said: str | None = None) -> None:
         "Write the bars."
@@ -170,7 +173,8 @@ class Answering(Asking):
 # %% ../../nbs/tui/questions.ipynb #76fbc314
 class Questions(Answering):
     "Answer questions. Answers are posted to the app as `Answer`."
-    BINDINGS = [Binding("escape,f2", "back", show=False), Binding("right,tab", "other(1)", show=False, priority=True), Binding("left,shift+tab", "other(-1)", show=False, priority=True)]
+    BINDINGS = [Binding("escape,f2", "back", show=False), Binding("right,tab", "other(1)", show=False, priority=True),
+                Binding("left,shift+tab", "other(-1)", show=False, priority=True)]
 
     def on_key(self, event: events.Key) -> None:
         moment = self.guard.pressed()

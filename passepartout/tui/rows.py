@@ -40,7 +40,8 @@ class Ends(ScrollView, can_focus=True):
     def to_end(self) -> None:
         "Go to the end, now where that can be done, and otherwise when there is a scroll bar."
         self.scroll_end(animate=False, immediate=True)
-        if self.scroll_offset.y < self.max_scroll_y: self.call_after_refresh(lambda: self.at_end and self.scroll_end(animate=False, immediate=True))
+        if self.scroll_offset.y < self.max_scroll_y:
+            self.call_after_refresh(lambda: self.at_end and self.scroll_end(animate=False, immediate=True))
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)
@@ -55,7 +56,8 @@ class Ends(ScrollView, can_focus=True):
 # %% ../../nbs/tui/rows.ipynb #c32b83f3
 class Filled(Ends):
     "The entries, and their rows for the width of now."
-    def __init__(self, entries: Iterable[Entry] = (), *, slim: bool = False, follow: bool = False, always: bool = False, most: int = 5_000, **options: Any):
+    def __init__(self, entries: Iterable[Entry] = (), *, slim: bool = False, follow: bool = False, always: bool = False, most: int = 5_000,
+                 **options: Any):
         super().__init__(**options)
         self.entries, self.rows, self.tail, self.drafted, self.always = list(entries), [], [], None, always
         self.slim, self.follow, self.most, self.columns, self.marked, self.at_end = slim, follow, most, 0, -1, True
@@ -81,7 +83,8 @@ class Filled(Ends):
         self.measure()
 
     def build(self) -> None:
-        self.rows = [row for n, (line, _) in enumerate(self.entries) for row in rows_of(n, line, self.columns, self.slim)] if self.columns else []
+        self.rows = ([row for n, (line, _) in enumerate(self.entries) for row in rows_of(n, line, self.columns, self.slim)] if self.columns
+                     else [])
         self.draft(self.drafted)
 
 # %% ../../nbs/tui/rows.ipynb #6f9a5bc7
@@ -99,7 +102,8 @@ class Lines(Filled, can_focus=True):
         base = self.rich_style
         if row is None: return Strip.blank(width, base)
         marked = Style(reverse=True) if row.entry == self.marked and (self.always or self.has_focus) else Style()
-        made = [Segment(row.head, base + dressed(row.head_style, look) + marked), Segment(row.text, base + dressed(row.style, look) + marked)]
+        made = [Segment(row.head, base + dressed(row.head_style, look) + marked),
+                Segment(row.text, base + dressed(row.style, look) + marked)]
         return Strip(made).adjust_cell_length(width, base + marked)
 
 # %% ../../nbs/tui/rows.ipynb #82a685f6
@@ -133,7 +137,8 @@ class Marked(Lines):
 # %% ../../nbs/tui/rows.ipynb #6e0fee74
 class Rows(Marked):
     "Lines with a mark, when `picks` is true: up and down move it, Enter picks."
-    BINDINGS = [Binding(key, f"move({step})", show=False) for key, step in (("up", -1), ("down", 1), ("pageup", -10), ("pagedown", 10), ("home", -10**9), ("end", 10**9))] + [Binding("enter", "pick", show=False)]
+    BINDINGS = [Binding(key, f"move({step})", show=False) for key, step in (("up", -1), ("down", 1), ("pageup", -10), ("pagedown", 10),
+            ("home", -10**9), ("end", 10**9))] + [Binding("enter", "pick", show=False)]
 
     class Picked(Message):
         "Somebody picked the entry with this key."

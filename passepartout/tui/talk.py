@@ -23,7 +23,8 @@ from ..sockets import DaemonError
 # %% ../../nbs/tui/talk.ipynb #2e6b0dfe
 class Events:
     "What the window has to be told; `wake` is called from any thread when there is something new."
-    def __init__(self, wake: Callable[[], Any] = lambda: None): self.waiting, self.wake, self.lock, self.woken = deque(), wake, threading.Lock(), False
+    def __init__(self, wake: Callable[[], Any] = lambda: None):
+        self.waiting, self.wake, self.lock, self.woken = deque(), wake, threading.Lock(), False
 
     def __call__(self, kind: str, value: Any = None) -> None:
         with self.lock:
@@ -54,7 +55,10 @@ class Jobs:
             try: job()
             except KeyboardInterrupt: self.events("stopped")
             except PassepartoutError as error: self.events("failed", error)
-            except Exception as error: self.events("failed", PassepartoutError(f"Something unexpected went wrong ({type(error).__name__}: {str(error)[:300]}). What was recorded is safe; /trace shows how far it came."))
+            except Exception as error:
+                self.events("failed",
+                            PassepartoutError(f"Something unexpected went wrong ({type(error).__name__}: {str(error)[:300]}). What was "
+                                              "recorded is safe; /trace shows how far it came."))
             self.busy = False
             self.events("busy", not self.jobs.empty())
 
@@ -102,7 +106,8 @@ class Window(Talk):
         def job() -> None:
             row = self.agent.journal.approval(pending.id)
             if row is None or row["state"] != "pending": return self.say("That was answered already.", "dim")
-            self.show(self.agent.run(self.agent.approve(pending.id, code, row["session"], confirm=confirm)) if code else self.agent.deny(pending.id, None, row["session"]))
+            self.show(self.agent.run(self.agent.approve(pending.id, code, row["session"], confirm=confirm)) if code
+                      else self.agent.deny(pending.id, None, row["session"]))
         self.jobs.put(job)
 
     def halt(self) -> bool:
@@ -132,7 +137,8 @@ class Look:
             self.poked.wait(self.every)
 
     def look(self) -> None:
-        waiting, turns, logs = self.agent.pending(None, "cli"), self.agent.trace(session=self.session, limit=self.most), self.agent.logs(200)
+        waiting, turns, logs = self.agent.pending(None, "cli"), self.agent.trace(session=self.session,
+                limit=self.most), self.agent.logs(200)
         self.most = 3                                            # the first time, what was said before; then, what is new
         self.found(True)
         for each in self.agent.news(): self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan"))

@@ -38,7 +38,8 @@ class Weed:
     repair: tuple[str, dict] | None = None
 
 STALE_DAYS = 30
-KINDS = {"dead link": "Links that lead nowhere", "double id": "IDs that stand twice", "stale task": "Tasks planned for long ago", "orphan": "Notes without a link to or from any other"}
+KINDS = {"dead link": "Links that lead nowhere", "double id": "IDs that stand twice", "stale task": "Tasks planned for long ago",
+         "orphan": "Notes without a link to or from any other"}
 
 def is_private(outline: Outline, node: Node, private: Sequence[str]) -> bool:
     "Does a heading stand under one of the `private` tags?"
@@ -53,15 +54,19 @@ def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Seq
             if link.kind == "file":
                 if link.target[:1] in ("/", "~"): continue
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(outline.file), link.target))
-                if path.startswith("..") or not link.option and exists(path) or not path.lower().endswith((".org", ".md", ".markdown")) and exists(path): continue
-            yield Weed("dead link", outline.file, link.line, outline.text[link.start:link.end][:120], is_private(outline, outline.nodes[link.node], private), moved(targets, outline, link))
+                if path.startswith("..") or not link.option and exists(path) or not path.lower().endswith((".org", ".md",
+                        ".markdown")) and exists(path):
+                    continue
+            yield Weed("dead link", outline.file, link.line, outline.text[link.start:link.end][:120],
+                       is_private(outline, outline.nodes[link.node], private), moved(targets, outline, link))
 
 def moved(targets: LinkTargets, outline: Outline, link: Link) -> tuple[str, dict] | None:
     "The repair of a link to a file that lies elsewhere now: if exactly one note has its name, and what stands in the text can be replaced without touching anything else."
     if link.kind != "file" or link.option: return None
     name = posixpath.basename(link.target).casefold()
     found = [other for other in targets.outlines if posixpath.basename(other.file).casefold() == name and other is not outline]
-    old, new = outline.text[link.start:link.end], posixpath.relpath(found[0].file, posixpath.dirname(outline.file) or ".") if len(found) == 1 else ""
+    old, new = (outline.text[link.start:link.end], posixpath.relpath(found[0].file, posixpath.dirname(outline.file) or ".")
+                if len(found) == 1 else "")
     if not new or old.count(link.target) != 1 or outline.text.count(old) != 1 or "\n" in old: return None
     return "replace-string", {"path": outline.file, "old": old, "new": old.replace(link.target, new)}
 
@@ -78,8 +83,10 @@ def double_ids(outlines: Iterable[Outline], private: Sequence[str] = ()) -> Iter
                 path = " › ".join(outline.path(node))
                 from uuid import NAMESPACE_URL, uuid5                        # it asks the linker for a library, so not at the start
                 fresh = str(uuid5(NAMESPACE_URL, f"{outline.file} {path} {ident}"))
-                repair = ("org-set-property", {"path": outline.file, "heading": f"line {node.line}: {path}", "name": "ID", "value": fresh}) if node.kind != "file" and outline.format == "org" else None
-                yield Weed("double id", outline.file, node.line, f"{ident[:60]} stands in {first[ident]} too", is_private(outline, node, private), repair)
+                repair = ("org-set-property", {"path": outline.file, "heading": f"line {node.line}: {path}", "name": "ID",
+                                               "value": fresh}) if node.kind != "file" and outline.format == "org" else None
+                yield Weed("double id", outline.file, node.line, f"{ident[:60]} stands in {first[ident]} too",
+                           is_private(outline, node, private), repair)
 
 # %% ../../nbs/workers/gardener.ipynb #166dc8e6
 def stale_tasks(outlines: Iterable[Outline], today: date, private: Sequence[str] = ()) -> Iterator[Weed]:
@@ -87,7 +94,8 @@ def stale_tasks(outlines: Iterable[Outline], today: date, private: Sequence[str]
     for outline in outlines:
         for stamp, node in live_dates(outline):
             if node.open and stamp.kind in ("scheduled", "deadline") and stamp.repeat is None and (today - stamp.day).days > STALE_DAYS:
-                yield Weed("stale task", outline.file, node.line, f"{node.title[:100]} ({stamp.kind} {stamp.day})", is_private(outline, node, private))
+                yield Weed("stale task", outline.file, node.line, f"{node.title[:100]} ({stamp.kind} {stamp.day})",
+                           is_private(outline, node, private))
 
 def orphans(targets: LinkTargets, private: Sequence[str] = ()) -> Iterator[Weed]:
     "Notes that no link connects with any other."
@@ -97,7 +105,8 @@ def orphans(targets: LinkTargets, private: Sequence[str] = ()) -> Iterator[Weed]
             if (led := targets.resolve(outline, link)) and led[0] is not outline: tied |= {outline.file, led[0].file}
     for outline in targets.outlines:
         if outline.file in tied or any(node.open for node in outline.nodes) or live_dates(outline): continue
-        yield Weed("orphan", outline.file, 1, outline.nodes[0].title[:100] or outline.file, any(is_private(outline, node, private) for node in outline.nodes))
+        yield Weed("orphan", outline.file, 1, outline.nodes[0].title[:100] or outline.file,
+                   any(is_private(outline, node, private) for node in outline.nodes))
 
 # %% ../../nbs/workers/gardener.ipynb #b3697faa
 def report(weeds: Sequence[Weed], most: int = 6) -> str:
@@ -108,7 +117,8 @@ def report(weeds: Sequence[Weed], most: int = 6) -> str:
         if not found: continue
         open_, hidden = [weed for weed in found if not weed.private], sum(weed.private for weed in found)
         lines.append(f"{words} ({len(found)}" + (f", {hidden} of them in private notes" if hidden else "") + "):")
-        lines += [f"  {weed.file}:{weed.line}  {' '.join(weed.what.split())}" for weed in open_[:most]] + ([f"  and {len(open_) - most} more"] if len(open_) > most else [])
+        lines += [f"  {weed.file}:{weed.line}  {' '.join(weed.what.split())}"
+                  for weed in open_[:most]] + ([f"  and {len(open_) - most} more"] if len(open_) > most else [])
     return "\n".join(lines)
 
 # %% ../../nbs/workers/gardener.ipynb #e962148f
@@ -122,14 +132,16 @@ def look_around(agent: Any, today: date, check: Callable[[], None] = lambda: Non
         except (PassepartoutError, OSError): return False
         return True
     targets, found = LinkTargets(notes), []
-    for weeds in (dead_links(targets, exists, private), double_ids(notes, private), stale_tasks(notes, today, private), orphans(targets, private)):
+    for weeds in (dead_links(targets, exists, private), double_ids(notes, private), stale_tasks(notes, today, private),
+                  orphans(targets, private)):
         found += weeds
         check()
     return found
 
 def garden(beat: Beat) -> None:
     "Report what is not in order, and propose what can be mended."
-    found = look_around(beat.agent, datetime.fromtimestamp(beat.now).date() if beat.agent.settings.today is None else beat.agent.settings.today, beat.check)
+    found = look_around(beat.agent, datetime.fromtimestamp(beat.now).date() if beat.agent.settings.today is None
+                        else beat.agent.settings.today, beat.check)
     text = report(found)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     if text and digest != beat.kept.get("told"): beat.notify(text)
@@ -137,8 +149,10 @@ def garden(beat: Beat) -> None:
     for weed in found:
         if weed.repair is None or len(beat.proposals) >= beat.job.effects: continue
         tool, args = weed.repair
-        why = "The gardener would mend something in a private note." if weed.private else f"The gardener would mend a {weed.kind} in {weed.file}, line {weed.line}."
-        beat.propose({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}}, why, Label("notes", weed.private, (weed.file,)))
+        why = ("The gardener would mend something in a private note." if weed.private
+               else f"The gardener would mend a {weed.kind} in {weed.file}, line {weed.line}.")
+        beat.propose({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}}, why,
+                     Label("notes", weed.private, (weed.file,)))
 
 def gardener_skill() -> Skill:
     "The job as a skill."

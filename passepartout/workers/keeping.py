@@ -34,10 +34,12 @@ def auto_save(beat: Beat) -> None:
 def expiry(beat: Beat) -> None:
     "Tell what was asked and not answered in time."
     agent, known = beat.agent, beat.kept.get("until", 0)
-    async def look() -> list[dict]: return [row for row in agent.journal.approvals(state="expired") if row["seq"] > known or row["id"] in agent.desk.codes]
+    async def look() -> list[dict]:
+        return [row for row in agent.journal.approvals(state="expired") if row["seq"] > known or row["id"] in agent.desk.codes]
     for row in reversed(beat.wait(look())):
         what = "something private" if row["private"] else str(row["reason"])[:300]
-        beat.notify(f"Nobody answered in time, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}", bool(row["private"]))
+        beat.notify(f"Nobody answered in time, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}",
+                    bool(row["private"]))
         beat.kept["until"] = max(beat.kept.get("until", 0), row["seq"])
         for table in (agent.desk.codes, agent.desk.kept, agent.desk.failures): table.pop(row["id"], None)
     async def waiting() -> list[float]: return [row["expires"] for row in agent.journal.approvals(state="pending")]

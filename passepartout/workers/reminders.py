@@ -39,7 +39,8 @@ def worded(item: Item, at: float, now: float, zone: tzinfo) -> str:
     "A reminder as a sentence."
     what = " ".join(filter(None, [item.keyword, item.title]))
     when = f"{item.at:%H:%M}" + (f" to {item.until:%H:%M}" if item.until else "")
-    late = "" if now - at < 300 else f" (that was {'today' if datetime.fromtimestamp(now, zone).date() == item.day else 'on ' + str(item.day)})"
+    late = ("" if now - at < 300
+            else f" (that was {'today' if datetime.fromtimestamp(now, zone).date() == item.day else 'on ' + str(item.day)})")
     return f"{when}{late}: {what}  ({item.file}:{item.line})"
 
 # %% ../../nbs/workers/reminders.ipynb #0986b025
@@ -53,7 +54,9 @@ def remind(beat: Beat) -> None:
     first, last = today - timedelta(days=1), today + timedelta(days=1)
     told, beat.wake = timed(agenda_indexed(index, first, last, today), beat.now, zone)
     fresh = [(at, item) for at, item in told if not beat.diary.told(f"agenda {key_of(item)}")]
-    for at, item in fresh[:MOST]: beat.notify(worded(item, at, beat.now, zone), f"agenda {key_of(item)}", private=not set(item.tags).isdisjoint(agent.settings.privacy_filter_tags))
+    for at, item in fresh[:MOST]:
+        beat.notify(worded(item, at, beat.now, zone), f"agenda {key_of(item)}",
+                    private=not set(item.tags).isdisjoint(agent.settings.privacy_filter_tags))
     if rest := fresh[MOST:]:
         for _, item in rest: beat.diary.add_news(beat.name, "", f"agenda {key_of(item)}")
         beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.")

@@ -42,10 +42,13 @@ def spoken(journal: Any, after: int, most: int = 200) -> tuple[list[Piece], int]
     asked, found, last = {}, [], after
     for record in journal.records(kinds=["turn", "answer"], after=after, limit=20 * most):
         last, body = record["seq"], record["body"] or {}
-        if record["kind"] == "turn": asked[record["turn"]] = body if body.get("origin") == "person" and body.get("sensor") in ("user-input", "chat-message") else None
+        if record["kind"] == "turn":
+            asked[record["turn"]] = (body if body.get("origin") == "person" and body.get("sensor") in ("user-input", "chat-message")
+                                     else None)
         elif (said := asked.get(record["turn"])) and said.get("text") and not said["text"].startswith("/") and body.get("status") == "answered":
             label = Label(NETWORK.origin, bool(body.get("private")), (f"conversation {record['session']}",))
-            found.append(Piece(f"conversation {record['session']}, {datetime.fromtimestamp(record['at']):%H:%M}", f"{one_line(said['text'])} → {one_line(body.get('text') or '')}", label))
+            found.append(Piece(f"conversation {record['session']}, {datetime.fromtimestamp(record['at']):%H:%M}",
+                               f"{one_line(said['text'])} → {one_line(body.get('text') or '')}", label))
     return found[-most:], last
 
 # %% ../../nbs/workers/scribe.ipynb #6bf0b3ea
@@ -75,9 +78,13 @@ def read_lines(answer: str | None, most: int = 10) -> list[str]:
 
 def note_of(pieces: Sequence[Piece], day: str, lines: Sequence[str] = (), tag: str = "") -> dict:
     "The action that would keep a note made from `pieces`; `lines` are what a model made of them."
-    body = [f"- {line}" for line in lines or [piece.line for piece in pieces[:30]]] + ([f"- and {len(pieces) - 30} more"] if not lines and len(pieces) > 30 else [])
+    body = [f"- {line}" for line in lines or [piece.line for piece in pieces[:30]]] + ([f"- and {len(pieces) - 30} more"] if not lines
+            and len(pieces) > 30 else [])
     made = f"Made by {'a model' if lines else 'extract'} from: {'; '.join(dict.fromkeys(piece.source for piece in pieces[:30]))}"
-    return {"target": "tool", "payload": {"action": "call", "tool": "org-add-headline", "args": {"path": "inbox.org", "title": f"What came up on {day}", "kind": "note", "body": "\n".join([*body, "", one_line(made, 1500)]), "tags": [MADE, *([tag] if tag else [])]}}}
+    return {"target": "tool", "payload": {"action": "call", "tool": "org-add-headline",
+                                          "args": {"path": "inbox.org", "title": f"What came up on {day}", "kind": "note",
+                                                   "body": "\n".join([*body, "", one_line(made, 1500)]),
+                                                   "tags": [MADE, *([tag] if tag else [])]}}}
 
 def label_of(pieces: Sequence[Piece], lines: Sequence[str]) -> Label:
     "The label of the worst of them; a model's lines are a model's."
@@ -88,13 +95,15 @@ def write_up(beat: Beat) -> None:
     "Propose a note of what came up, and one of what is private."
     agent, private = beat.agent, beat.agent.settings.privacy_filter_tags
     said, last = spoken(agent.journal, beat.kept.get("seq", 0)) if "seq" in beat.kept else since_yesterday(beat)
-    with resolve(agent.roots[:1], ".", "tree") as folder: found, digests = marked(read_notes(folder, NoteCache()).outlines, beat.kept.get("marked", ()), private)
+    with resolve(agent.roots[:1], ".", "tree") as folder:
+        found, digests = marked(read_notes(folder, NoteCache()).outlines, beat.kept.get("marked", ()), private)
     day = datetime.fromtimestamp(beat.now).date().isoformat()
     for secret in (False, True):
         pieces = [piece for piece in said + found if piece.label.private is secret]
         if not pieces: continue
         lines = read_lines(beat.think("\n".join(piece.line for piece in pieces), ASK)) if not secret else []
-        why = "The scribe would keep a note of something private." if secret else f"The scribe would keep a note of what came up ({len(pieces)} pieces)."
+        why = ("The scribe would keep a note of something private." if secret
+               else f"The scribe would keep a note of what came up ({len(pieces)} pieces).")
         beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else ""), why, label_of(pieces, lines))
     beat.kept.update(seq=last, marked=digests[-2000:])
 
