@@ -195,14 +195,14 @@ def node_facts(outline: Outline, node: Node) -> Facts:
 def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None, habit: bool) -> Item:
     "One agenda line from a date and the facts of the node that it belongs to."
     first = part is None or part[0] == 1
-    return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None, stamp.until if part is None else None, part, *facts,
-                stamp.repeat is not None, habit)
+    return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None,
+                stamp.until if part is None else None, part, *facts, stamp.repeat is not None, habit)
 
 def sort_key(item: Item) -> tuple:
     "By day; habits last; then what has a time; then appointments, deadlines, plans, most overdue first, notices last; then priority and place."
     timed = item.at is not None and item.days == 0
-    return (item.day, item.habit, not timed, item.at if timed else time(), item.days > 0, ORDER[item.kind], item.days, item.priority or "B", item.file, item.line,
-            item.at or time(), item.until or time(), item.part or (0, 0), item.repeats)
+    return (item.day, item.habit, not timed, item.at if timed else time(), item.days > 0, ORDER[item.kind], item.days, item.priority or "B",
+            item.file, item.line, item.at or time(), item.until or time(), item.part or (0, 0), item.repeats)
 
 # %% ../nbs/08b_agenda.ipynb #97e7138b
 DATES = Regex(r"(?:[<\[]\d{4}-\d\d-\d\d[^<>\[\]\n]*[>\]](?:--)?)+")

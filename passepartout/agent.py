@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any, Coroutine
 
 from .conversation import Inspection
-from .fitting import follow_skills, gates_or_nothing, install_providers, install_skills, install_tools, report_rules, settle_in, try_sandbox
+from .fitting import (follow_skills, gates_or_nothing, install_providers, install_skills, install_tools, report_rules,
+                                  settle_in, try_sandbox)
 from .health import sandbox_findings
 from .journal import Journal
 from .loop import diagnostics_startup_run

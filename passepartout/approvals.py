@@ -119,7 +119,8 @@ class Waiting:
 
     def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]:
         "What waits for an answer, oldest first, as it may be shown on the channel `source`; codes only for what this process has shown."
-        return [self.shown(r["id"], self.kept.get(r["id"]) or Action.of(r["action"]), r["action"], r["reason"], r["expires"], for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "")
+        return [self.shown(r["id"], self.kept.get(r["id"]) or Action.of(r["action"]), r["action"], r["reason"], r["expires"],
+                           for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "")
                 for r in reversed(self.journal.approvals(state="pending", session=session))]
 
 # %% ../nbs/17b_approvals.ipynb #1641fc66

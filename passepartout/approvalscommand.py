@@ -97,8 +97,9 @@ def approvals_approve(approval: Annotated[str, typer.Argument(help="Its id.")], 
     if scope and until is None: fail("Until when? Say --until 18:00, or --until '1 hour'.", 2, json_)
     answer_ask(approval, code, memex, json_, "approve", f"{until} {scope}" if until is not None else "", yes, no_daemon, confirm)
 
-def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")], code: Annotated[Optional[str], typer.Argument(help="Its code; a no needs none.")] = None,
-                   memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def approvals_deny(approval: Annotated[str, typer.Argument(help="Its id.")],
+                   code: Annotated[Optional[str], typer.Argument(help="Its code; a no needs none.")] = None, memex: Memex = None,
+                   json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Refuse what was asked about."
     answer_ask(approval, code, memex, json_, "deny", alone=no_daemon)
 
@@ -122,10 +123,16 @@ def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -
     finish(reply, json_, memex)
 
 # %% ../nbs/20ce_approvalscommand.ipynb #7ebd492c
-def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of the question.")], code: Annotated[str, typer.Argument(help="The code that stood beside it.")],
-                      argument: Annotated[str, typer.Option(help="Which argument, where several values are strange.")] = "", until: Annotated[Optional[str], typer.Option(metavar="TIME", help="Until 18:00, or for 3 days; 30 days without it.")] = None,
-                      always: Annotated[bool, typer.Option("--always", help="For good and in every conversation; the words are shown first.")] = False,
-                      yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of the question.")],
+                      code: Annotated[str, typer.Argument(help="The code that stood beside it.")],
+                      argument: Annotated[str, typer.Option(help="Which argument, where several values are strange.")] = "",
+                      until: Annotated[Optional[str], typer.Option(metavar="TIME",
+        help="Until 18:00, or for 3 days; 30 days without it.")] = None,
+                      always: Annotated[bool,
+                                        typer.Option("--always",
+                                                     help="For good and in every conversation; the words are shown first.")] = False,
+                      yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the words are right.")] = False,
+                      memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Say that the value a question is about is right, so that the next one with it need not ask for that. The question still waits."
     with reached(memex, None, json_, no_daemon) as agent:
         row = agent.journal.approval(approval) or {"id": approval, "session": "main"}
@@ -135,8 +142,10 @@ def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of th
         except PassepartoutError as error: fail(error.message, 1, json_)
 
 # %% ../nbs/20ce_approvalscommand.ipynb #6e3f50f1
-def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")], fields: Annotated[list[str], typer.Argument(metavar="FIELD…", help="What its service answers for: each.id each.from=sender.")],
-                     memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")],
+                     fields: Annotated[list[str], typer.Argument(metavar="FIELD…",
+        help="What its service answers for: each.id each.from=sender.")], memex: Memex = None, json_: AsJson = False,
+                     no_daemon: NoDaemon = False) -> None:
     "Say which fields of its results a foreign tool answers for; everything else stays text that anyone may have written."
     with reached(memex, None, json_, no_daemon) as agent:
         try: written_words(lambda confirm: agent.attest(as_typed(tool), as_typed(" ".join(fields)), confirm), None, memex, json_)

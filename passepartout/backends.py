@@ -201,8 +201,9 @@ def without_secrets(agent, backend: Backend, composed: Composed) -> Composed:
                              marks=tuple(len(b) for b in begun if text.startswith(b)))
 
 # %% ../nbs/14_backends.ipynb #855183a8
-async def backend_cascade_call(agent, prompt: str, *, system_prompt: Prompt = "You are the probabilistic engine: propose one property list.",
-                               cascade: Any = None, context: Any = None) -> str | Signal:
+async def backend_cascade_call(agent, prompt: str, *,
+                               system_prompt: Prompt = "You are the probabilistic engine: propose one property list.", cascade: Any = None,
+                               context: Any = None) -> str | Signal:
     "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed."
     failures, dear, begun, turn = [], [], time.monotonic(), turn_in(agent, context)
     draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
@@ -329,8 +330,8 @@ def exhausted(failures: list[tuple[str, str]], context: Any) -> Signal:
     "Signal the `LLMError` and build the message for whoever asked."
     told = "; ".join(f"{name}: {why}" for name, why in failures) or "no provider is set up"
     text = f"{EXHAUSTED}{told.rstrip('.')}."
-    signal_condition(LLMError(text, provider=failures[-1][0] if failures else None, cascade=tuple(n for n, _ in failures), attempt_count=len(failures),
-                              signal=context if isinstance(context, Signal) else None))
+    signal_condition(LLMError(text, provider=failures[-1][0] if failures else None, cascade=tuple(n for n, _ in failures),
+                              attempt_count=len(failures), signal=context if isinstance(context, Signal) else None))
     return Signal(type=LOG, payload={"text": text})
 
 # %% ../nbs/14_backends.ipynb #96c998d4

@@ -37,8 +37,9 @@ def backup(target: Annotated[Optional[Path], typer.Argument(metavar="FILE",
              "genuine. Keep it like your notes.", stream=sys.stderr)
     raise typer.Exit(0 if found.verdict.ok else 3)
 
-def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What passepartout backup wrote.")], yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
-            memex: Memex = None, json_: AsJson = False) -> None:
+def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What passepartout backup wrote.")],
+            yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None,
+            json_: AsJson = False) -> None:
     """Put the record back as it is in a backup.
 
     The backup is checked first, and what is there now is kept beside. Requests that waited in it are denied."""

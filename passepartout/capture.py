@@ -105,7 +105,8 @@ def new_text(outline: Outline, lines: Sequence[str], gap: bool) -> str:
 
 # %% ../nbs/08e_capture.ipynb #6d191fd3
 def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: str = "note", scheduled: date | None = None,
-                    deadline: date | None = None, body: str = "", keyword: str | None = None, repeat: str = "", until: time | None = None) -> bytes:
+                    deadline: date | None = None, body: str = "", keyword: str | None = None, repeat: str = "",
+                    until: time | None = None) -> bytes:
     """`data`, the content of `file` (empty for a new one), with a note or task added at its end.
 
     The result begins with `data`, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one

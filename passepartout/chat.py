@@ -223,8 +223,9 @@ class Shown:
     def ask(self, pending: Any) -> None:
         "Show an ask with its code."
         self.show_lines(ask_lines(pending, self.columns))
-        self.say(f"/approve {pending.code}{' and what would be lost' if pending.phrase else ''}   or   /deny {pending.code}" if pending.code
-                 else f"It was asked on another screen, and its code stands there: /approve CODE. Is that screen gone? /deny {pending.id} ends it; then ask again for what you wanted.", "bold magenta")
+        self.say(f"/approve {pending.code}{' and what would be lost' if pending.phrase else ''}   or   /deny {pending.code}"
+                 if pending.code else "It was asked on another screen, and its code stands there: /approve CODE. Is that screen gone? "
+                                      f"/deny {pending.id} ends it; then ask again for what you wanted.", "bold magenta")
 
     def show(self, reply: Any) -> None:
         "Print a reply, or what it asks."

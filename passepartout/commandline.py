@@ -92,7 +92,8 @@ def as_json(value: Any) -> None:
 def reply_json(reply: Any, status: str | None = None) -> dict:
     "A reply for programs, with `status` in place of its own if that is given."
     return {"text": str(reply), "status": status or reply.status, "turn": reply.turn, "effects": list(reply.effects),
-            "approvals": [{"id": p.id, "code": p.code, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase, "expires": p.expires} for p in reply.approvals]}
+            "approvals": [{"id": p.id, "code": p.code, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase,
+                           "expires": p.expires} for p in reply.approvals]}
 
 def _print_reply(reply: Any, memex: Path | None) -> None:
     "The answer, or what it asks together with the command that says yes."

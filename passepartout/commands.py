@@ -15,7 +15,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, status_of, tell
+from .commandline import (AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input,
+                                      status_of, tell)
 from .client import NoDaemon, reached
 from .conditions import PassepartoutError
 from .draftview import draft_shown
@@ -58,7 +59,8 @@ def demo(yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer the quest
 
 # %% ../nbs/20c_commands.ipynb #6bc44e80
 def undo(count: Annotated[int, typer.Argument(min=1, max=1000, help="How many edits.")] = 1, memex: Memex = None,
-         session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only edits of this conversation.")] = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+         session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only edits of this conversation.")] = None,
+         json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     """Take back the latest edits.
 
     A note you changed since is left alone, with the difference shown."""

@@ -36,8 +36,10 @@ def price_list(settings: Any, environ: Mapping[str, str]) -> list[tuple[str, str
     return found
 
 # %% ../nbs/20de_costcommand.ipynb #40af8cc7
-def cost(since: Since = None, memex: Memex = None, session: Session = "main", mend_clock: Annotated[bool, typer.Option("--mend-clock", help="Count what was spent on days to come, when the clock was wrong, as spent today.")] = False,
-         json_: AsJson = False) -> None:
+def cost(since: Since = None, memex: Memex = None, session: Session = "main",
+         mend_clock: Annotated[bool,
+                               typer.Option("--mend-clock",
+                                            help="Count what was spent on days to come, when the clock was wrong, as spent today.")] = False, json_: AsJson = False) -> None:
     """Show what was spent, and what is left.
 
     By day, provider, model and conversation; providers on this machine are free."""
@@ -62,4 +64,5 @@ def _in_dollars(found: dict, prices: list[tuple]) -> dict:
     money = lambda nano: None if nano is None else nano / NANO
     rows = [{**row, "money": None if row["unpriced"] == row["calls"] else money(row["money"])} for row in found["rows"]]
     return {"currency": "USD", "total": money(sum(row["money"] for row in found["rows"])), "rows": rows, "budgets": found["budgets"],
-            "prices": [{"provider": name, "model": model, "read": money(read), "written": money(written)} for name, model, read, written in prices]}
+            "prices": [{"provider": name, "model": model, "read": money(read), "written": money(written)}
+                       for name, model, read, written in prices]}

@@ -21,11 +21,13 @@ from .conditions import PassepartoutError
 from .running import PORT, trouble_of
 
 # %% ../nbs/20de_daemoncommand.ipynb #c558df0d
-def daemon(tcp: Annotated[bool, typer.Option("--tcp", help="Listen on a port of this machine as well, for programs that have the key.")] = False,
+def daemon(tcp: Annotated[bool,
+                          typer.Option("--tcp", help="Listen on a port of this machine as well, for programs that have the key.")] = False,
            port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Which port.")] = PORT,
            log_json: Annotated[bool, typer.Option("--log-json", help="Write the log as JSON, one object a line.")] = False,
            unit: Annotated[bool, typer.Option("--unit", help="Print a systemd user unit, and leave.")] = False,
-           metrics: Annotated[bool, typer.Option("--metrics", help="Print the numbers of the daemon that runs, and leave.")] = False, memex: Memex = None) -> None:
+           metrics: Annotated[bool, typer.Option("--metrics", help="Print the numbers of the daemon that runs, and leave.")] = False,
+           memex: Memex = None) -> None:
     """Keep one agent running for all windows and programs.
 
     ask, chat, undo and approvals use it when it runs. SIGTERM and Ctrl-C end it, SIGHUP has it read settings and rules again."""

@@ -37,7 +37,8 @@ from .agent import Agent, boot_agent, own_places, run_anywhere
 from .conditions import PassepartoutError
 from .embeddings import semantic_state
 from .finding import broken_indexed
-from .health import Finding, chain_findings, clock_findings, effect_findings, examine, health_of, rule_findings, sandbox_findings
+from .health import (Finding, chain_findings, clock_findings, effect_findings, examine, health_of, rule_findings,
+                                 sandbox_findings)
 from .identity import id_of
 from .index import Index
 from .indexfile import IndexFailed, open_database, which_file
@@ -360,7 +361,8 @@ def check_notes(patient: Patient) -> Iterator[Any]:
                           "Correct the date there.", "note")
         if same := twice(index):
             yield Finding("One ID for several headings: "
-                          f"{listed([name + ' at ' + ', '.join(places[:4]) for name, places in same.items()])}.", "A link to it leads to one of them only.", "Remove the ID from all but one.", "note")
+                          f"{listed([name + ' at ' + ', '.join(places[:4]) for name, places in same.items()])}.",
+                          "A link to it leads to one of them only.", "Remove the ID from all but one.", "note")
     finally:
         index.close(); root.close()
 

@@ -56,10 +56,14 @@ def mandatory_gates(agent: Any, mine: Any) -> list:
     from passepartout.gates.unattended import unattended_skill
     from passepartout.shell.sandbox import find_bubblewrap
     settings = agent.settings
-    return [policy_skill(settings.max_proposal_chars), secrets_skill(agent.vault.scanner), permissions_skill(mine), paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
-            network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows), shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
-            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets, agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered),
-            privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence), unattended_skill(agent.tools, agent.journal)]
+    return [policy_skill(settings.max_proposal_chars), secrets_skill(agent.vault.scanner), permissions_skill(mine),
+            paths_skill(agent.tools, agent.roots, partial(opened_verdict, mine)),
+            network_skill(agent.tools, settings.allowed_hosts, partial(names_addresses, mine), agent.follows),
+            shell_skill(agent.tools, agent.roots, os.path.expanduser("~"), lambda: find_bubblewrap().problem, settings.late_words),
+            provenance_skill(agent.tools, agent.words, agent.influence, agent.in_view, settings.permissions, settings.known_targets,
+                             agent.case_of, agent.endorsements.hold, settings.allowed_hosts, agent.remembered),
+            privacy_skill(agent.tools, partial(confidential, agent), agent.words, agent.influence),
+            unattended_skill(agent.tools, agent.journal)]
 
 # %% ../nbs/18f_fitting.ipynb #c0040999
 def install_gates(agent: Any) -> None:

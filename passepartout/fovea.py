@@ -79,9 +79,10 @@ def outline_focus(targets: LinkTargets, wanted: str, private: tuple[str, ...]) -
     parent = outline.nodes[node.parent] if node.parent >= 0 else None
     near = [n for n in outline.children(parent) if n is not node] if parent else []
     nearest = sorted(sorted(near, key=lambda n: abs(n.index - node.index))[:MOST_NEAR], key=lambda n: n.index)
-    return Focus(head_of(outline.file, node.line, node.keyword, node.title if node.index else "", node.tags), is_private(outline.tags(node), private), outline.body(node),
-                 tuple([name(n) for n in outline.lineage(node)[:-1]]), tuple([name(n) for n in list(outline.children(node))[:MOST_NEAR]]),
-                 tuple([name(n) for n in nearest]), tuple([mention(o, n, private) for o, n in linked_nodes(targets, outline, node)]))
+    return Focus(head_of(outline.file, node.line, node.keyword, node.title if node.index else "", node.tags),
+                 is_private(outline.tags(node), private), outline.body(node), tuple([name(n) for n in outline.lineage(node)[:-1]]),
+                 tuple([name(n) for n in list(outline.children(node))[:MOST_NEAR]]), tuple([name(n) for n in nearest]),
+                 tuple([mention(o, n, private) for o, n in linked_nodes(targets, outline, node)]))
 
 # %% ../nbs/08p_fovea.ipynb #44cd8260
 def heading_line(keyword: str | None, title: str) -> str:
@@ -162,7 +163,8 @@ def index_focus(index: Index, wanted: str, private: tuple[str, ...], similar: Ca
     body = "".join([text[row.start + int(a):row.start + int(b)] for a, b in (span.split("-") for span in row.body.split())])
     alike = [found for ident in similar(row.ident) if (found := find_row(index, ident))] if similar else []
     return Focus(head_of(row.path, row.line, row.keyword, row.title if row.place else "", row.tags.split()), name(row).private, body,
-                 tuple(map(name, above_rows(index, row))), tuple(map(name, rows_of(index, "n.file = ? AND n.parent = ? ORDER BY n.place LIMIT ?", row.file, row.place, MOST_NEAR))),
+                 tuple(map(name, above_rows(index, row))),
+                 tuple(map(name, rows_of(index, "n.file = ? AND n.parent = ? ORDER BY n.place LIMIT ?", row.file, row.place, MOST_NEAR))),
                  tuple(map(name, beside_rows(index, row))), tuple(map(full, linked_rows(index, row))), tuple(map(full, alike[:MOST_NEAR])))
 
 # %% ../nbs/08p_fovea.ipynb #478dfeee

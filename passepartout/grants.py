@@ -113,8 +113,9 @@ def _as_folder(pattern: str) -> str:
 def offer(tool: Any, args: Mapping[str, Any], places: Places, session: str, expires: float, said: str = "", rule: str = "") -> Grant:
     "The grant that would cover this call and its like, which `rule` asks about, or the settings. `GrantRefused` when there is none, or when it would not even cover this call."
     scope = said_scope(tool, args, places, said)
-    grant = Grant(tool.name, session, expires, tuple((n, s) for n, s in scope.items() if s is not None), tuple(n for n, s in scope.items() if s is None),
-                  tuple((p.name, canonical(args.get(p.name))) for p in tool.parameters if p.name not in scope), rule=rule)
+    grant = Grant(tool.name, session, expires, tuple((n, s) for n, s in scope.items() if s is not None),
+                  tuple(n for n, s in scope.items() if s is None), tuple((p.name, canonical(args.get(p.name)))
+            for p in tool.parameters if p.name not in scope), rule=rule)
     if not covers(grant, tool, args, places, session):
         raise GrantRefused("That would not cover what was asked about. Name the folder and the arguments so that it does.")
     return grant

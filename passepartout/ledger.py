@@ -178,8 +178,8 @@ class Entries(Announcing):
             shown: str = "", **more: Any) -> None:
         """Ask the person on `channel` to allow an action until `expires` (Unix seconds). Only the hash of the one-time code is kept, and of what was `shown` besides.
         `more` stands in the record as well: `phrase`, what has to be typed; `preview`, what was shown of its result, with `result`, `moment` and `private`."""
-        self._add("ask", {"approval": approval, "hash": action_hash, "action": action_text, "code_hash": code_hash,
-                          "expires": expires, "reason": reason, "channel": channel, "shown": shown, **{name: value for name, value in more.items() if value}})
+        self._add("ask", {"approval": approval, "hash": action_hash, "action": action_text, "code_hash": code_hash, "expires": expires,
+                          "reason": reason, "channel": channel, "shown": shown, **{name: value for name, value in more.items() if value}})
         self.change(_ask, approval)
 
     def consume(self, approval: str, action_hash: str) -> None:
@@ -214,9 +214,9 @@ FROM effects e JOIN chain i ON i.seq = e.seq LEFT JOIN chain o ON o.seq = e.sett
 
 def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) -> dict:
     told, came = told_in(intent) or {}, told_in(outcome) or {}
-    return {"id": id, "seq": seq, "session": session, "turn": turn, "at": moment_in(at), "state": state, "owner": owner, "hash": told.get("hash"),
-            "action": told.get("action"), "detail": told.get("detail"), "before_sha256": told.get("before_sha256"),
-            "settled": settled, "outcome": came.get("detail")}
+    return {"id": id, "seq": seq, "session": session, "turn": turn, "at": moment_in(at), "state": state, "owner": owner,
+            "hash": told.get("hash"), "action": told.get("action"), "detail": told.get("detail"),
+            "before_sha256": told.get("before_sha256"), "settled": settled, "outcome": came.get("detail")}
 
 # %% ../nbs/05d_ledger.ipynb #889dbf9f
 _APPROVALS = """SELECT a.id, a.seq, q.session, q.turn, q.at, a.state, q.body, d.at, d.body
@@ -230,8 +230,8 @@ def _approval(now, id, seq, session, turn, at, state, question, decided, decisio
         state = "expired"
     return {"id": id, "seq": seq, "session": session, "turn": turn, "at": at, "state": state, "hash": asked.get("hash"),
             "action": asked.get("action"), "code_hash": asked.get("code_hash"), "expires": asked.get("expires"),
-            "reason": asked.get("reason"), "shown": asked.get("shown"), "channel": asked.get("channel"), "by": told.get("by"), "decided": decided,
-            "confirmed": told.get("confirmed", ""), **{name: asked.get(name) for name in _SHOWN}}
+            "reason": asked.get("reason"), "shown": asked.get("shown"), "channel": asked.get("channel"), "by": told.get("by"),
+            "decided": decided, "confirmed": told.get("confirmed", ""), **{name: asked.get(name) for name in _SHOWN}}
 
 # %% ../nbs/05d_ledger.ipynb #d6540b28
 def _where(tests: dict) -> tuple[str, list]:

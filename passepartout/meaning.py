@@ -47,8 +47,8 @@ def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[Can
     return [Candidate(*row) for path, *row in rows if folder in (".", "") or path == folder or path.startswith(folder + "/")]
 
 # %% ../nbs/08r_meaning.ipynb #8d5d6549
-def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None, folder: str = ".",
-                    private: Sequence[str] = ()) -> Found:
+def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None,
+                    folder: str = ".", private: Sequence[str] = ()) -> Found:
     "What `find_indexed` finds, and beside it what is about the same. Without vectors, or for a query that is more than words, just the former."
     try: question = ask(query, today or date.today()) if vectors is not None and plain_words(query) else None
     except QueryError: question = None

@@ -68,8 +68,8 @@ def body_lines(text: str, format: str) -> list[str]:
     return lines
 
 # %% ../nbs/08fd_moves.ipynb #65fe6833
-def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "note", keyword: str | None = None, tags: Sequence[str] = (), scheduled: date | None = None,
-                    deadline: date | None = None, body: str = "", first: bool = False) -> str:
+def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "note", keyword: str | None = None, tags: Sequence[str] = (),
+                    scheduled: date | None = None, deadline: date | None = None, body: str = "", first: bool = False) -> str:
     "The text with a new heading (kind \"note\") or task below `node`, last or `first`. `keyword` is the state of an Org task (default: the first open one)."
     title = one_line(title, "A title")
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")

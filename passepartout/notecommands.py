@@ -267,8 +267,9 @@ def body_lines(text: str, markdown: bool) -> Iterable[tuple[str, str]]:
         else: yield plain_text(line) if "[[" in line else line, ""
 
 # %% ../nbs/20db_notecommands.ipynb #df4e73fd
-def show(target: Annotated[list[str], typer.Argument(help="Words of a title, FILE, FILE:LINE, FILE::Title, or an ID.", autocompletion=headings)],
-         memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
+def show(target: Annotated[list[str], typer.Argument(help="Words of a title, FILE, FILE:LINE, FILE::Title, or an ID.",
+                                                     autocompletion=headings)], memex: Memex = None, json_: AsJson = False,
+         today: Today = None) -> None:
     """Show one heading with all below it.
 
     Words that fit several headings list them."""

@@ -381,9 +381,8 @@ def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
-    return [
-        Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS, returns=HITS),
-        Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",
-             AGENDA_TAKES, agenda_body, effects=READS, returns=ITEMS),
-        Tool("org-capture", "Add a note or a task at the end of a file of notes", CAPTURE_TAKES, pure(capture_body), effects=ADDS, edits=True),
-        Tool("read-file", "Show lines of one file", READ_TAKES, read_body, effects=READS, returns=LINES)]
+    return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,
+                 returns=HITS), Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",
+                                     AGENDA_TAKES, agenda_body, effects=READS, returns=ITEMS),
+            Tool("org-capture", "Add a note or a task at the end of a file of notes", CAPTURE_TAKES, pure(capture_body), effects=ADDS,
+                 edits=True), Tool("read-file", "Show lines of one file", READ_TAKES, read_body, effects=READS, returns=LINES)]

@@ -67,8 +67,8 @@ class PlanBook:
 # %% ../nbs/17de_plandesk.ipynb #37f46d65
 def begun(session: str, body: Mapping[str, Any]) -> PlanState:
     "A plan as its first record tells it."
-    return PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"], session,
-                     body["declared"], body.get("owner", ""), body.get("agreed") or {}, restored=True)
+    return PlanState(body["plan"], {k: body[k] for k in ("steps", "explanation")}, tuple(body["said"]), body["planned"], body["approved"],
+                     session, body["declared"], body.get("owner", ""), body.get("agreed") or {}, restored=True)
 
 # %% ../nbs/17de_plandesk.ipynb #5cf4313c
 def edited(state: PlanState, body: Mapping[str, Any]) -> None:

@@ -19,15 +19,20 @@ from .plan import Node, Plan, first_of_else, read_plan
 from .tools import ToolRegistry
 
 # %% ../nbs/12r_plantext.ipynb #751ddde0
-SAID = MappingProxyType({
-    "ref": "{ref}", "field": "the {field} of {of}", "each": "the {each} of every one of {of}", "keys": "the names in {keys}", "item": "number {item} of {of}", "first": "the first of {first}", "last": "the last of {last}",
-    "count": "the number of {count}", "where": "those of {of} whose {where} {test} {to}", "sort": "{of}, sorted by {sort}", "common": "the values in {common}, the most frequent first",
-    "concat": "all of {concat}", "flat": "the items of all lists in {flat}", "place": "the place of {place} in {in}", "without": "{of} without {without}", "object": "{object}", "links": "the links in {links}", "text": "the text {text}", "add": "the sum of {add}", "multiply": "the product of {multiply}",
-    "sum": "the sum of {sum}", "subtract": "{from} less {subtract}", "percent": "{percent} percent of {of}", "divide": "{divide} divided by {by}", "choose": "{then} if {choose}, otherwise {else}",
-    "is": "{left} {is} {right}", "all": "all of these: {all}", "any": "one of these: {any}", "not": "not so that {not}"})
+SAID = MappingProxyType({"ref": "{ref}", "field": "the {field} of {of}", "each": "the {each} of every one of {of}",
+                         "keys": "the names in {keys}", "item": "number {item} of {of}", "first": "the first of {first}",
+                         "last": "the last of {last}", "count": "the number of {count}", "where": "those of {of} whose {where} {test} {to}",
+                         "sort": "{of}, sorted by {sort}", "common": "the values in {common}, the most frequent first",
+                         "concat": "all of {concat}", "flat": "the items of all lists in {flat}", "place": "the place of {place} in {in}",
+                         "without": "{of} without {without}", "object": "{object}", "links": "the links in {links}",
+                         "text": "the text {text}", "add": "the sum of {add}", "multiply": "the product of {multiply}",
+                         "sum": "the sum of {sum}", "subtract": "{from} less {subtract}", "percent": "{percent} percent of {of}",
+                         "divide": "{divide} divided by {by}", "choose": "{then} if {choose}, otherwise {else}",
+                         "is": "{left} {is} {right}", "all": "all of these: {all}", "any": "one of these: {any}",
+                         "not": "not so that {not}"})
 
-TESTED = MappingProxyType({"equal": "is", "unequal": "is not", "less": "is less than", "more": "is more than", "at-most": "is at most", "at-least": "is at least",
-                           "contains": "contains", "begins": "begins with", "among": "is among"})
+TESTED = MappingProxyType({"equal": "is", "unequal": "is not", "less": "is less than", "more": "is more than", "at-most": "is at most",
+                           "at-least": "is at least", "contains": "contains", "begins": "begins with", "among": "is among"})
 
 # %% ../nbs/12r_plantext.ipynb #fa02323a
 def said(node: Any) -> str:

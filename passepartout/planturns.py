@@ -21,7 +21,8 @@ from .conditions import GateError, PassepartoutError, restart_case, signal_condi
 from .flow import Case, flow_reasons, follows_link, literal_label
 from .lazy import Regex
 from .labels import Value, child, joined, label_of, plain_data, result_value
-from .messages import APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick
+from .messages import (APPROVAL_REQUIRED, CALL, EVENT, MODEL, PERSON, PLAN, TOOL, TOOL_ERROR, TOOL_OUTPUT, Action,
+                                   ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze, pick)
 from .plist import Keyword
 from .attestations import Attests
 from .tools import ToolResult

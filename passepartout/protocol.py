@@ -124,8 +124,9 @@ def validate_message(message: Any) -> Any:
     given = message.as_dict() if isinstance(message, Message) else message
     named = {key_name(str(key)): value for key, value in given.items()}
     if len(named) != len(given) or named.keys() - FIELDS:
-        raise ProtocolError("A field is given twice." if named.keys() <= FIELDS else
-                            f"A message has no field {min(named.keys() - FIELDS)[:40]!r}; it has type, payload, target and foveal_focus.", message)
+        raise ProtocolError("A field is given twice." if named.keys() <= FIELDS
+                            else f"A message has no field {min(named.keys() - FIELDS)[:40]!r}; it has type, payload, target and "
+                                 "foveal_focus.", message)
     kind, payload = named.get("type"), named.get("payload")
     if not isinstance(kind, str) or not kind or key_name(kind) not in TYPES:
         raise ProtocolError(f"The :TYPE of a message is one of {', '.join(sorted(f':{each.upper()}' for each in TYPES))}.", message)

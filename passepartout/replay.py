@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .messages import CALL, CLI, EVENT, MESSAGE, ORIGINS, PERSON, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, ApprovalRequired, Label, Rejected, Signal, Verdict, pick
+from .messages import (CALL, CLI, EVENT, MESSAGE, ORIGINS, PERSON, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, ApprovalRequired,
+                                   Label, Rejected, Signal, Verdict, pick)
 from .reason import parse_proposal
 from .turns import RECENT, Exchange, Turn, Turns, recorded_turns
 from .verify import explain, judge, word_for
@@ -137,8 +138,9 @@ class Replay:
         per_turn = {f"asks_per_turn_{when}": round(count / self.turns, 4) if self.turns else 0.0
                     for when, count in (("then", self.asked_then), ("now", self.asked_now))}
         changes = sorted(self.changes.values(), key=lambda c: (-c.count, c.tool, c.was))
-        return {"turns": self.turns, "proposals": self.proposals, "same": self.same, "asks_then": self.asked_then, "asks_now": self.asked_now, **per_turn,
-                "most_asks_in_a_turn_then": self.most_then, "most_asks_in_a_turn_now": self.most_now, "skipped": dict(self.skipped), "changes": [asdict(c) for c in changes]}
+        return {"turns": self.turns, "proposals": self.proposals, "same": self.same, "asks_then": self.asked_then,
+                "asks_now": self.asked_now, **per_turn, "most_asks_in_a_turn_then": self.most_then,
+                "most_asks_in_a_turn_now": self.most_now, "skipped": dict(self.skipped), "changes": [asdict(c) for c in changes]}
 
 # %% ../nbs/19b_replay.ipynb #b273673a
 def incomparable(thought: Thought) -> str | None:

@@ -79,7 +79,9 @@ def session_of(house: Any, guest: Guest, payload: Mapping) -> str:
 # %% ../nbs/19f_requests.ipynb #4008edf3
 def reply_payload(house: Any, guest: Guest, reply: Any, session: str) -> dict:
     "A reply as a payload, for this guest."
-    return {"action": "reply", "session": session, "text": str(reply), "status": reply.status, "turn": reply.turn, "effects": list(reply.effects), "outcomes": only_tried(house.agent.journal, reply.turn), "refused": reply.status in ("answered", "declined") and only_refused(house.agent.journal, reply.turn),
+    return {"action": "reply", "session": session, "text": str(reply), "status": reply.status, "turn": reply.turn,
+            "effects": list(reply.effects), "outcomes": only_tried(house.agent.journal, reply.turn),
+            "refused": reply.status in ("answered", "declined") and only_refused(house.agent.journal, reply.turn),
             "approvals": [ask_payload(house, guest, each) for each in reply.approvals]}
 
 def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> dict:

@@ -148,8 +148,8 @@ def _strays(pattern: str, folders: tuple[str, ...]) -> bool:
 
 def absent(book: RuleBook, tools: Any) -> list[str]:
     "The rules about tools that are not there, one sentence each."
-    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: there is no tool {', '.join(rule.tools)} now, so it does nothing."
-            for rule in book.rules if not any(glob(t)(tool.name) for tool in tools for t in rule.tools)]
+    return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: there is no tool {', '.join(rule.tools)} now, so it "
+            "does nothing." for rule in book.rules if not any(glob(t)(tool.name) for tool in tools for t in rule.tools)]
 
 # %% ../nbs/12ab_rulefile.ipynb #734762c3
 def load_rules(path: Path, folders: Iterable[str] = ()) -> RuleBook:

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import passepartout
 from .conditions import PassepartoutError
-from .inifile import STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value, tool_key
+from .inifile import (STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value,
+                                  tool_key)
 from .records import record
 
 # %% ../nbs/04_settings.ipynb #ac25a399

@@ -100,5 +100,7 @@ def shell_tool(roots: Sequence[Root], hidden: Sequence[str] = (), find: Callable
         if outcome.ended: raise Unfinished(told(outcome), not opened.reads, label)
         return ToolResult(told(outcome), {"status": outcome.status, "sandboxed": outcome.sandboxed, "cut": outcome.cut,
                                           "text": told(outcome)}, label, {"status": outcome.status, "sandboxed": outcome.sandboxed})
-    return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running", [Parameter("command", kind="command", description="what to run"),
-        Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30, returns={"status": FREE, "sandboxed": SURE, "cut": SURE, "text": FREE})
+    return Tool("shell", "Run a command line in the memex folder; no network, no input, and nothing stays running",
+                [Parameter("command", kind="command", description="what to run"),
+                 Parameter("timeout", "integer", "seconds", default=30, kind="limit")], body, timeout=MOST_SECONDS + 30,
+                returns={"status": FREE, "sandboxed": SURE, "cut": SURE, "text": FREE})

@@ -168,7 +168,8 @@ def skills_reload(memex: Memex = None) -> None:
 
 # %% ../nbs/20h_skillcommands.ipynb #dc8b5c05
 def skills_disable(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Names of skills.")], memex: Memex = None,
-                   remove: Annotated[bool, typer.Option("--remove", help="Delete the page as well, if the agent wrote it.")] = False) -> None:
+                   remove: Annotated[bool,
+                                     typer.Option("--remove", help="Delete the page as well, if the agent wrote it.")] = False) -> None:
     "Switch skills off, mandatory ones too. The page stays where it is."
     from passepartout.skills import skill_name
     book = open_book(memex)

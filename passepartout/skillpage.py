@@ -175,8 +175,9 @@ def read_skill(path: Path, data: bytes, *, reserved: Collection[str] = ()) -> Sk
     problems += [*faults(tree), *permission_faults(tree, permissions, parts)]
     if problems: raise SkillError(f"{file}: " + "; ".join(f"line {at}: {said}" for at, said in sorted(dict.fromkeys(problems))[:12]) + ".")
     said = lambda key: str(about.get(key) or "").strip()
-    return SkillPage(path, hashlib.sha256(data).hexdigest(), name, priority, tuple(words_of(about.get("DEPENDS"))), permissions, said("TRIGGER"), said("MANDATORY").lower() in ("yes", "true", "t", "1"), said("ID"),
-                     data, tuple(code), tuple(tuple(c) for c in cells), parts, tuple(name for name in defined if name.startswith("test_")), schedule)
+    return SkillPage(path, hashlib.sha256(data).hexdigest(), name, priority, tuple(words_of(about.get("DEPENDS"))), permissions,
+                     said("TRIGGER"), said("MANDATORY").lower() in ("yes", "true", "t", "1"), said("ID"), data, tuple(code),
+                     tuple(tuple(c) for c in cells), parts, tuple(name for name in defined if name.startswith("test_")), schedule)
 
 # %% ../nbs/10d_skillpage.ipynb #269055b0
 def read_schedule(value: Any, wanted: bool, problems: list) -> tuple[str, ...]:

@@ -133,8 +133,11 @@ def skill_tools(writer: Writer, guard: Any = None) -> list[Tool]:
                         "and test_…(); or in Markdown: skill and permissions in front matter, the functions between fences")
     def create(name, page, kind): return writer.write("create-skill", name, page, kind)
     def edit(name, page): return writer.write("edit-skill", name, page)
-    return [Tool("create-skill", "Write a new skill for yourself; the person is asked and sees the page", [text("name", "its name"), page, text("kind", "org or md; without it, the page shows it", required=False, choices=("org", "md"))], create, guard, effects=effects),
-            Tool("edit-skill", "Write a skill anew that you wrote; the person is asked and sees the difference", [text("name", "its name"), page], edit, guard, effects=effects)]
+    return [Tool("create-skill", "Write a new skill for yourself; the person is asked and sees the page",
+                 [text("name", "its name"), page, text("kind", "org or md; without it, the page shows it", required=False,
+                                                       choices=("org", "md"))], create, guard, effects=effects),
+            Tool("edit-skill", "Write a skill anew that you wrote; the person is asked and sees the difference",
+                 [text("name", "its name"), page], edit, guard, effects=effects)]
 
 # %% ../nbs/17i_skilltools.ipynb #1e1edb19
 def install_writing(agent: Any) -> None:

@@ -18,7 +18,8 @@ from .logbook import Logging, inherited, log_change, log_time, logging_of, seque
 from .markdown import MARK, STATES
 from .org import Node, Outline
 from .planning import KINDS, PLANNED, REPEATER, advanced, later, plan_change
-from .rewrite import RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled, words
+from .rewrite import (RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
+                                  words)
 from .timestamps import BRACKETS, EVERY, stamps
 
 # %% ../nbs/08fc_states.ipynb #95bcbdfd

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .breaks import Break, survey
-from .chain import START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor, read_key, seal, unwritable, write_anchor
+from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
+                                read_key, seal, unwritable, write_anchor)
 from .journalfile import TROUBLE, claim, connect, explain, explained, files_now, find_key, set_up
 
 # %% ../nbs/05c_store.ipynb #4642bf9c

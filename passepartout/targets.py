@@ -261,8 +261,10 @@ def read_place(row: tuple, above: Sequence[tuple[str, str]], day: int | None, id
     "One row with what is above it as a place."
     _, path, place, own, line, state, keyword, priority, _ = row
     titles, idents = [title for title, _ in above], dict.fromkeys(filter(None, ("" if own[0] == "~" else own, ident)))
-    return Place(path, line, first_title(reversed(titles), path) if place else plain_text(titles[0]), tuple([plain_text(t) for t in titles[1:]]), "task" if state & TASK else "heading" if place else "file",
-                 keyword, bool(state & DONE), priority, own_tags(above), "commented" if state & COMMENTED else "archived" if state & ARCHIVED else "", tuple(idents), day and date.fromordinal(day))
+    return Place(path, line, first_title(reversed(titles), path) if place else plain_text(titles[0]),
+                 tuple([plain_text(t) for t in titles[1:]]), "task" if state & TASK else "heading" if place else "file", keyword,
+                 bool(state & DONE), priority, own_tags(above), "commented" if state & COMMENTED else "archived" if state & ARCHIVED
+                 else "", tuple(idents), day and date.fromordinal(day))
 
 # %% ../nbs/08n_targets.ipynb #7072db6e
 def files_called(source: Index | Iterable[Outline], text: str) -> list[Place]:

@@ -18,7 +18,8 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
-from .messages import HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, FrozenDict, Label, Signal, pick
+from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
+                                   FrozenDict, Label, Signal, pick)
 from .plist import read_plist
 from .records import record
 from .summaries import in_our_words

@@ -77,8 +77,9 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
 def undo_tool(journal) -> Tool:
     "The tool `undo-edit`."
     def body(effect: str, path: str, context: ToolContext) -> FileEdit: return undo_edit(journal, effect, context.resources["path"])
-    return Tool("undo-edit", "Take back an edit of a note that was made earlier", [Parameter("effect", description="id of the effect"),
-        Parameter("path", kind="path", access="write", description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
+    return Tool("undo-edit", "Take back an edit of a note that was made earlier",
+                [Parameter("effect", description="id of the effect"), Parameter("path", kind="path", access="write",
+            description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
 
 def undo_action(effect: dict) -> Action:
     "The call of `undo-edit` for a ledger entry."

@@ -18,7 +18,8 @@ from typing import Any
 
 from .commandline import as_typed, fail, tell
 from .conditions import PassepartoutError
-from .configure import Answers, Present, changes_for, keyring_there, read_key, read_memex, read_name, read_providers, read_tags, shortened, to_keyring
+from .configure import (Answers, Present, changes_for, keyring_there, read_key, read_memex, read_name, read_providers,
+                                    read_tags, shortened, to_keyring)
 from .inifile import read_path
 from .providers.catalogue import SERVICES, named
 from .render import clean
@@ -152,8 +153,10 @@ def given(present: Present, options: dict) -> Answers:
     try:
         providers = read("provider", lambda each: read_providers(each, named(settings.provider_urls)))
         cascade = providers or settings.provider_cascade
-        answers = Answers(read("name", read_name), read("memex", lambda each: read_memex(each, present)), providers, read("model", lambda each: {cascade[0]: read_name(each)}),
-                          read("address", lambda each: {cascade[0]: read_address(each)}), None, read("tags", read_tags), None, text["service"])
+        answers = Answers(read("name", read_name), read("memex", lambda each: read_memex(each, present)), providers,
+                          read("model", lambda each: {cascade[0]: read_name(each)}),
+                          read("address", lambda each: {cascade[0]: read_address(each)}), None, read("tags", read_tags), None,
+                          text["service"])
         if text["key"]:
             wanted = next((SERVICES[each].key for each in cascade if each in SERVICES and SERVICES[each].key), None)
             if wanted is None: raise PassepartoutError("No provider here wants a key. Name one: --provider anthropic")

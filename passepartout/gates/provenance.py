@@ -112,9 +112,11 @@ class Provenance:
                                 "whole; its steps with other values than these ask again.")
 
 # %% ../../nbs/gates/provenance.ipynb #8afed594
-def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label], view_of: Callable[[Signal], Words],
-                    rules: Mapping[str, str] = {}, known: Iterable[str] = (), case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
-                    endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False, hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Callable:
+def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
+                    view_of: Callable[[Signal], Words], rules: Mapping[str, str] = {}, known: Iterable[str] = (),
+                    case_of: Callable[[Action, Signal], Case | None] = lambda action, signal: None,
+                    endorsed: Callable[[str, str, Any, str], bool] = lambda tool, argument, value, session: False,
+                    hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON) -> Callable:
     "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered."
     return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of).judge
 

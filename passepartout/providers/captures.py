@@ -18,7 +18,8 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, closed_span, period, read_day, read_repeat, read_when, say_day, split_repeat, split_when, words_of
+from .dates import (MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, closed_span, period, read_day,
+                                          read_repeat, read_when, say_day, split_repeat, split_when, words_of)
 from .german import dated_line, in_english_days
 from ..records import record
 

@@ -61,7 +61,8 @@ def named(entries: tuple[str, ...]) -> dict[str, str]:
 
 def unreadable(settings: Any) -> list[str]:
     "Sentences about entries that name no value."
-    return [f"{setting}: {entry[:60]!r} is not of the form {form}, and was left out." for setting, form in (("provider_urls", "name=http://127.0.0.1:8000/v1"), ("provider_models", "name=model"))
+    return [f"{setting}: {entry[:60]!r} is not of the form {form}, and was left out."
+            for setting, form in (("provider_urls", "name=http://127.0.0.1:8000/v1"), ("provider_models", "name=model"))
             for entry in getattr(settings, setting) if not all(part.strip() for part in entry.partition("="))]
 
 def service_of(settings: Any, name: str, variables: Mapping[str, str]) -> Service | None:
@@ -252,7 +253,8 @@ class Nearby:
                 return self.make(Service(place.url, place.dialect, None, self.model or models[0]))
         wanted = f" with the model {self.model}" if self.model else ""
         raise BackendFailure(f"no server of models{wanted} runs on this machine: nothing answered for Ollama (port 11434), llama.cpp "
-                             "(8080) or LM Studio (1234). Start one, or say where it is: provider_urls = local=http://127.0.0.1:PORT/v1", why="no server of models runs on this machine")
+                             "(8080) or LM Studio (1234). Start one, or say where it is: provider_urls = local=http://127.0.0.1:PORT/v1",
+                             why="no server of models runs on this machine")
 
     async def models_at(self, place: Service) -> list[str]:
         "The models that a server lists; none when it does not answer within a fifth of a second."

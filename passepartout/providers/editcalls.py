@@ -20,7 +20,8 @@ from ..org import Outline
 from .captures import decline, letter_for, say, tool_call
 from .commands import Command
 from .dates import read_day, say_day
-from .lookups import Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome, question
+from .lookups import (Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome,
+                                            question)
 from ..states import BOXES
 from ..targets import Place, choose, places_of, read_target, resolve_target
 from ..timestamps import stamps

@@ -21,14 +21,17 @@ from typing import Callable
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind, repeated_parts, say, tool_call
-from .dates import MONTHS, NAMED, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when, words_of
+from .captures import (MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind,
+                                             repeated_parts, say, tool_call)
+from .dates import (MONTHS, NAMED, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when,
+                                          words_of)
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
-from .questions import AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of, read, tasks
+from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
+                                              read, tasks)
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
 from ..targets import files_holding
@@ -60,8 +63,10 @@ To what I offer you can say yes. German works for most of this: was steht heute 
 A few words of a title are enough; when several fit I ask which. What I write passes the gates first, and /undo takes it back. For free conversation, summaries and translations a language model
 is needed: """ + _SETTING + "."
 GREETINGS = frozenset("hi hello hey moin hallo servus hola olá bonjour howdy".split())
-DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is it today", "what is today", "what's today", "what date is it", "what date is it today", "what is the date", "what's the date",
-    "what is the date today", "what's the date today", "what is today's date", "what's today's date", "today's date", "date", "the date", "which day is it", "which week is it", "what week is it"))
+DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is it today", "what is today", "what's today",
+                            "what date is it", "what date is it today", "what is the date", "what's the date", "what is the date today",
+                            "what's the date today", "what is today's date", "what's today's date", "today's date", "date", "the date",
+                            "which day is it", "which week is it", "what week is it"))
 
 # %% ../../nbs/providers/grammar.ipynb #7d614a34
 def pleasantry(request: Request) -> dict | None:

@@ -27,7 +27,8 @@ from .commands import Command
 from .dates import say_day
 from ..records import record
 from ..search import fold
-from ..targets import FILLERS, Place, files_called, files_holding, fits, has_ident, places_of, read_target, read_words, resolve_target, same_file
+from ..targets import (FILLERS, Place, files_called, files_holding, fits, has_ident, places_of, read_target, read_words,
+                                  resolve_target, same_file)
 
 # %% ../../nbs/providers/lookups.ipynb #430e65f6
 class NotesChanged(PassepartoutError):

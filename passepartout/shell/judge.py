@@ -20,7 +20,8 @@ from .later import read_find, read_xargs
 from .places import Places
 from .programs import Program, another, objection, pinned
 from .repository import history_objection, is_data, repository_objection
-from .script import BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled, has_hole, holes, named
+from .script import (BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled, has_hole,
+                                       holes, named)
 from .syntax import LONGEST, read_script
 from .table import lookup
 from .within import SHELLS, STARTERS, commands_within

@@ -284,8 +284,9 @@ async def _first_process(fd: int) -> int | None:
     except (OSError, ValueError, KeyError): return None
 
 # %% ../../nbs/shell/run.ipynb #2b2e6174
-async def run_script(script: Script, roots: Sequence[Root], files: Sequence[OpenedPath] = (), *, cwd: OpenedPath | None = None, wrap: Bubblewrap = Bubblewrap(problem="not asked for"),
-                     hidden: Sequence[str] = (), covered: Sequence[Cover] = (), writable: bool = True, network: bool = False, limits: Limits = Limits(), again: Again = never) -> Outcome:
+async def run_script(script: Script, roots: Sequence[Root], files: Sequence[OpenedPath] = (), *, cwd: OpenedPath | None = None,
+                     wrap: Bubblewrap = Bubblewrap(problem="not asked for"), hidden: Sequence[str] = (), covered: Sequence[Cover] = (),
+                     writable: bool = True, network: bool = False, limits: Limits = Limits(), again: Again = never) -> Outcome:
     """Run `script` in `cwd` (default: the first of `roots`), with `files` for its redirections, in order; `again` judges what is known only then. Cancelling kills it. `ShellError` when it cannot
     be started; a limit that ended it stands in the outcome."""
     if not roots: raise ShellError("No folder is open to the agent, so there is nowhere to run a command.")

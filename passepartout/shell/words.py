@@ -40,7 +40,8 @@ def unseen_character(text: str) -> str | None:
 _OUT = Regex(r"""(?P<plain>[^'"\\$`<>()|&;\s]+)|'(?P<raw>[^']*)'|(?P<open>")|\\(?P<escaped>[\s\S])|\$'(?P<ansi>[^'\\]*(?:\\[\s\S][^'\\]*)*)'"""
                   r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!"'-])""", re.ASCII)
 _IN = Regex(r"""(?P<raw>[^"\\$`]+)|(?P<close>")|\\(?P<escaped>["\\$`\n])|(?P<slash>\\)"""
-                 r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""", re.ASCII)
+            r"""|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|[?$1-9])|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<dollar>\$)(?![\w({\[@*#?$!-])""",
+            re.ASCII)
 
 # %% ../../nbs/shell/words.ipynb #d5036481
 _SINGLE = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f",

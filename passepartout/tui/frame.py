@@ -35,7 +35,8 @@ def key_help() -> str:
     "The keys, a line each."
     names = {"ctrl+c": "Ctrl-C", "ctrl+q": "Ctrl-Q", "ctrl+p": "Ctrl-P", "ctrl+r": "Ctrl-R"}
     return "\n".join([*(f"{names.get(key, key.upper()):<8} {words}" for key, _, words in KEYS),
-                      "Enter    send; Ctrl-J begins a new line; ↑ ↓ what you typed before; Tab completes a command", "PgUp     scroll what was said; Escape goes back to where you type"])
+                      "Enter    send; Ctrl-J begins a new line; ↑ ↓ what you typed before; Tab completes a command",
+                      "PgUp     scroll what was said; Escape goes back to where you type"])
 
 # %% ../../nbs/tui/frame.ipynb #c0455f4d
 def wants(kind: str) -> Callable[[Any, str], None]:
@@ -163,5 +164,6 @@ class Headed(Layout):
         if not self.stands: return
         agent, state, way = self.agent, self.doing(), self.way()
         models = f" · {', '.join(map(str, agent.provider_cascade)) or 'nobody'}" if agent and not callable(agent.provider_cascade) else ""
-        self.part("head", Bar).say((" Passepartout ", "reverse bold"), (f" {self.settings.memex_dir.name} · {self.session}", "bold"), (models, ""),
-                                   (f" · {way}" if way else "", "yellow" if self.gone or self.lost else "dim"), (f"  {state}" if state else "", "cyan"))
+        self.part("head", Bar).say((" Passepartout ", "reverse bold"), (f" {self.settings.memex_dir.name} · {self.session}", "bold"),
+                                   (models, ""), (f" · {way}" if way else "", "yellow" if self.gone or self.lost else "dim"),
+                                   (f"  {state}" if state else "", "cyan"))
