@@ -46,7 +46,8 @@ def harmless_name(before: str, word: str, after: str) -> bool:
     "Does the whole name, of which `word` is a part, announce something other than a secret?"
     joined = before[-1:].isalpha() and not (word[:1].isupper() and (before[-1:].islower() or word[1:2].islower()))
     # monkey, compass
-    if joined and len(word) < 6 and not re.search(r"(?i)(api|access|private|secret|auth|db|my|sql|root|user|admin|mail|smtp|ftp|wifi|^o|[^a-z]o)$", before):
+    if (joined and len(word) < 6
+        and not re.search(r"(?i)(api|access|private|secret|auth|db|my|sql|root|user|admin|mail|smtp|ftp|wifi|^o|[^a-z]o)$", before)):
         return True
     if before[-1:] in ("o", "O") and after[:1].isdigit(): return True                                           # oauth2
     if after[:1].islower() and word[-1:].islower() and len(word) < 6:        # keyboard, tokenizer, author
@@ -165,8 +166,8 @@ def strangeness(word: str) -> float:
 def unspoken(word: str, least: int = 16) -> bool:
     "Has `word` so many letters (`least`), in such an order, that no language made it?"
     low = word.lower()
-    if sum(map(str.isalpha, word)) < least or len(set(low)) < 12 or "abcd" in low or "qwert" in low or sum(map(le, low,
-            low[1:])) > 0.8 * len(low):
+    if (sum(map(str.isalpha, word)) < least or len(set(low)) < 12 or "abcd" in low or "qwert" in low
+        or sum(map(le, low, low[1:])) > 0.8 * len(low)):
         return False
     return strangeness(word) >= (4.0 if len(word) >= 24 else 4.4)
 

@@ -154,7 +154,9 @@ def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) ->
         found += [place for folder in folders if (place := _place(".", folder, roots))]
     for place in found:
         yield from names_of(place.path, memex)
-        if place.kind == "dir": yield from names_of(place.path, memex, under=True) if not names_only else [tuple(f"{name}/" for name in names) for names in names_of(place.path, memex)]
+        if place.kind != "dir": continue
+        if names_only: yield from [tuple(f"{name}/" for name in names) for names in names_of(place.path, memex)]
+        else: yield from names_of(place.path, memex, under=True)
 
 def _place(word: str, folder: str, roots: Sequence[Root]) -> Place | None:
     try: return where(roots, word if word.startswith("/") else f"{folder}/{word}")

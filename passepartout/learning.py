@@ -93,8 +93,8 @@ def patterns_for(answer: Answer, places: Any) -> dict[str, str] | None:
         value = answer.args.get(parameter.name)
         patterns = scope.get(parameter.name, (str(value),)) if value not in (None, "", False) else None
         if patterns is None: continue
-        if len(patterns) != 1 or isinstance(value,
-                                            (list, tuple, Mapping)) or not patterns[0].isprintable() or not _PLAIN.fullmatch(patterns[0].replace("/*", "") if parameter.kind == "address" else patterns[0]):
+        if (len(patterns) != 1 or isinstance(value, (list, tuple, Mapping)) or not patterns[0].isprintable()
+            or not _PLAIN.fullmatch(patterns[0].replace("/*", "") if parameter.kind == "address" else patterns[0])):
             return None
         where[parameter.name] = patterns[0]
     return where

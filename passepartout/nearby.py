@@ -164,8 +164,8 @@ def alone(raw: bytes, start: int, end: int) -> bool:
     "Does what lies between `start` and `end` stand by itself, and not as a checksum, as data or in an address?"
     if (start and not _EDGES.match(raw, start - 1)) or (end < len(raw) and not _EDGES.match(raw, end)): return False
     if _DATA.search(raw[max(0, start - 100):start]): return False
-    if end - start >= 60 and raw[max(0, start - 1):start] in b"\n" and raw[end:end + 1] in b"\r\n" and (_LINE_BEFORE.search(raw[max(0,
-            start - 80):start]) or _LINE_AFTER.match(raw, end)):
+    if (end - start >= 60 and raw[max(0, start - 1):start] in b"\n" and raw[end:end + 1] in b"\r\n"
+        and (_LINE_BEFORE.search(raw[max(0, start - 80):start]) or _LINE_AFTER.match(raw, end))):
         return False
     before = raw[max(0, start - 60):start]
     return linear(_HARMLESS).search(before) is None or linear(_OURS).search(before) is not None
@@ -192,7 +192,8 @@ def jumbled(word: str) -> bool:
     "Is `word`, of letters, digits, `-` and `_`, made as by chance?"
     bare = word.replace("-", "").replace("_", "")
     digits = sum(map(str.isdigit, bare))
-    if not 16 <= len(bare) <= 100 or digits < 3 or digits > 0.6 * len(bare) or _HEXADECIMAL.fullmatch(bare) or dull(word) or _LETTERS.search(word):
+    if (not 16 <= len(bare) <= 100 or digits < 3 or digits > 0.6 * len(bare) or _HEXADECIMAL.fullmatch(bare) or dull(word)
+        or _LETTERS.search(word)):
         return False
     return len(_SPLIT.findall(bare)) >= 0.16 * len(bare) and entropy(bare) >= 3.4
 

@@ -145,8 +145,8 @@ def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
         raise PipelineError(f"An outline is made of {{type, properties, contents}}; this part is a {type(outline).__name__}.")
     fields = {field_name(key): value for key, value in outline.items()}
     properties, contents = fields.get("properties") or {}, fields.get("contents")
-    if type(properties) is not dict and not isinstance(properties, Mapping) or contents is not None and not isinstance(contents,
-            (list, tuple)):
+    if (type(properties) is not dict and not isinstance(properties, Mapping) or contents is not None
+        and not isinstance(contents, (list, tuple))):
         raise PipelineError("The properties of an outline are named, and its contents are a list; this one has them differently.")
     attributes = plain_fields(properties)
     given = pick(attributes, "id")

@@ -426,7 +426,8 @@ def still_a_key(word: str, named: bool = False) -> bool:
     "Is `word` long and random enough to be a key, without the marks by which manuals say that theirs are none? `named`: it stands behind a name for one."
     left = _MARK.sub("", word[:200])
     digits = sum(map(str.isdigit, left))
-    if named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10 and entropy(left) >= 3.4 and _SOLID.fullmatch(left):
+    if (named and "example" in word.lower() and "123" not in left and len(left) >= 16 and digits >= 3 and len(set(left)) >= 10
+        and entropy(left) >= 3.4 and _SOLID.fullmatch(left)):
         return True
     if len(left) < 24 or left.isupper() or len(set(left)) < 14 or entropy(left) < 3.8: return False
     return digits >= 2 or hasty("".join(filter(str.isalpha, left)))

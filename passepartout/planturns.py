@@ -429,11 +429,12 @@ class Resuming(Agreeing):
     def given_action(self, signal: Signal) -> Action | None:
         "As in `Asks`; besides, the result of a step that was approved goes back into its plan."
         turn = self.turns.of(signal)
-        if self.answered and turn is not None and signal.sensor in (TOOL_OUTPUT,
-                                                                    TOOL_ERROR) and turn.id in self.answered and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None:
+        if (self.answered and turn is not None and signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) and turn.id in self.answered
+            and (plan := self.plans.get(self.resumed.get(turn.id, ""))) is not None):
             return self.reply_from(plan, signal, *self.answered.pop(turn.id))
         given = Agreeing.given_action(self, signal)
-        if given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED and (plan := self.waiting_for(signal.payload.get("approval"))) is not None:
+        if (given is not None and turn is not None and signal.sensor == APPROVAL_REQUIRED
+            and (plan := self.waiting_for(signal.payload.get("approval"))) is not None):
             self.take_up(plan, signal, turn)
         return given
 

@@ -146,8 +146,8 @@ class Replay:
 def incomparable(thought: Thought) -> str | None:
     "Why a recorded attempt cannot be judged again, in a word or two."
     if thought.proposal is None: return "erased"
-    if not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None or thought.verdict.get("verdict") not in ("allowed",
-            "asks", "rejected"):
+    if (not isinstance(thought.proposal.get("proposal"), str) or thought.verdict is None
+        or thought.verdict.get("verdict") not in ("allowed", "asks", "rejected")):
         return "incomplete"
     return "held a secret" if _REPLACED.search(thought.proposal["proposal"]) else None
 
@@ -159,8 +159,8 @@ def _rethink(agent, report: Replay, turn: dict, attempts: list[Thought], signal:
         if (why := incomparable(thought)) is not None: report.skipped[why] += 1; continue
         action, verdict = _verdict_now(agent, thought, signal)
         was = thought.verdict["verdict"]
-        if was != "rejected" and action is not None and pick(action.payload, "action") in (CALL, None) and (tool := pick(action.payload,
-                "tool")) and tool not in agent.tools:
+        if (was != "rejected" and action is not None and pick(action.payload, "action") in (CALL, None)
+            and (tool := pick(action.payload, "tool")) and tool not in agent.tools):
             report.skipped["tool is gone"] += 1
             continue
         report.note(turn, thought, action, was, verdict)

@@ -91,7 +91,8 @@ def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]
             broken.append((line, m[0])); continue
         at, until, repeat, warn = read_details(m[4])
         active = text[m.start()] == "<"
-        if end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day and found[-1].until_day is None:
+        if (end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day
+            and found[-1].until_day is None):
             first = found.pop()
             found.append(Stamp(first.kind, active, first.day, first.at, day, at, first.repeat, first.warn, first.node, first.start, m.end(),
                                first.line))

@@ -1,5 +1,6 @@
 "The package keeps its shape: rooms import downwards, nothing is shared by accident, nothing heavy loads early, text is never run"
-import ast, functools, gc, json, re, subprocess, sys, tomllib
+import ast, functools, gc, io, json, re, subprocess, sys, tokenize, tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -398,3 +399,20 @@ def test_imports_downwards_are_allowed(room, source):
 def test_the_http_library_has_one_door():
     found = [name for name, path in modules() for module, *_ in imports_of(name, path) if module.split(".")[0] == "httpx"]
     assert found == ["httpclient"]
+
+
+TABLES = {"shell/syscalls.py", "shell/table.py"}             # rows, one below the other
+
+
+def test_nobody_has_to_scroll_sideways_to_read_code():
+    "Texts, expressions and remarks may be long; the code around them is folded at 140 characters, and 170 are too many."
+    wide = []
+    for path in sorted(LIB.rglob("*.py")):
+        if path.name == "_modidx.py" or path.relative_to(LIB).as_posix() in TABLES: continue
+        text, spared = path.read_text(encoding="utf-8"), Counter()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type not in (tokenize.STRING, tokenize.COMMENT): continue
+            first, last = token.start[0], token.end[0]
+            for line in range(first, last + 1): spared[line] += len(token.string) if first == last else 10_000
+        wide += [f"{path.relative_to(ROOT)}:{number}" for number, line in enumerate(text.splitlines(), 1) if len(line) - spared[number] > 170]
+    assert not wide, "fold these lines: " + ", ".join(wide)

@@ -224,8 +224,8 @@ def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], sessi
                                                            for name, value in written.items() if not isinstance(value,
             (Mapping, list, tuple))}
     decision = mine.decide(tool, args, mine.looked_up)
-    if decision.tier != "ask" or mine.grants is not None and len(args) == len(written) and mine.grants.covering(tool, args, mine.looked_up,
-            session, decision.rule.name if decision.rule is not None else ""):
+    if (decision.tier != "ask" or mine.grants is not None and len(args) == len(written)
+        and mine.grants.covering(tool, args, mine.looked_up, session, decision.rule.name if decision.rule is not None else "")):
         return []
     return [Asking(step, tool.name, decision.rule.name if decision.rule is not None else "", often)]
 

@@ -264,8 +264,8 @@ def doubt(line: str, when: When | None, today: date, title: str = "") -> str | N
     if question := repeats_doubt(line, today): return question
     if when and (two := two_tasks(line, today)) and "”" not in line:
         return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
-    if when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",)) and (split_when(before := " ".join(("x",
-            *left[:-1])), today)[1] or dated_line(before, today)):
+    if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",))
+        and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):
         return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
     return None
 

@@ -579,8 +579,8 @@ def read_repeat(words, today) -> tuple[str, When | None] | None:
         return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
     if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS:
         words = ("every", *words[2:])
-    if (joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0)) and (first := read_day(words[joint + 1:],
-            today)):
+    if ((joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0))
+        and (first := read_day(words[joint + 1:], today))):
         again = read_repeat(words[:joint], first)
         return again and (again[0], again[1] or When("scheduled", first))
     if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None

@@ -119,7 +119,8 @@ def dated_line(text: str, today: date) -> str | None:
     words = text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         for date_words, rest in ((words[-size:], words[:-size]), (words[:size], words[size:])):
-            if _WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None and (when := as_when(" ".join(date_words), today)):
+            if (_WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None
+                and (when := as_when(" ".join(date_words), today))):
                 return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None
 

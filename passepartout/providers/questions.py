@@ -193,7 +193,8 @@ def tasks(request: Request) -> dict | None:
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]):
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
-    if (named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT and not read_span(words_of(named[1].removesuffix("'s")), request.today):
+    if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
+        and not read_span(words_of(named[1].removesuffix("'s")), request.today)):
         line = f"tasks for {named[1]}"
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3]).strip(' "“”')

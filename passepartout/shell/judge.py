@@ -370,7 +370,8 @@ def _said_to_a_shell(judged: Judged) -> str:
     "The text of a line that is nothing but `bash -c TEXT`."
     command = (judged.script.items[0][1].commands[0] if judged.script
                and len(judged.script.items) == len(judged.script.items[0][1].commands) == 1 else None)
-    if command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3 or judged.script.items[0][1].negated:
+    if (command is None or command.redirects or command.assignments or command.fills or len(command.argv) != 3
+        or judged.script.items[0][1].negated):
         return ""
     name, flags, text = command.argv
     return (text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text)
@@ -389,7 +390,8 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
             raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
     if findings.level > READ and _SHELL_NAMED.search(text): _text_harm(findings, text, 0)
-    if findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots))):
+    if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
+        and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
         return Judged(ASK, (gone,), script)
     return Judged(findings.level, tuple(findings.reasons), script,
                   any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))

@@ -258,7 +258,8 @@ async def _start(running: Running, roots: Sequence[Root], cwd: OpenedPath | None
     command = (sandbox_command(wrap, roots, inside=inside.__file__, info=theirs, calls=running.given[3], **sandbox) if wrap.works
                else [interpreter()[0], "-I", "-S", inside.__file__])
     try:
-        running.process = await asyncio.create_subprocess_exec(*command, str(control), stdin=job, stdout=running.given[0], stderr=running.given[1], pass_fds=[control, *kept],
+        running.process = await asyncio.create_subprocess_exec(
+            *command, str(control), stdin=job, stdout=running.given[0], stderr=running.given[1], pass_fds=[control, *kept],
             start_new_session=True, env=environment(home), cwd="/" if wrap.works else f"/proc/self/fd/{folder}")
         while running.given: os.close(running.given.pop())
         running.theirs.close()

@@ -45,7 +45,8 @@ def spoken(journal: Any, after: int, most: int = 200) -> tuple[list[Piece], int]
         if record["kind"] == "turn":
             asked[record["turn"]] = (body if body.get("origin") == "person" and body.get("sensor") in ("user-input", "chat-message")
                                      else None)
-        elif (said := asked.get(record["turn"])) and said.get("text") and not said["text"].startswith("/") and body.get("status") == "answered":
+        elif ((said := asked.get(record["turn"])) and said.get("text") and not said["text"].startswith("/")
+              and body.get("status") == "answered"):
             label = Label(NETWORK.origin, bool(body.get("private")), (f"conversation {record['session']}",))
             found.append(Piece(f"conversation {record['session']}, {datetime.fromtimestamp(record['at']):%H:%M}",
                                f"{one_line(said['text'])} → {one_line(body.get('text') or '')}", label))
