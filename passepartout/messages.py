@@ -256,7 +256,7 @@ class Readable:
 # %% ../nbs/03_messages.ipynb #bd7897ae
 class Message(Readable, BaseModel):
     "What signals and actions share. `blank` holds the fields of a class with their defaults."
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(kept,))
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(kept,), defer_build=True)
     blank: ClassVar[dict[str, Any]] = {}
     __pydantic_fields_set__ = Unfilled("__pydantic_fields_set__", set)
     __pydantic_extra__, __pydantic_private__ = (Unfilled(slot, type(None)) for slot in ("__pydantic_extra__", "__pydantic_private__"))

@@ -129,8 +129,8 @@ def interpret(result: Any, action: Action, gate: str) -> Verdict:
     return Rejected(f"Gate {gate} returned {type(result).__name__}, which is no verdict, so nothing was done.", gate)
 
 # %% ../nbs/13_verify.ipynb #3858ae7b
-PASS = Allowed(Action())                # the commonest answer, made once: the gate returned the action as it was
-UNCONCERNED = Allowed(Action())         # the gate's trigger says that this is not its business
+PASS = Allowed(Action.build())          # the commonest answer, made once: the gate returned the action as it was
+UNCONCERNED = Allowed(Action.build())   # the gate's trigger says that this is not its business
 
 def brief(text: Any, most: int = 500) -> str:
     "`text` in at most `most` characters; a sentence when it is empty."
