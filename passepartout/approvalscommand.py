@@ -126,8 +126,8 @@ def written_words(say: Any, yes: bool | None, memex: Path | None, json_: bool) -
 def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of the question.")],
                       code: Annotated[str, typer.Argument(help="The code that stood beside it.")],
                       argument: Annotated[str, typer.Option(help="Which argument, where several values are strange.")] = "",
-                      until: Annotated[Optional[str], typer.Option(metavar="TIME",
-        help="Until 18:00, or for 3 days; 30 days without it.")] = None,
+                      until: Annotated[Optional[str],
+                                       typer.Option(metavar="TIME", help="Until 18:00, or for 3 days; 30 days without it.")] = None,
                       always: Annotated[bool,
                                         typer.Option("--always",
                                                      help="For good and in every conversation; the words are shown first.")] = False,
@@ -143,9 +143,9 @@ def approvals_endorse(approval: Annotated[str, typer.Argument(help="The id of th
 
 # %% ../nbs/20ce_approvalscommand.ipynb #6e3f50f1
 def approvals_attest(tool: Annotated[str, typer.Argument(help="A foreign tool.")],
-                     fields: Annotated[list[str], typer.Argument(metavar="FIELD…",
-        help="What its service answers for: each.id each.from=sender.")], memex: Memex = None, json_: AsJson = False,
-                     no_daemon: NoDaemon = False) -> None:
+                     fields: Annotated[list[str],
+                                       typer.Argument(metavar="FIELD…", help="What its service answers for: each.id each.from=sender.")],
+                     memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Say which fields of its results a foreign tool answers for; everything else stays text that anyone may have written."
     with reached(memex, None, json_, no_daemon) as agent:
         try: written_words(lambda confirm: agent.attest(as_typed(tool), as_typed(" ".join(fields)), confirm), None, memex, json_)

@@ -153,9 +153,10 @@ def print_org(agent: Any, one: str | None, session: str | None, since: float | N
     for line in org_journal(agent.journal, turns, private=private, tag=tag, title=f"Thoughts of {agent.settings.assistant}"): print(line)
 
 # %% ../nbs/20dc_auditcommands.ipynb #3254a224
-def gate_replay(since: Annotated[str, typer.Option("--since", metavar="WHEN",
-                                                   help="From then on: 2026-01-01, or 12h, 30d, 6w ago.")] = "30d", memex: Memex = None,
-                session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None,
+def gate_replay(since: Annotated[str,
+                                 typer.Option("--since", metavar="WHEN", help="From then on: 2026-01-01, or 12h, 30d, 6w ago.")] = "30d",
+                memex: Memex = None, session: Annotated[Optional[str],
+                                                        typer.Option("--session", "-s", help="Only this conversation.")] = None,
                 json_: AsJson = False) -> None:
     """Judge again what was proposed, under today's rules.
 
@@ -185,8 +186,9 @@ def replay_lines(report: dict, since: str) -> list[str]:
     return lines
 
 # %% ../nbs/20dc_auditcommands.ipynb #c49e1b92
-def journal_forget(before: Annotated[Optional[str], typer.Option("--before", metavar="WHEN",
-        help="What is older: 2026-01-01, or 12h, 90d, 6w ago.")] = None,
+def journal_forget(before: Annotated[Optional[str],
+                                     typer.Option("--before", metavar="WHEN",
+                                                  help="What is older: 2026-01-01, or 12h, 90d, 6w ago.")] = None,
                    turn: Annotated[Optional[str], typer.Option("--turn", help="Only this turn, by its id or its beginning.")] = None,
                    session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None,
                    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None,

@@ -20,8 +20,8 @@ from .commandline import AsJson, Memex, as_json, fail, tell
 from .conditions import PassepartoutError
 
 # %% ../nbs/20dj_backupcommands.ipynb #05b33952
-def backup(target: Annotated[Optional[Path], typer.Argument(metavar="FILE",
-                                                            help="Where to; in a folder, or without it in this one, a new file.")] = None,
+def backup(target: Annotated[Optional[Path],
+                             typer.Argument(metavar="FILE", help="Where to; in a folder, or without it in this one, a new file.")] = None,
            memex: Memex = None, json_: AsJson = False) -> None:
     """Copy the record of what was done into one file.
 

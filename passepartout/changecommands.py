@@ -82,23 +82,26 @@ def again(opened: Shelf, place: Any) -> Any:
     return found.places[0] if found.kind == "one" and found.places[0].title == place.title else None
 
 # %% ../nbs/20e_changecommands.ipynb #4e2f4b8a
-def done(target: Annotated[list[str], typer.Argument(help="Words of its title, FILE:LINE, FILE::Title, or an ID.",
-                                                     autocompletion=open_tasks)], note: Annotated[str,
-        typer.Option("--note", help="What to write into its log, where one is kept.")] = "", memex: Memex = None, session: Session = "main",
-         json_: AsJson = False, today: Today = None) -> None:
+def done(target: Annotated[list[str],
+                           typer.Argument(help="Words of its title, FILE:LINE, FILE::Title, or an ID.", autocompletion=open_tasks)],
+         note: Annotated[str, typer.Option("--note", help="What to write into its log, where one is kept.")] = "", memex: Memex = None,
+         session: Session = "main", json_: AsJson = False, today: Today = None) -> None:
     """Complete a task.
 
     One that repeats begins again on its next day."""
     words = as_typed(" ".join(target))
     set_state(words, "done", as_typed(note), f"done {words}", lambda place: place.open, memex, session, json_, today)
 
-def todo(target: Annotated[Optional[list[str]], typer.Argument(help="A task and its new state; nothing lists what is open.",
-        autocompletion=tasks_and_states)] = None, view: Annotated[str,
-        typer.Option("--view", "-v", help="Which tasks to list: open, waiting, unscheduled, overdue, habits, projects, tags.",
-                     autocompletion=views)] = "open", tag: Annotated[Optional[list[str]],
-        typer.Option("--tag", "-t", help="List only what has this tag.", autocompletion=tags_in_use)] = None,
-         project: Annotated[Optional[str], typer.Option("--project", "-p",
-                                                        help="List only what belongs to this project, heading or file.")] = None,
+def todo(target: Annotated[Optional[list[str]],
+                           typer.Argument(help="A task and its new state; nothing lists what is open.",
+                                          autocompletion=tasks_and_states)] = None,
+         view: Annotated[str, typer.Option("--view", "-v",
+                                           help="Which tasks to list: open, waiting, unscheduled, overdue, habits, projects, tags.",
+                                           autocompletion=views)] = "open",
+         tag: Annotated[Optional[list[str]],
+                        typer.Option("--tag", "-t", help="List only what has this tag.", autocompletion=tags_in_use)] = None,
+         project: Annotated[Optional[str],
+                            typer.Option("--project", "-p", help="List only what belongs to this project, heading or file.")] = None,
          note: Annotated[str, typer.Option("--note", help="What to write into its log, where one is kept.")] = "", memex: Memex = None,
          session: Session = "main", json_: AsJson = False, today: Today = None) -> None:
     """List open tasks, or set the state of one.
@@ -123,7 +126,8 @@ def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: st
                                 "Convert it first, for example: iconv -f latin1 -t utf-8 FILE | passepartout capture -")
     title, body = title_and_body(text)
     if not title: raise PassepartoutError("Nothing to capture. For example: passepartout capture buy stamps --todo")
-    dates = {name: as_iso(read_moment(given, today)) for name, given in (("scheduled", scheduled), ("deadline", deadline)) if given}
+    dates = {name: as_iso(read_moment(given, today))
+             for name, given in (("scheduled", scheduled), ("deadline", deadline)) if given is not None}
     kind, marks = "task" if task or dates else "note", [mark for tag in tags for mark in tag.replace(",", " ").replace(":", " ").split()]
     if not marks: return "org-capture", {"title": title, "kind": kind, "file": file, "body": body or "", **dates}
     return "org-add-headline", {"path": file, "heading": "", "title": title, "kind": kind, "body": body or "", "tags": marks, **dates}
@@ -144,13 +148,14 @@ def insist(act: Callable[[], Any], most: int = ATTEMPTS) -> Any:
 # %% ../nbs/20e_changecommands.ipynb #4bb1e686
 def capture(text: Annotated[list[str], typer.Argument(help="What to note down; - reads it from standard input.")],
             task: Annotated[bool, typer.Option("--todo", help="As a task.")] = False,
-            scheduled: Annotated[Optional[str], typer.Option("--scheduled", "-S", metavar="DAY",
-        help="When to begin: fri, tomorrow 9:30, +3d.")] = None, deadline: Annotated[Optional[str],
-        typer.Option("--deadline", "-D", metavar="DAY", help="When it is due.")] = None,
+            scheduled: Annotated[Optional[str],
+                                 typer.Option("--scheduled", "-S", metavar="DAY", help="When to begin: fri, tomorrow 9:30, +3d.")] = None,
+            deadline: Annotated[Optional[str], typer.Option("--deadline", "-D", metavar="DAY", help="When it is due.")] = None,
             file: Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="Into which note.", autocompletion=files)] = "inbox.org",
-            tags: Annotated[Optional[list[str]], typer.Option("--tags", "--tag", "-t", help="Its tags, separated by commas.",
-        autocompletion=tags_in_use)] = None, memex: Memex = None, session: Session = "main", json_: AsJson = False,
-            today: Today = None) -> None:
+            tags: Annotated[Optional[list[str]],
+                            typer.Option("--tags", "--tag", "-t", help="Its tags, separated by commas.",
+                                         autocompletion=tags_in_use)] = None, memex: Memex = None, session: Session = "main",
+            json_: AsJson = False, today: Today = None) -> None:
     """Write a note or a task into your notes.
 
     A date makes it a task."""

@@ -99,9 +99,14 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
            days: Annotated[Optional[int], typer.Option("--days", "-n", min=1, max=3660, help="So many days from today.")] = None,
            from_: Annotated[Optional[str], typer.Option("--from", metavar="DAY", help="First day: fri, 24 nov, -1w.")] = None,
            to: Annotated[Optional[str], typer.Option("--to", metavar="DAY", help="Last day.")] = None,
-           view: Annotated[Optional[str], typer.Option("--view", "-v", help="Tasks instead of days: waiting, unscheduled, overdue, habits, projects, tags, open.", autocompletion=views)] = None,
-           tag: Annotated[Optional[list[str]], typer.Option("--tag", "-t", help="Only what has this tag; may be repeated.", autocompletion=tags_in_use)] = None,
-           project: Annotated[Optional[str], typer.Option("--project", "-p", help="Only what belongs to this project, heading or file.")] = None,
+           view: Annotated[Optional[str],
+                           typer.Option("--view", "-v",
+                                        help="Tasks instead of days: waiting, unscheduled, overdue, habits, projects, tags, open.",
+                                        autocompletion=views)] = None,
+           tag: Annotated[Optional[list[str]],
+                          typer.Option("--tag", "-t", help="Only what has this tag; may be repeated.", autocompletion=tags_in_use)] = None,
+           project: Annotated[Optional[str],
+                              typer.Option("--project", "-p", help="Only what belongs to this project, heading or file.")] = None,
            memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
     """What is on: appointments, deadlines, plans, what is overdue.
 
@@ -190,8 +195,8 @@ def checked_query(words: list[str], today: date, json_: bool) -> str:
 
 # %% ../nbs/20db_notecommands.ipynb #87d567ec
 def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", OR, -not, tag:x, todo:open, due:<fri, file:x …")],
-         limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
-         memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
+         limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20, memex: Memex = None,
+         json_: AsJson = False, today: Today = None) -> None:
     """Search the notes.
 
     All words have to occur; the best come first."""
@@ -267,9 +272,9 @@ def body_lines(text: str, markdown: bool) -> Iterable[tuple[str, str]]:
         else: yield plain_text(line) if "[[" in line else line, ""
 
 # %% ../nbs/20db_notecommands.ipynb #df4e73fd
-def show(target: Annotated[list[str], typer.Argument(help="Words of a title, FILE, FILE:LINE, FILE::Title, or an ID.",
-                                                     autocompletion=headings)], memex: Memex = None, json_: AsJson = False,
-         today: Today = None) -> None:
+def show(target: Annotated[list[str],
+                           typer.Argument(help="Words of a title, FILE, FILE:LINE, FILE::Title, or an ID.", autocompletion=headings)],
+         memex: Memex = None, json_: AsJson = False, today: Today = None) -> None:
     """Show one heading with all below it.
 
     Words that fit several headings list them."""

@@ -102,9 +102,13 @@ def export(name: Name, private: Annotated[bool, typer.Option("--private", help="
 
 # %% ../nbs/20dk_sessioncommands.ipynb #c469333a
 def rewind(name: Name, count: Annotated[int, typer.Argument(min=1, max=999, help="How many requests.")] = 1,
-           turn: Annotated[Optional[str], typer.Option("--turn", metavar="ID", help="All after this turn, by its id or its beginning.")] = None,
-           edits: Annotated[Optional[bool], typer.Option("--edits/--no-edits", help="Take back what they edited in notes as well, or don't; without it you are asked.")] = None,
-           yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
+           turn: Annotated[Optional[str],
+                           typer.Option("--turn", metavar="ID", help="All after this turn, by its id or its beginning.")] = None,
+           edits: Annotated[Optional[bool],
+                            typer.Option("--edits/--no-edits",
+                                         help="Take back what they edited in notes as well, or don't; without it you are asked.")] = None,
+           yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None, json_: AsJson = False,
+           no_daemon: NoDaemon = False) -> None:
     """Take back the latest requests of a conversation.
 
     Memory is as it was before them, what they asked for is denied. Edits of notes are taken back when you say so; a note you changed since is left alone, with the difference shown."""

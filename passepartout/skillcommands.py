@@ -76,8 +76,10 @@ def skills_list(memex: Memex = None, json_: AsJson = False) -> None:
     if not rows: tell(f"There are no skills. passepartout skills new NAME makes one in {book.folders[0].path}.")
 
 # %% ../nbs/20h_skillcommands.ipynb #348c8ae3
-def skills_check(files: Annotated[Optional[list[str]], typer.Argument(metavar="FILE-OR-NAME…",
-        help="Pages, or names of skills; all of them when none is named.")] = None, memex: Memex = None, json_: AsJson = False) -> None:
+def skills_check(files: Annotated[Optional[list[str]],
+                                  typer.Argument(metavar="FILE-OR-NAME…",
+                                                 help="Pages, or names of skills; all of them when none is named.")] = None,
+                 memex: Memex = None, json_: AsJson = False) -> None:
     "Look at a page and run its tests in the sandbox. Loads nothing."
     book, wrong, rows = open_book(memex, json_), 0, []
     apart = {} if files else at_odds(book)
@@ -122,8 +124,10 @@ def checked(book: Any, wanted: str) -> str:
     return f"{page.path.name}: the skill {page.name} is in order; it defines {', '.join(page.parts)}, and {len(passed)} test{'' if len(passed) == 1 else 's'} passed."
 
 # %% ../nbs/20h_skillcommands.ipynb #7a600b77
-def skills_load(files: Annotated[list[str], typer.Argument(metavar="FILE-OR-NAME…",
-                                                           help="A page to put into the folder of skills, or the name of a disabled skill.")], memex: Memex = None) -> None:
+def skills_load(files: Annotated[list[str],
+                                 typer.Argument(metavar="FILE-OR-NAME…",
+                                                help="A page to put into the folder of skills, or the name of a disabled skill.")],
+                memex: Memex = None) -> None:
     "Check a page and put it into your folder of skills; a disabled one is switched on again."
     from passepartout.skillpage import read_skill
     book = open_book(memex)

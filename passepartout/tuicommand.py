@@ -31,8 +31,8 @@ def unfit(stdin: Any, stdout: Any, environ: Any = os.environ) -> str:
 
 # %% ../nbs/20i_tuicommand.ipynb #d2697fee
 def tui(linear: Annotated[bool, typer.Option("--linear", help="Plain lines: no window, no cursor movement.")] = False,
-        look: Annotated[str, typer.Option("--look", help="Colours: terminal, light, contrast or plain.")] = "terminal",
-        memex: Memex = None, session: Session = "main", today: Today = None, no_daemon: NoDaemon = False) -> None:
+        look: Annotated[str, typer.Option("--look", help="Colours: terminal, light, contrast or plain.")] = "terminal", memex: Memex = None,
+        session: Session = "main", today: Today = None, no_daemon: NoDaemon = False) -> None:
     """A window on your agent and your notes.
 
     F1 lists the keys. Closing it ends no turn when a daemon runs."""
