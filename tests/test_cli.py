@@ -502,10 +502,14 @@ def test_no_plug_in_of_pydantic_sees_what_is_said(home, tmp_path):
     (package / "eager-1.0.dist-info" / "entry_points.txt").write_text("[pydantic]\neager = eager:plugin\n")
     (package / "eager.py").write_text(f"open({str(tmp_path / 'seen')!r}, 'w')\nclass Plugin:\n    def new_schema_validator(self, *a, **k): return None, None, None\nplugin = Plugin()\n")
     env = {**home.env, "PYTHONPATH": str(package)}
-    subprocess.run([sys.executable, "-c", "import passepartout.messages"], env=env, check=True, timeout=120)
+    checked = "from passepartout.messages import Action, Signal; Action(target='cli'); Signal(payload={'sensor': 'user-input'})"
+    subprocess.run([sys.executable, "-c", checked], env=env, check=True, timeout=120)
     assert (tmp_path / "seen").exists(), "the plug-in of this test is none"
     (tmp_path / "seen").unlink()
     assert subprocess.run([*BEGIN, "ask", "--memex", str(home.memex), "what is due?"], env=env, capture_output=True, timeout=120).returncode == 0
+    assert not (tmp_path / "seen").exists()
+    late = f"from passepartout.cli import begin; begin(); {checked}"             # validators are made when they are first needed, long after the start
+    assert subprocess.run([sys.executable, "-c", late], env=env, capture_output=True, timeout=120).returncode == 0
     assert not (tmp_path / "seen").exists()
 
 
