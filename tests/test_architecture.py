@@ -89,23 +89,28 @@ def tree_of(path):
     finally: gc.enable()
 
 
+@functools.cache
+def walked(tree): return tuple(ast.walk(tree))
+
+
 def nodes_of(path, *words):
     "The nodes of a module in which one of `words` stands: only those are read."
-    return ast.walk(tree_of(path)) if any(word in text_of(path) for word in words) else ()
+    return walked(tree_of(path)) if any(word in text_of(path) for word in words) else ()
 
 
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+LEAVES = ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
 
 
 def runtime_nodes(tree):
-    "Every node, with whether it is part of a function; but those below `if TYPE_CHECKING:`, which never run."
+    "Every node but names and constants, with whether it is part of a function; but those below `if TYPE_CHECKING:`, which never run."
     todo = [(tree, False)]
     while todo:
         node, late = todo.pop()
         late = late or isinstance(node, FUNCTIONS)
         yield node, late
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test): todo += [(child, late) for child in node.orelse]
-        elif node._fields: todo += [(child, late) for child in ast.iter_child_nodes(node)]
+        elif not isinstance(node, LEAVES): todo += [(child, late) for child in ast.iter_child_nodes(node) if not isinstance(child, LEAVES)]
 
 
 @functools.cache
@@ -175,7 +180,7 @@ def shared_state(tree):
 
     Allowed is a table: written in capitals, filled where it is assigned, changed nowhere. Anything else that can change
     belongs to the agent. Class attributes without annotation count as well; `global` does, wherever it stands."""
-    tables, nodes = set(), list(ast.walk(tree))
+    tables, nodes = set(), walked(tree)
     for scope in [tree, *(n for n in nodes if isinstance(n, ast.ClassDef))]:
         for node in scope.body:
             if isinstance(node, ast.Assign) or isinstance(node, ast.AnnAssign) and scope is tree and node.value:
@@ -216,7 +221,7 @@ def dotted(node):
 
 def runs_text(tree):
     "Every place where text could become code, or a line for a shell."
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Call):
             called = dotted(node.func)
             if called in RUNNERS or called.removeprefix("builtins.") in RUNNERS:
@@ -226,7 +231,7 @@ def runs_text(tree):
             if any(k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value) for k in node.keywords):
                 yield f"line {node.lineno}: shell=… in {called}"
         elif isinstance(node, ast.Name) and node.id in RUNNERS and isinstance(node.ctx, ast.Load):
-            if not any(isinstance(c, ast.Call) and c.func is node for c in ast.walk(tree)):
+            if not any(isinstance(c, ast.Call) and c.func is node for c in walked(tree)):
                 yield f"line {node.lineno}: {node.id} is passed on"
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
@@ -260,9 +265,9 @@ def test_numbered_placeholders_are_given_names():
 
 def idle(tree, wanted=frozenset()):
     "The names that a module imports and does not use, but for those `wanted` from it by others."
-    given = {(alias.asname or alias.name).split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
-    quoted = [ast.parse(node.value, mode="eval") for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.\[\], |]{1,80}", node.value) and parses(node.value)]      # annotations may be texts
-    return given - {node.id for part in (tree, *quoted) for node in ast.walk(part) if isinstance(node, ast.Name)} - wanted
+    given = {(alias.asname or alias.name).split(".")[0] for node in walked(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+    quoted = [ast.parse(node.value, mode="eval") for node in walked(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.\[\], |]{1,80}", node.value) and parses(node.value)]      # annotations may be texts
+    return given - {node.id for nodes in (walked(tree), *map(ast.walk, quoted)) for node in nodes if isinstance(node, ast.Name)} - wanted
 
 
 def parses(text):
@@ -410,6 +415,7 @@ def test_nobody_has_to_scroll_sideways_to_read_code():
     for path in sorted(LIB.rglob("*.py")):
         if path.name == "_modidx.py" or path.relative_to(LIB).as_posix() in TABLES: continue
         text, spared = path.read_text(encoding="utf-8"), Counter()
+        if all(len(line) <= 170 for line in text.splitlines()): continue
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type not in (tokenize.STRING, tokenize.COMMENT): continue
             first, last = token.start[0], token.end[0]

@@ -306,8 +306,8 @@ def test_a_signal_that_claims_comes_out_plain():
 def test_reading_grows_linearly():
     def seconds(size):
         frame = frame_message({"type": "LOG", "payload": {"text": "é🥣" * size}})
-        started = time.perf_counter()
+        started = time.thread_time()
         sync(frame, max_chars=2_000_000)
-        return time.perf_counter() - started
+        return time.thread_time() - started          # not what the machine does for others
     small = min(seconds(5_000) for _ in range(5))
     assert min(seconds(100_000) for _ in range(3)) < 20 * small * 4
