@@ -99,11 +99,14 @@ class Effects(Using):
         for effect in effects: self.turns.show("intent", {"effect": effect, "action": str(cleared.action)}, turn.id if turn else "")
 
     async def end_effect(self, signal: Signal, effect: str, state: str, **detail: Any) -> None:
-        "Record, durably, what became of `effect`, together with the memory that mirrors it."
-        turn = self.turns.of(signal) or Turn("", signal.session, "", "", self.journal.batch(signal.session, ""))
+        "Record, durably, what became of `effect`, together with the memory that mirrors it: before anybody waits, or is answered."
+        opened = self.turns.of(signal)
+        turn = opened or Turn("", signal.session, "", "", self.journal.batch(signal.session, ""))
         turn.batch.settle(effect, state, detail)
         for row in unsaved_rows(self.memory): turn.batch.remember(*row)
-        try: await self.turns.write(turn, durable=True)
+        try:
+            if opened is not None and state == "committed": self.turns.soon(turn, durable=True)
+            else: await self.turns.write(turn, durable=True)
         except JournalError:
             turn.status = "failed"
             raise

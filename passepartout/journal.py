@@ -77,9 +77,9 @@ class Committing(Shared):
         if self.error:
             raise self.error
 
-    def commit_soon(self) -> None:
-        "Have this batch written, not durably, with the next one that is, or as soon as the running event loop has nothing else to do first."
-        self.journal._enqueue(self, False)
+    def commit_soon(self, durable: bool = False) -> None:
+        "Have this batch written with the next one that is, or as soon as the running event loop has nothing else to do first."
+        self.journal._enqueue(self, durable)
         if not self._can_wait():
             from asyncio import get_running_loop
             get_running_loop().call_soon(self.journal.flush)

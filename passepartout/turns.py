@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/turns.html.md"""
 
 # %% auto #0
 __all__ = ['RECENT', 'VERDICT_FIELDS', 'Reply', 'Turn', 'text_in', 'Exchange', 'read_in', 'without_quotes', 'taken_back',
-           'last_exchanges', 'Conversations', 'parts', 'Noting', 'turn_of', 'Opening', 'answer_body', 'Turns',
-           'recorded_turn', 'recorded_turns', 'is_message', 'only_refused', 'only_tried']
+           'last_exchanges', 'Conversations', 'parts', 'Noting', 'turn_of', 'Opening', 'answer_body', 'try_again',
+           'unrecorded', 'Turns', 'recorded_turn', 'recorded_turns', 'is_message', 'only_refused', 'only_tried']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
 import os
@@ -18,6 +18,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
+from .journal import JournalError
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
 from .plist import read_plist
@@ -67,7 +68,7 @@ class Turn:
     words: Any = None                    # what the person said, once a gate has asked for it
     quoted: list[str] = field(default_factory=list)     # errors in the words of others, which an answer may repeat
     missed: bool = False                 # the last call came back with an error
-    opening: Any = None                  # the batch with its first record, until something else of it is written
+    left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:
         "The reply as it stands."
@@ -219,6 +220,20 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     if turn.missed: body["missed"] = True
     return body
 
+# %% ../nbs/17a_turns.ipynb #06c90fba
+def try_again(left: tuple) -> None:
+    "Write those of `left` that failed; `JournalError` when one fails again."
+    for batch in left:
+        if batch.error: batch.commit_now(durable=batch.durable)
+
+def unrecorded(turn: Turn, batch: Any, error: JournalError) -> JournalError:
+    "What a person is told of a batch that could not be written. One that was to be synced holds what became of effects: nobody may count on those, and the turn has failed."
+    if not batch.durable: return error
+    gone = {args[0] for _, _, args in batch.changes}
+    turn.status, turn.effects = "failed", [effect for effect in turn.effects if effect not in gone]
+    return JournalError("Something was done, but the record of its outcome could not be written, so it counts as unknown. Do not do it "
+                        f"again. {error}")
+
 # %% ../nbs/17a_turns.ipynb #4e331bc6
 class Turns(Opening):
     "The open turns of one agent, written to its journal, shown to whoever watches."
@@ -227,18 +242,28 @@ class Turns(Opening):
 
     def begun(self, turn: Turn) -> None:
         "Have what a turn begins with written, with what it commits first or as soon as anybody waits. Needs a running event loop."
-        if self.journal.path is None or not turn.batch.records: return
-        turn.opening, turn.batch = turn.batch, turn.batch.next()
-        turn.opening.commit_soon()
+        if self.journal.path is not None and turn.batch.records: self.soon(turn, durable=False)
+
+    def soon(self, turn: Turn, durable: bool) -> None:
+        "Have what a turn has collected written, with what it commits next or as soon as anybody waits. Needs a running event loop."
+        batch, turn.batch = turn.batch, turn.batch.next()
+        turn.left = (*turn.left, batch)
+        batch.commit_soon(durable)
 
     async def write(self, turn: Turn, durable: bool, last: bool = False) -> None:
         "Commit what the turn has collected, and go on with an empty batch. Turns that run side by side share a commit; one alone need not wait for others."
-        batch, opening, turn.opening = turn.batch, turn.opening, None
-        if opening is not None and opening.error: opening.commit_now(durable=False)
-        if len(self.open) > 1: await batch.commit(durable=durable)
-        else: batch.commit_now(durable=durable)
-        turn.batch = None if last else batch.next()
-        if opening is not None and opening.error: raise opening.error
+        batch, left, turn.left, problem = turn.batch, turn.left, (), None
+        try:
+            if left: try_again(left)
+            if len(self.open) > 1: await batch.commit(durable=durable)
+            else: batch.commit_now(durable=durable)
+            turn.batch = None if last else batch.next()
+        except JournalError as error: problem = error
+        finally:
+            if left: turn.left += tuple([each for each in left if each.error and each.durable])       # what became of an effect is not given up
+        for each in left:
+            if each.error: problem = unrecorded(turn, each, each.error)
+        if problem is not None: raise problem
 
     async def end(self, signal: Signal) -> Reply:
         "Record what was said, write the rest, and close the turn."

@@ -1,4 +1,4 @@
-"What a turn begins with is on record while anybody waits, is written with what follows when nobody does, and is not forgotten when the disk refuses it."
+"What a turn begins with, and what became of an effect, is on record while anybody waits, is written with what follows when nobody does, and is not forgotten when the disk refuses it."
 import asyncio
 import contextlib
 import sqlite3
@@ -66,3 +66,61 @@ async def test_a_beginning_that_could_not_be_written_is_tried_once_more_before_a
     told = (ran, reply.status, "disk is full" in reply)
     assert told == (([1], "answered", False) if failures == 1 else ([], "failed", True)), reply
     assert on_record(disk_agent)[0] == "turn" if failures == 1 else "intent" not in on_record(disk_agent)
+
+
+NOTE_IT = "(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL \"note-it\" :ARGS () :EXPLANATION \"The person wants it noted.\"))"
+
+
+def noting(agent, ran):
+    "A tool with an effect, and a model that has it called once. It waits each time, and notes what is on record then."
+    seen = []
+
+    async def slow(prompt, system_prompt, *, model=None):
+        await asyncio.sleep(0)
+        seen.append(on_record(agent)[-1])
+        return NOTE_IT if not ran else "Done."
+    agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted"))
+    register_backend(agent, "slow", slow)
+    return seen
+
+
+async def test_an_outcome_is_on_record_while_a_model_thinks(disk_agent):
+    ran = []
+    seen = noting(disk_agent, ran)
+    assert (await disk_agent.handle("note it")).status == "answered" and len(ran) == 1
+    assert seen == ["turn", "outcome"]
+
+
+async def test_an_effect_takes_two_synced_commits_and_no_third_when_nobody_waits(disk_agent):
+    ran = []
+    noting(disk_agent, ran)
+    register_backend(disk_agent, "slow", lambda prompt, system_prompt: NOTE_IT if len(ran) % 2 == 0 else ran.append(1) or "Done.", inline=True)
+    disk_agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted", inline=True))
+    await disk_agent.handle("the first of a session, which reads what was said before")
+    before = disk_agent.journal.commits
+    assert await disk_agent.handle("note it") == "Done."
+    assert [now - then for now, then in zip(disk_agent.journal.commits, before)] == [2, 2]
+
+
+@pytest.mark.parametrize("failures, told", [(1, False), (1_000_000, True)])
+async def test_an_outcome_that_could_not_be_written_is_tried_once_more_and_told(disk_agent, tmp_path, monkeypatch, failures, told):
+    "The disk is full from the effect on. What was done is not done again, and the next start finds it unknown."
+    ran, left = [], [0]
+    plain = type(disk_agent.journal).write
+
+    def full(journal, drafts, durable=True):
+        if left[0] > 0:
+            left[0] -= 1
+            raise JournalError("The disk is full, so nothing was written.")
+        plain(journal, drafts, durable)
+    noting(disk_agent, ran)
+    disk_agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or left.__setitem__(0, failures) or "noted"))
+    monkeypatch.setattr(type(disk_agent.journal), "write", full)
+    reply = await disk_agent.handle("note it")
+    assert (len(ran), "Done." in reply, "counts as unknown" in reply, reply.status) == (1, True, told, "failed" if told else "answered"), reply
+    left[0] = 0
+    assert on_record(disk_agent).count("intent") == 1 and [row["state"] for row in disk_agent.journal.effects()] == ["started" if told else "committed"]
+    await disk_agent.close()
+    later = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state")
+    assert [row["state"] for row in later.journal.effects()] == ["unknown" if told else "committed"] and len(ran) == 1
+    await later.close()
