@@ -126,7 +126,8 @@ def rows(section, results):
     if section == "snapshot":
         sizes = sorted({int(m.split()[1]) for _, m in results if m.split()[0] in ("memory", "dict")})
         known = [(f"{m} {n}", f"{what}, {n:,} objects", field, "µs") for n in sizes for m, what, field in
-                 (("memory", "snapshot", "snapshot_us"), ("memory", "rollback", "rollback_us"), ("dict", "dict.copy", "copy_us"), ("dict", "copy.deepcopy", "deepcopy_us"))]
+                 (("memory", "snapshot", "snapshot_us"), ("memory", "rollback", "rollback_us"), ("memory", "letting go of what it left", "left_us"),
+                  ("dict", "dict.copy", "copy_us"), ("dict", "copy.deepcopy", "deepcopy_us"))]
         known += [(f"memory_build {n}", f"build {n:,} objects", "seconds", "s") for n in sizes]
     if section == "reader":
         known += [(f"reader_sized {n}", f"read {n // 1000:,} KB, for each KB", "us_per_kb", "µs") for n in (1000, 10_000, 100_000, 1_000_000)]

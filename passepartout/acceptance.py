@@ -9,7 +9,6 @@ __all__ = ['Damage', 'damage', 'allowed', 'accept']
 
 # %% ../nbs/19la_acceptance.ipynb #3e59ce2e
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from .backup import end_powers
 from .breaks import Break, acceptance
@@ -18,6 +17,7 @@ from .erasure import as_ranges
 from .journal import Journal
 from .ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired
 from .store import Draft
+from .tuples import NamedTuple
 
 # %% ../nbs/19la_acceptance.ipynb #7915cb2c
 class Damage(NamedTuple):

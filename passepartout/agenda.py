@@ -15,12 +15,13 @@ import re
 from bisect import bisect_left, bisect_right
 from datetime import date, time, timedelta
 from itertools import islice
-from typing import Iterable, Iterator, NamedTuple, Sequence
+from typing import Iterable, Iterator, Sequence
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .org import Node, Outline, inside, plain_text
 from .timestamps import NAMES, Stamp, occurrences, stamps
+from .tuples import NamedTuple
 
 # %% ../nbs/08b_agenda.ipynb #a858fbc8
 class Item(NamedTuple):

@@ -10,9 +10,10 @@ __all__ = ['Break', 'survey', 'acceptance']
 # %% ../nbs/05bb_breaks.ipynb #69e82628
 import hashlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from .chain import NO_TAKEOVER, START, Verdict, _conclude, _digest, _fault, _parts, _told, _without_requested
+from .tuples import NamedTuple
 
 # %% ../nbs/05bb_breaks.ipynb #ff5b042e
 def _as_it_stands(row: tuple) -> bytes: return repr((*row[:5], _parts(row[6])[0], _digest(row[5], row[6]))).encode("utf-8", "surrogatepass")

@@ -9,7 +9,9 @@ __all__ = ['Counter', 'SHORTEST', 'utf8_bound', 'Line', 'Sight', 'cut', 'fit', '
 
 # %% ../nbs/08n_budget.ipynb #49969a2e
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from .tuples import NamedTuple
 
 # %% ../nbs/08n_budget.ipynb #d79cb0bb
 Counter = Callable[[str], int]

@@ -13,12 +13,13 @@ __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'unwritable', 'encode_body', 
 import hashlib, hmac, json, os, stat, struct
 from functools import lru_cache
 from pathlib import Path
-from typing import Callable, Iterable, NamedTuple
+from typing import Callable, Iterable
 
 from pydantic_core import to_json
 
 from .conditions import PassepartoutError
 from .messages import compact_json
+from .tuples import NamedTuple
 
 # %% ../nbs/05b_chain.ipynb #fe13bcd9
 class JournalError(PassepartoutError):

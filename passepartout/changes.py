@@ -12,13 +12,14 @@ __all__ = ['EMPTY', 'BUCKETS', 'FEW', 'NOTHING', 'State', 'Change', 'find', 'rel
 # %% ../nbs/06e_changes.ipynb #a8f28431
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from rpds import HashTrieMap, HashTrieSet
 
 from .conditions import PipelineError
 from .messages import Label, NOTES, pick
 from .objects import DIGEST, MemoryObject, Node, canonical, hashed_bytes, index_keys, indexable, matches
+from .tuples import NamedTuple
 
 # %% ../nbs/06e_changes.ipynb #4933699b
 class State(NamedTuple):

@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from .approvals import confirms
 from .conditions import PassepartoutError
@@ -28,6 +28,7 @@ from .planwords import PLAN_COMMANDS, steps_shown, tell_standing
 from .progress import reading_shown
 from .render import Line, ask_lines, clean, print_lines, say, screen, text_columns, trace_lines
 from .sessionwords import SESSION_COMMANDS
+from .tuples import NamedTuple
 
 # %% ../nbs/20a_chat.ipynb #760f4f91
 class Command(NamedTuple):

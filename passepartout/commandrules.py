@@ -12,7 +12,6 @@ __all__ = ['MOST_WORDS', 'MOST_SHELLS', 'bare', 'form', 'seen_from_notes', 'star
 # %% ../nbs/12ce_commandrules.ipynb #dec5352a
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from .resources import PathRefused, Place, Root, where
 from .rules import UNREADABLE, Begun, Spoken
@@ -23,6 +22,7 @@ from .shell.syntax import read_script
 from .shell.table import lookup
 from .shell.within import SHELLS, STARTERS
 from .shell.words import Impure
+from .tuples import NamedTuple
 from .walks import NAMES_ONLY, _tells_names, goings, standing
 
 # %% ../nbs/12ce_commandrules.ipynb #31f4aa40

@@ -11,7 +11,8 @@ __all__ = ['PassepartoutError', 'PipelineError', 'ProtocolError', 'LLMError', 'G
 
 # %% ../nbs/01_conditions.ipynb #c01f2fa6
 from contextvars import ContextVar
-from typing import NamedTuple
+
+from .tuples import NamedTuple
 
 # %% ../nbs/01_conditions.ipynb #f73aad2e
 class PassepartoutError(Exception):

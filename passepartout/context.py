@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from .budget import Counter, Line, Sight, fit, utf8_bound
 from .fovea import foveal_view, index_focus, object_focus, outline_focus
@@ -30,6 +30,7 @@ from .org import Outline
 from .periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
 from .records import record
 from .summaries import in_our_words
+from .tuples import NamedTuple
 
 # %% ../nbs/09_context.ipynb #eb40c6eb
 def turn_in(agent, signal: Any) -> Any:

@@ -10,7 +10,7 @@ __all__ = ['channel', 'Turning', 'Conversation', 'Granting', 'Endorsing', 'Lasti
 
 # %% ../nbs/18d_conversation.ipynb #cb32649c
 from datetime import datetime
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from .conditions import PassepartoutError
 from .endorsements import ALWAYS, agreed_to, offered
@@ -21,6 +21,7 @@ from .messages import APPROVAL_REQUIRED, CLI, PERSON, USER_INPUT, Action, Frozen
 from .plandesk import PlanWindow
 from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
+from .tuples import NamedTuple
 from .turns import Reply, Turn, recorded_turn
 from .undo import fewer_than, nothing_left, undo_action, undo_groups
 from .verify import Judgement, judge, normalise

@@ -16,11 +16,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PassepartoutError
 from .databases import open_private, transaction
 from .schedule import Remembered, corrected
+from .tuples import NamedTuple
 
 # %% ../nbs/18b_diary.ipynb #1001ea30
 _TABLES = """

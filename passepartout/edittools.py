@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from difflib import get_close_matches
 
 from .agenda import live_dates, say_day
 from .edits import FileEdit
@@ -65,6 +64,7 @@ def find_heading(outline: Outline, wanted: str, private: Sequence[str] = ()) -> 
         found = [outline.nodes[i] for i, path in paths.items() if fits(path)]
         if len(found) == 1: return found[0]
         if found: return refuse(outline, wanted, found, private)
+    from difflib import get_close_matches                # for names that are not found
     near = set(get_close_matches(text, paths.values(), 5, 0.5)) | {p
             for p in paths.values() if text and text.rpartition("/")[2] in p.rpartition("/")[2]}
     return refuse(outline, wanted, [outline.nodes[i] for i, path in paths.items() if path in near], private, none=True)

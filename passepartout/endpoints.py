@@ -11,7 +11,6 @@ __all__ = ['Endpoint', 'is_loopback', 'HttpFailed', 'Times', 'seconds_of', 'wait
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -85,6 +84,7 @@ def seconds_of(text: str, now: float) -> float | None:
     """The seconds from `now` (a Unix time) that a header names, between 0 and a day.
 
     It may be written as `12`, `1m30s`, `6ms`, a date, or a Unix time in seconds or milliseconds. `None` for anything else."""
+    from email.utils import parsedate_to_datetime            # for servers that name a date; no start waits for it
     text = text.strip()[:64]
     try:
         if re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text): seconds = _until(float(text), now)

@@ -18,7 +18,7 @@ from datetime import date, time
 from functools import lru_cache
 from hashlib import blake2b
 from posixpath import dirname, join, normpath
-from typing import NamedTuple, Sequence
+from typing import Sequence
 
 from .agenda import diary_expressions, first_turn_only, is_habit
 from .identity import Heading, headings, own_hashes, tree_hashes
@@ -26,6 +26,7 @@ from .lazy import Regex
 from .org import Node, Outline, plain_text
 from .search import RUNS, fold
 from .timestamps import Repeat, Stamp, broken_stamps, stamps
+from .tuples import NamedTuple
 
 # %% ../nbs/08g_entries.ipynb #3735cd76
 LONE = Regex(f"({RUNS.pattern})")

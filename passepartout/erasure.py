@@ -11,12 +11,12 @@ __all__ = ['OWN', 'still_needed', 'with_text', 'erasable', 'as_ranges', 'Erased'
 import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
-from typing import NamedTuple
 
 from .chain import JournalError, without_text
 from .journalfile import explained
 from .ledger import Ledger
 from .store import _ROWS, Draft
+from .tuples import NamedTuple
 
 # %% ../nbs/05e_erasure.ipynb #598ef9c1
 OWN = ("erase", "key")                  # records about the journal itself

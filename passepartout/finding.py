@@ -14,7 +14,6 @@ __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'GROUPS', 'lineage', 'lineages', '
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from difflib import get_close_matches
 
 from .agenda import Facts, Item, check_range, first_title, listed, make_item, sort_key
 from .conditions import PassepartoutError
@@ -162,6 +161,7 @@ def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = fro
     index.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
     rows = index.db.execute("SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND abs(length(term) - ?) < 3 LIMIT 20000",
                             (word[0], word[0] + "\U0010ffff", len(word)))
+    from difflib import get_close_matches                # for words that are not found
     near = get_close_matches(word, [term for term, in rows], 10 * most, 0.75)
     return [each for each in near if any(one.id not in secret for one in select(index, Question(each, "", ()), f'"{each}"'))][:most]
 

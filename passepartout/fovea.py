@@ -12,7 +12,7 @@ __all__ = ['SECTIONS', 'PLACE', 'MOST_NEAR', 'NODE', 'Mention', 'Focus', 'by_nea
 
 # %% ../nbs/08p_fovea.ipynb #074ab5d2
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .budget import Counter, Line, Sight, fit, utf8_bound
 from .entries import link_names
@@ -24,6 +24,7 @@ from .org import Node, Outline, plain_text
 from .periphery import one_line
 from .privacy import is_private
 from .search import fold
+from .tuples import NamedTuple
 
 # %% ../nbs/08p_fovea.ipynb #248fbee4
 class Mention(NamedTuple):

@@ -12,7 +12,6 @@ __all__ = ['LONGEST', 'INDEX', 'GrantRefused', 'Grant', 'canonical', 'covers', '
 import json
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -90,6 +89,7 @@ def _host(value: Any) -> str:
 # %% ../nbs/17ba_grants.ipynb #330c010e
 def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) -> dict[str, tuple[str, ...] | None]:
     "The usual scope with what the person said about it, such as `in projects/ heading=Old*`."
+    import shlex
     try: words = shlex.split(text)
     except ValueError: raise GrantRefused(f"{visible(text)[:80]} is not complete; a quote is missing.") from None
     if words and words[0].lower().replace("_", "-") == tool.name: words.pop(0)

@@ -11,9 +11,9 @@ __all__ = ['PAIRS', 'framed', 'digest', 'own_text', 'marker', 'own_hashes', 'tre
 # %% ../nbs/08f_identity.ipynb #149345a9
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
 
 from .org import Node, Outline, plain_text
+from .tuples import NamedTuple
 
 # %% ../nbs/08f_identity.ipynb #e7354f1d
 def framed(parts: Iterable[bytes]) -> bytes:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .entries import FileEntry, Row
 from .identbook import IdentBook, assign_idents, reunite, versions
@@ -27,6 +27,7 @@ from .notefiles import Known, Prepared, folder_times, poll, prepare, walk
 from .notes import SUFFIXES, Remark
 from .org import Keywords
 from .resources import Root, said_of
+from .tuples import NamedTuple
 
 # %% ../nbs/08h_noteindex.ipynb #1aab8bfe
 def write_file(index: Any, found: Prepared, now: float) -> None:

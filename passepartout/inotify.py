@@ -16,7 +16,8 @@ import struct
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple
+
+from .tuples import NamedTuple
 
 # %% ../nbs/08jb_inotify.ipynb #c35eeb44
 @cache

@@ -9,7 +9,6 @@ __all__ = ['GRACE', 'TimeLimitExceeded', 'time_limit', 'in_thread', 'within']
 
 # %% ../nbs/10a_limits.ipynb #30b67c60
 import asyncio
-import ctypes
 import signal
 import sys
 import threading
@@ -58,10 +57,12 @@ def _alarm(seconds: float, mine: type):
 
 # %% ../nbs/10a_limits.ipynb #31eef163
 def _set_async(thread_id: int, exception) -> None:
+    import ctypes
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(exception) if exception else None)
 
 @contextmanager
 def _timer(seconds: float, mine: type):
+    import ctypes
     lock, thread_id, timer = threading.Lock(), threading.get_ident(), None
     def wind(seconds):
         nonlocal timer

@@ -10,9 +10,10 @@ __all__ = ['Row', 'plain', 'tag_text', 'row_line', 'row_lines', 'terminal', 'pri
 # %% ../nbs/20da_listing.ipynb #443dd7da
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from .render import clean, room, screen, wrapped
+from .tuples import NamedTuple
 
 # %% ../nbs/20da_listing.ipynb #934773c4
 class Row(NamedTuple):

@@ -14,11 +14,11 @@ import re
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
 from .budget import utf8_bound
 from .lazy import Regex
 from .records import record
+from .tuples import NamedTuple
 
 # %% ../nbs/08na_measure.ipynb #e5e0a254
 @record

@@ -82,9 +82,10 @@ def publish(memory: Any, change: Change) -> None:
     if change.objects:
         with memory.lock:
             change = carry_over(change, memory.state)
-            memory.state, memory.clock = next_state(change), memory.clock + 1
+            memory.state, memory.clock, discarded, memory.discarded = next_state(change), memory.clock + 1, memory.discarded, None
             if memory.journal is not None:
                 memory.history.append((memory.clock, tuple(change.objects)))
+        del discarded
 
 # %% ../nbs/07_memory.ipynb #b49e4d91
 MEMEX, SESSION, PROJECT = "memex", "session", "project"
@@ -115,6 +116,7 @@ class Written:
     def __init__(self, journal: Any = None, sources: Iterable = ()):
         self.journal, self.state, self.saved, self.lock, self.sources = journal, EMPTY, EMPTY, threading.Lock(), tuple(sources)
         self.clock, self.unsaved_since, self.history, self.doubtful = 0, 0, deque(), set()
+        self.discarded: State | None = None                     # what a rollback left, until the next change or save
 
     def transaction(self) -> Transaction:
         "`with memory.transaction() as work:` publishes what is written inside at its end, or nothing of it after an error."
@@ -187,13 +189,16 @@ class Memory(ObjectStore):
         if not 0 <= index < len(self.snapshots):
             raise PipelineError(f"There is no snapshot {index}; {len(self.snapshots)} are kept, and 0 is the newest.")
         with self.lock:
+            before, self.discarded = self.discarded, self.state
             self.state, at = self.snapshots[index]
             if self.journal is not None:                         # going back changes what was written since, like a write
                 self.clock += 1
                 self.history.append((self.clock, tuple({ident for since, ids in self.history if since > at for ident in ids})))
+        del before                                               # outside of the lock, and so is what a change lets go of
 
     def save(self) -> int:
         "Write what changed since the last save to the journal; returns how many objects. JournalError leaves it to be saved later."
+        self.discarded = None
         return 0 if self.journal is None else save(self)
 
     def load(self) -> int:
@@ -239,6 +244,7 @@ def load(memory: Memory) -> int:
         memory.state = memory.saved = next_state(change)
         memory.clock = memory.unsaved_since = memory.clock + 1
         memory.history.clear(), memory.doubtful.clear(), memory.snapshots.clear()
+        memory.discarded = None
     return len(found)
 
 # %% ../nbs/07_memory.ipynb #cb51080b

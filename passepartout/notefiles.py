@@ -14,13 +14,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
 
 from .entries import FileEntry, file_entry
 from .lazy import Regex
 from .notes import MOST_BYTES, MOST_FILES, SUFFIXES, NotText, Remark, decode, parse_note
 from .org import Keywords
 from .resources import PathRefused, Root, resolve
+from .tuples import NamedTuple
 
 # %% ../nbs/08gd_notefiles.ipynb #8171f2ba
 SETTLE_NS = 50_000_000

@@ -11,13 +11,13 @@ __all__ = ['BOMS', 'CONTROLS', 'SUFFIXES', 'MOST_BYTES', 'MOST_FILES', 'NotText'
 # %% ../nbs/08d_notes.ipynb #9a6d3da8
 import threading
 import time
-from typing import NamedTuple
 
 from .conditions import PassepartoutError
 from .markdown import parse_markdown
 from .org import Keywords, Outline, parse_org
 from .records import record
 from .resources import OpenedPath
+from .tuples import NamedTuple
 
 # %% ../nbs/08d_notes.ipynb #caf6a806
 class NotText(PassepartoutError):

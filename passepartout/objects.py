@@ -18,12 +18,13 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import PurePath
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PipelineError
 from .messages import FrozenDict, Label, pick
 from .plist import Keyword, key_name
 from .records import record
+from .tuples import NamedTuple
 
 # %% ../nbs/06d_objects.ipynb #cb7478c0
 @record

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import passepartout
 from .backends import provider_name
@@ -28,6 +28,7 @@ from .journalfile import private_folder
 from .messages import PERSON
 from .resources import PathRefused, Root
 from .settings import Settings, own_keys
+from .tuples import NamedTuple
 
 # %% ../nbs/18e_opening.ipynb #f53f7a2a
 def own_places(settings: Settings) -> list[str]:

@@ -13,10 +13,11 @@ import base64
 import math
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
+from .tuples import NamedTuple
 
 # %% ../nbs/04a_patterns.ipynb #c9ea2ff9
 class Finding(NamedTuple):

@@ -12,13 +12,13 @@ __all__ = ['MOST_TITLE', 'WEIGHTS', 'EACH', 'MORE', 'Top', 'Glimpse', 'outline_t
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
-from typing import NamedTuple
 
 from .budget import Counter, Line, Sight, fit, utf8_bound
 from .entries import ARCHIVED, COMMENTED, OPEN
 from .index import Index
 from .org import Outline, plain_text
 from .privacy import is_private
+from .tuples import NamedTuple
 
 # %% ../nbs/08o_periphery.ipynb #5e0cc07f
 class Top(NamedTuple):

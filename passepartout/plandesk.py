@@ -10,7 +10,6 @@ __all__ = ['RESTARTS', 'ANSWERED', 'PlanBook', 'begun', 'edited', 'claim', 'runs
            'row_of', 'marks_of', 'PlanWindow']
 
 # %% ../nbs/17de_plandesk.ipynb #0155307f
-import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -93,6 +92,7 @@ def runs_elsewhere(journal, state: PlanState) -> bool:
 # %% ../nbs/17de_plandesk.ipynb #e07144db
 def said_arguments(tool: Any, text: str) -> dict[str, Any]:
     "The arguments in `to=ana@example.org amount=40`. `PassepartoutError` for what does not fit the tool."
+    import shlex
     try: words = shlex.split(text)
     except ValueError: raise PassepartoutError("A quote is missing at the end.") from None
     found: dict[str, Any] = {}

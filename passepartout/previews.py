@@ -13,7 +13,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import Any
 
@@ -45,6 +44,7 @@ def hunks(old: Sequence[str], new: Sequence[str], around: int = 3) -> Iterator[s
 
 def _groups(before: Sequence[str], after: Sequence[str], above: int, below: int, around: int) -> Iterable:
     if before == after: return ()
+    from difflib import SequenceMatcher                  # with the first change that is shown, not with every start
     if len(before) + len(after) <= MOST_COMPARED: return SequenceMatcher(None, before, after).get_grouped_opcodes(around)
     ends = len(before) - below, len(after) - below
     return [[("equal", 0, above, 0, above), ("replace", above, ends[0], above, ends[1]),

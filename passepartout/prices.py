@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from functools import lru_cache
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from .lazy import Regex
+from .tuples import NamedTuple
 
 # %% ../nbs/13d_prices.ipynb #a0684976
 class Usage(NamedTuple):

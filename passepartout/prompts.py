@@ -17,7 +17,9 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from .tuples import NamedTuple
 
 # %% ../nbs/17ab_prompts.ipynb #e0dedfa5
 class Asked(NamedTuple):

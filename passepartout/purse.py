@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import BudgetError, PassepartoutError
 from .databases import open_private, transaction
 from .prices import NANO, dollars
+from .tuples import NamedTuple
 
 # %% ../nbs/13e_purse.ipynb #dac2ea1c
 SETTINGS = {("day", "money"): "day_budget", ("session", "money"): "session_budget", ("turn", "money"): "turn_budget",

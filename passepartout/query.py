@@ -14,14 +14,14 @@ __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'NODE',
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PassepartoutError
 from .entries import STATE_MARK, TAG_MARK, KINDS, facet, index_words, plain_tag, property_facet, read_stamp
 from .lazy import Regex
 from .search import RUNS, Term, fold
 from .timestamps import occurrences
+from .tuples import NamedTuple
 
 # %% ../nbs/08i_query.ipynb #ff3ce4e8
 FIELDS = {"title": "title", "tag": "tag", "tags": "tag", "todo": "todo", "state": "todo", "file": "file", "path": "file", "priority": "priority", "prio": "priority", "prop": "prop", "property": "prop", "body": "body",
@@ -275,6 +275,7 @@ def shown_terms(leaves: Sequence[Leaf]) -> tuple[Term, ...]:
 # %% ../nbs/08i_query.ipynb #89cae549
 def misread(query: str) -> str:
     "A sentence about a word that looks like a filter and is none; empty when there is none."
+    from difflib import get_close_matches                # for questions without an answer
     for name in re.findall(r"(?<!\S)-?([A-Za-z]{2,}):(?=[^\s/])", query):
         if name.lower() not in FIELDS and (near := get_close_matches(name.lower(), FIELDS, 1, 0.6)):
             return f" {name}: is not a filter; perhaps {near[0]}: was meant."

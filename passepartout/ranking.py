@@ -15,12 +15,12 @@ __all__ = ['MOST', 'TITLE', 'TAG', 'FILED', 'BODY', 'TOGETHER', 'BEGINNING', 'ST
 import json
 from collections.abc import Sequence
 from math import log2
-from typing import NamedTuple
 
 from .entries import ARCHIVED, ASCII, COMMENTED, DONE, OPEN, index_words, link_names
 from .index import Index, Links
 from .org import plain_text
 from .query import NODE, Question, occurs
+from .tuples import NamedTuple
 
 # %% ../nbs/08ia_ranking.ipynb #b76111eb
 MOST = 1_000               # sections that are ranked

@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/records.html.md"""
 
 # %% auto #0
 __all__ = ['Class', 'SHOWN', 'COMPARED', 'HASHED', 'FROZEN', 'FACTORY', 'reader', 'Shown', 'Compared', 'Hashed', 'Frozen',
-           'functions_of', 'Factory', 'shape', 'defaults_of', 'maker', 'record', 'Remembers']
+           'functions_of', 'Factory', 'shape', 'defaults_of', 'maker', 'Waiting', 'record', 'Remembers']
 
 # %% ../nbs/01f_records.ipynb #253592d0
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields
 from functools import lru_cache, partial
 from operator import attrgetter
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeVar, dataclass_transform
 
 # %% ../nbs/01f_records.ipynb #e4ca92c5
@@ -83,7 +83,7 @@ def shape(made: tuple[bool, ...], places: int, frozen: bool, after: bool) -> Cod
     return known["__init__"].__code__
 
 # %% ../nbs/01f_records.ipynb #a917d8eb
-def defaults_of(cls: type, given: list[Field]) -> dict[str, Any]:
+def defaults_of(cls: type, given: Sequence[Field]) -> dict[str, Any]:
     "The default of each field that has one. `TypeError` for what no signature can say."
     defaults = {each.name: FACTORY if each.default_factory is not MISSING else each.default
                 for each in given if each.default_factory is not MISSING or each.default is not MISSING}
@@ -113,6 +113,17 @@ def maker(cls: type, frozen: bool) -> Callable:
     init.__qualname__, init.__annotations__ = f"{cls.__qualname__}.__init__", {each.name: each.type for each in given} | {"return": None}
     return init
 
+# %% ../nbs/01f_records.ipynb #954c37a6
+class Waiting:
+    "Stands in a class for its `__init__` until somebody wants it."
+    def __init__(self, frozen: bool): self.frozen = frozen
+
+    def __set_name__(self, owner: type, name: str) -> None: self.owner = owner
+
+    def __get__(self, instance: Any, kind: type | None = None) -> Callable:
+        init = self.owner.__init__ = maker(self.owner, self.frozen)
+        return init if instance is None else MethodType(init, instance)
+
 # %% ../nbs/01f_records.ipynb #0e58927f
 @dataclass_transform(frozen_default=True)
 def record(cls: Class | None = None, *, frozen: bool = True, eq: bool = True, kw_only: bool = False) -> Any:
@@ -121,16 +132,17 @@ def record(cls: Class | None = None, *, frozen: bool = True, eq: bool = True, kw
     Fields are annotations, with defaults or `field(default=…, default_factory=…, repr=…, compare=…)`. What the class defines itself stays. Setting or deleting a field raises `FrozenInstanceError`,
     unless `frozen=False`; then an object has no hash. `eq=False`: an object is equal to itself only. `kw_only=True`: fields are given by name. `TypeError` for fields that no signature can have."""
     if cls is None: return partial(record, frozen=frozen, eq=eq, kw_only=kw_only)
-    own = set(vars(cls))
-    cls = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-    cls.__compared__ = staticmethod(reader([each.name for each in fields(cls) if each.compare]))
-    cls.__shown__ = tuple([each.name for each in fields(cls) if each.repr])
-    if "__init__" not in own: cls.__init__ = maker(cls, frozen)
-    for name, function in {**SHOWN, **(COMPARED if eq else {}), **(HASHED if eq and frozen else {}), **(FROZEN if frozen else {})}.items():
-        if name not in own: setattr(cls, name, function)
-    if eq and not frozen: cls.__hash__ = None
+    cls = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
     cls.__dataclass_params__.frozen = frozen
-    return cls
+    defaults_of(cls, given := fields(cls))
+    names, theirs = [each.name for each in given], {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
+    body = {**SHOWN, **(COMPARED if eq else {}), **(HASHED if eq and frozen else {}), **(FROZEN if frozen else {}), "__init__": Waiting(frozen),
+            **vars(cls), "__slots__": tuple([name for name in names if name not in theirs]), "__qualname__": cls.__qualname__,
+            "__compared__": staticmethod(reader([each.name for each in given if each.compare])),
+            "__shown__": tuple([each.name for each in given if each.repr])}
+    if eq and not frozen: body["__hash__"] = None
+    for name in (*names, "__dict__", "__weakref__"): body.pop(name, None)
+    return type(cls)(cls.__name__, cls.__bases__, body)
 
 # %% ../nbs/01f_records.ipynb #38fc8bec
 class Remembers:

@@ -17,11 +17,12 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .plist import read_plist, write_plist
+from .tuples import NamedTuple
 
 # %% ../nbs/20_render.ipynb #4582eae8
 ESCAPES = Regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?|\x9b[0-?]*[ -/]*[@-~]")

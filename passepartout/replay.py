@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
-from typing import NamedTuple
 
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .messages import (CALL, CLI, EVENT, MESSAGE, ORIGINS, PERSON, TOOL_OUTPUT, TOOLS, USER_INPUT, Action, ApprovalRequired,
                                    Label, Rejected, Signal, Verdict, pick)
 from .reason import parse_proposal
+from .tuples import NamedTuple
 from .turns import RECENT, Exchange, Turn, Turns, recorded_turns
 from .verify import explain, judge, word_for
 

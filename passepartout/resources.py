@@ -14,9 +14,9 @@ import errno, os, re, stat, sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 from .conditions import PassepartoutError
 from .sensitive import sensitive
+from .tuples import NamedTuple
 
 # %% ../nbs/11_resources.ipynb #d5fb5bf6
 class PathRefused(PassepartoutError):

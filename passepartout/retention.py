@@ -11,13 +11,13 @@ __all__ = ['Forgotten', 'forget', 'typed_texts', 'drop_lines', 'drop_plans', 'ol
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from .chain import JournalError
 from .erasure import OWN, still_needed
 from .journal import Journal
 from .prompts import erase
 from .store import Draft
+from .tuples import NamedTuple
 
 # %% ../nbs/17e_retention.ipynb #ac39fae9
 class Forgotten(NamedTuple):

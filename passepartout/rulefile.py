@@ -11,16 +11,16 @@ __all__ = ['one_rule', 'org_lines', 'RuleBook', 'read_rules', 'read_example', 's
 # %% ../nbs/12ab_rulefile.ipynb #8b472f5c
 import os
 import re
-import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .inifile import file_lines
 from .lazy import Regex
 from .resources import shown
 from .rules import TIERS, UNREADABLE, Commands, Rule, RuleError, glob, meant, ready, strictest
+from .tuples import NamedTuple
 
 # %% ../nbs/12ab_rulefile.ipynb #2db82ec5
 def one_rule(name: str, lines: Sequence[tuple[int, str, str]], source: str = "") -> Rule:
@@ -94,6 +94,7 @@ def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
 # %% ../nbs/12ab_rulefile.ipynb #7361cef9
 def read_example(text: str) -> tuple[str, dict[str, str]]:
     "Tool and arguments of an example. `RuleError` when it is none."
+    import shlex
     try: name, *words = shlex.split(text)
     except ValueError: raise RuleError(f"the example {shown(text, 80)!r} is not complete.") from None
     pairs = [word.partition("=") for word in words]

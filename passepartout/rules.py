@@ -12,7 +12,7 @@ __all__ = ['TIERS', 'Test', 'UNREADABLE', 'Places', 'Commands', 'RuleError', 'Ru
 # %% ../nbs/12a_rules.ipynb #5922d7d0
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from .addresses import AddressRefused, WebAddress, read_address, read_host
@@ -20,6 +20,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .patterns import linear
 from .records import record
+from .tuples import NamedTuple
 
 # %% ../nbs/12a_rules.ipynb #1b2fc1c8
 TIERS = ("allow", "ask", "deny")

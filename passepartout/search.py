@@ -11,14 +11,14 @@ __all__ = ['MARKS', 'LETTERS', 'GAPS', 'RUNS', 'fold', 'Term', 'read_query', 'Se
 
 # %% ../nbs/08c_search.ipynb #22096342
 import re
-from difflib import get_close_matches
-from typing import Iterable, NamedTuple, Sequence
+from typing import Iterable, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex
 from .org import Node, Outline, plain_text
 from .privacy import is_private
 from .records import record
+from .tuples import NamedTuple
 
 # %% ../nbs/08c_search.ipynb #9c1a3f0a
 MARKS = Regex("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670]")
@@ -193,6 +193,7 @@ def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Seq
 
 def nearest(sections: Sequence[Section], term: Term, most: int = 3) -> list[str]:
     "Words in the sections that are spelled like the term."
+    from difflib import get_close_matches                # for words that are not found
     size = len(term.needle.strip())
     words = {w for s in sections for w in f"{s.title}{s.body}".split() if abs(len(w) - size) < 3}
     return get_close_matches(term.needle.strip(), sorted(words)[:50_000], most, 0.75) if size < 40 else []

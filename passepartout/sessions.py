@@ -10,12 +10,13 @@ __all__ = ['SessionRow', 'list_sessions', 'turn_count', 'said_in', 'Rewind', 'pl
 
 # %% ../nbs/17k_sessions.ipynb #9885bc62
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
 from .resources import shown
+from .tuples import NamedTuple
 from .turns import taken_back
 from .undo import undo_groups, undoable
 

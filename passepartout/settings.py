@@ -17,13 +17,14 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import passepartout
 from .conditions import PassepartoutError
 from .inifile import (STRICTEST, Agreement, Money, Name, Share, Tokens, file_lines, read_permissions, read_small, read_value,
                                   tool_key)
 from .records import record
+from .tuples import NamedTuple
 
 # %% ../nbs/04_settings.ipynb #ac25a399
 _group = dataclass(kw_only=True, init=False, repr=False, eq=False, slots=True)

@@ -18,10 +18,11 @@ import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .conditions import PassepartoutError
 from .health import Finding
+from .tuples import NamedTuple
 
 # %% ../nbs/19ba_sockets.ipynb #e99007c4
 class DaemonError(PassepartoutError):

@@ -13,12 +13,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .elements import blocks
 from .headerargs import Arguments, TangleError, inherited, read_arguments
 from .lazy import Regex
 from .org import Node, Outline, inside
+from .tuples import NamedTuple
 
 # %% ../nbs/08t_sourceblocks.ipynb #3bafc8a6
 class Line(NamedTuple):

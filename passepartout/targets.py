@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from difflib import get_close_matches
-from typing import NamedTuple
 
 from .agenda import DATES, display_title, first_title, live_dates
 from .entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, property_facet
@@ -25,6 +24,7 @@ from .index import Index
 from .lazy import Regex
 from .org import Node, Outline, plain_text
 from .search import RUNS, fold, read_query
+from .tuples import NamedTuple
 
 # %% ../nbs/08n_targets.ipynb #ef0cb210
 PLACE = Regex(rf"(?:\+(?P<first>\d{{1,9}})\s+)?(?P<file>[^\n]*?\.(?:org|md|markdown)(?:_archive)?)(?:::(?P<inner>[^\n]*)|:(?P<line>\d{{1,9}}):?)?\s*", re.I)

@@ -15,12 +15,13 @@ import re
 from bisect import bisect_right
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Iterator, NamedTuple
+from typing import Iterator
 
 from .elements import QUOTED_LINE, VERBATIM
 from .lazy import Regex
 from .markdown import MARK
 from .org import Node, Outline, inside
+from .tuples import NamedTuple
 
 # %% ../nbs/08a_timestamps.ipynb #561c8aaa
 class Repeat(NamedTuple):

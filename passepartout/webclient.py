@@ -18,7 +18,6 @@ from typing import Any
 
 from .addresses import WebAddress
 from .conditions import PassepartoutError
-from .httpclient import library
 from .records import record
 
 # %% ../nbs/11d_webclient.ipynb #8f431b9f
@@ -88,6 +87,7 @@ async def get(address: WebAddress, number: str, headers: Mapping[str, str] | Non
     return await asyncio.ensure_future(_request(address, number, headers, limits, verify))
 
 async def _request(address: WebAddress, number: str, headers: Mapping[str, str] | None, limits: Limits, verify: Any) -> Answer:
+    from passepartout.httpclient import library              # with the first page, not with every start
     httpx = library()
     at = f"[{number}]" if ":" in number else number
     sent = {"host": address.netloc, "user-agent": "passepartout", "accept": "text/*, application/json, application/xml;q=0.9",

@@ -12,7 +12,7 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy records databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
+    lazy records tuples databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
     symbols plist
     messages labels
     inifile settings inichange patterns assignments nearby companions logins shaped secrets keyrings
@@ -24,7 +24,7 @@ ROOMS = """
     summaries context
     schedule skills skillpage
     tools rules rulefile notetools edittools web
-    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules shelltool filesearch filetools
+    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
     plan planrun deciders plantext
     verify
     breaker prices purse meter selector backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue

@@ -14,7 +14,8 @@ from passepartout.shell.programs import _sed
 from passepartout.shell.run import Limits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text
-from passepartout.shelltool import judge_again, shell_tool
+from passepartout.commandrun import judge_again
+from passepartout.shelltool import shell_tool
 from passepartout.steady import Watch
 from passepartout.tools import ToolContext
 

@@ -13,7 +13,8 @@ from passepartout.shell.judge import READ, judge_command
 from passepartout.shell.run import OpenedScript, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap, interpreter
 from passepartout.shell.script import Pipeline, Script, Simple
-from passepartout.shelltool import Unfinished, shell_tool
+from passepartout.commandrun import Unfinished
+from passepartout.shelltool import shell_tool
 from passepartout.tools import ToolContext, ToolError
 from passepartout.walks import TooMany, covers, goings, objection_to_walk
 
@@ -99,14 +100,14 @@ async def tool_says(top, command, meanwhile=None):
     agent = await Agent.boot(memex_dir=top / "memex", state_dir=top / "state", config_dir=top / "config", cache_dir=top / "cache", permissions={"default": "allow"})
     try:
         if meanwhile is not None:
-            import passepartout.shelltool as shelltool
-            start = shelltool.run_script
+            import passepartout.commandrun as commandrun
+            start = commandrun.run_script
             async def racing(*args, **kwargs):
                 meanwhile()
                 return await start(*args, **kwargs)
-            shelltool.run_script = racing
+            commandrun.run_script = racing
             try: return str(await agent.handle(f"$ {command}"))
-            finally: shelltool.run_script = start
+            finally: commandrun.run_script = start
         return str(await agent.handle(f"$ {command}"))
     finally: await agent.close()
 

@@ -14,7 +14,7 @@ __all__ = ['BY_SETTING', 'tier', 'looked_up', 'opened_at', 'Decision', 'ReadyRul
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
@@ -23,6 +23,7 @@ from ..rulefile import RuleBook, absent, faults
 from ..rules import TIERS, UNREADABLE, Commands, PathsOf, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
+from ..tuples import NamedTuple
 from ..verify import is_answer
 
 # %% ../../nbs/gates/permissions.ipynb #bc0a60a1

@@ -24,7 +24,8 @@ def texts_of(value: Any, name: str = "", found: list | None = None) -> list[tupl
     if isinstance(value, str): found.append((name, str(value)))
     elif is_mapping(value):
         for key, item in value.items():
-            if type(item) not in PLAIN: texts_of(item, str(key), found)
+            if type(item) is str: found.append((str(key), item))
+            elif type(item) not in PLAIN: texts_of(item, str(key), found)
             elif item is not None: found.append((str(key), str(item)))
     elif isinstance(value, (list, tuple)):
         for item in value: texts_of(item, name, found)

@@ -48,13 +48,15 @@ def shell_gate(tools, roots: Sequence[Root], home: str, isolation: Callable[[], 
         if not names: return action
         args = pick(action.payload, "args") or NOTHING
         if not is_mapping(args): return Rejected(f"The arguments of {tool.name} are not a property list.", "shell")
-        given = {name: args.get(name) for name in names if args.get(name) is not None}
-        if any(not isinstance(text, str) for text in given.values()):
-            return Rejected(f"The command of {tool.name} must be one text.", "shell")
+        judged, judging = {}, _rooms()[0]
+        for name in names:
+            if (text := args.get(name)) is None: continue
+            if not isinstance(text, str): return Rejected(f"The command of {tool.name} must be one text.", "shell")
+            judged[name] = walked(text, judging.judge_command(text, roots, home), roots, seen)
+        if not judged: return action
         if tool.foreign: isolated = lambda: f"{tool.name} is somebody else's tool, and nobody can say how it runs this."
         else: isolated = isolation
-        return (_verdict(action, {name: walked(text, _rooms()[0].judge_command(text, roots, home), roots, seen)
-                                  for name, text in given.items()}, roots, isolated, late) if given else action)
+        return _verdict(action, judged, roots, isolated, late)
     return gate
 
 # %% ../../nbs/gates/shell.ipynb #592d8063
@@ -81,7 +83,7 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     except PathRefused as refusal:
         for command in cleared.values(): command.close()
         return Rejected(refusal.message, "shell")
-    problem = isolation() or ("" if late or not any(each.late for each in judged.values()) else LATE)
+    problem = isolation() or ("" if late or not any([each.late for each in judged.values()]) else LATE)
     if worst.level == judging.READ and not problem: return Allowed(action, cleared)
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..conditions import PassepartoutError
 from ..finding import note_text
@@ -29,6 +29,7 @@ from ..records import record
 from ..search import fold
 from ..targets import (FILLERS, Place, files_called, files_holding, fits, has_ident, places_of, read_target, read_words,
                                   resolve_target, same_file)
+from ..tuples import NamedTuple
 
 # %% ../../nbs/providers/lookups.ipynb #430e65f6
 class NotesChanged(PassepartoutError):

@@ -13,7 +13,6 @@ from datetime import date
 from typing import Any, Callable, Mapping
 
 from ..plist import PlistError, write_plist
-from .captures import say
 
 # %% ../../nbs/providers/reflex.ipynb #4c175589
 MOST_QUOTED = 60_000                        # characters of a result that an answer quotes
@@ -61,6 +60,7 @@ def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict
     payload = getattr(context, "payload", None)
     payload = payload if isinstance(payload, Mapping) else {}
     sensor = str(payload.get("sensor") or "").lower().lstrip(":").replace("_", "-")
+    from passepartout.providers.captures import say
     if trace := payload.get("rejection_trace"): return say(explain_rejection(trace))
     if sensor == "tool-output": return say(quote_result(payload))
     if sensor == "tool-error": return say(explain_failure(payload))
@@ -82,5 +82,6 @@ def printable(proposal: dict) -> str:
     "`proposal` as plist text; characters that no message may carry become U+FFFD."
     try: return write_plist(proposal)
     except PlistError:
+        from passepartout.providers.captures import say
         text = proposal["payload"].get("text") or "The answer cannot be shown."
         return write_plist(say(text.encode("utf-8", "replace").decode("utf-8")))

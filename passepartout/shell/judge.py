@@ -139,16 +139,34 @@ def _text_harm(findings: _Findings, text: str, depth: int) -> None:
         if base in STARTERS or base in SHELLS: _inner_harm(findings, words, depth)
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
 
-# %% ../../nbs/shell/judge.ipynb #434077c0
+# %% ../../nbs/shell/judge.ipynb #6cdc4fdd
 _OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set shopt trap read readarray mapfile local declare typeset "
                           "readonly unset return exit break continue shift getopts hash type ulimit umask wait jobs fg bg let dirs pushd "
                           "popd history fc bind complete compgen logout suspend times disown enable caller coproc".split())
+
+_APART = frozenset((*BUILTINS, *_OF_THE_SHELL, "less", "more", "xargs", "find"))
+_STARTING = frozenset(("xargs", "find", "timeout", "nice", "env"))
 
 def _command(findings: _Findings, command: Simple) -> Simple:
     "Judge one command; gives it with its program's path and the words that switch off what could run something."
     if command.redirects: command = _redirections(findings, command)
     if not command.argv: return command
-    name, words = command.argv[0], list(command.argv[1:])
+    name, *words = command.argv
+    if name in _APART and (made := _by_name(findings, command, name, words)) is not None: return made
+    program = pinned(name)
+    if program is None:
+        findings.add(ASK, f"{shown(name)} is not one of the system's programs.")
+        _destroys(findings, name, words)
+        return replace(command, program=_own(findings, name))
+    base = name.rpartition("/")[2]
+    if base in _STARTING:
+        if base in ("xargs", "find") and (each := _each(findings, command, program, base, words)) is not None: return each
+        if (inner := _unwrapped(base, words)) is not None: return _through(findings, command, program, *inner)
+    return _known(findings, command, program, base, words)
+
+# %% ../../nbs/shell/judge.ipynb #434077c0
+def _by_name(findings: _Findings, command: Simple, name: str, words: list[str]) -> Simple | None:
+    "What the name of a command alone decides, of those in `_APART`; `None` when it is a program after all."
     if name in BUILTINS: return _builtin(findings, command)
     if where := _asks_where(name, words): return _command(findings, Simple("", ("which", *where), command.assignments, command.redirects))
     if name in ("less", "more") and _PAGED.fullmatch(" ".join(words)):
@@ -157,15 +175,7 @@ def _command(findings: _Findings, command: Simple) -> Simple:
     if name in ("xargs", "find") and any(FILE in word for word in command.argv):
         raise Impure(f"{name} is given the output of a command as a file")
     if name in _OF_THE_SHELL: raise Impure(f"{name} is a command of the shell itself")
-    program = pinned(name)
-    if program is None:
-        findings.add(ASK, f"{shown(name)} is not one of the system's programs.")
-        _destroys(findings, name, words)
-        return replace(command, program=_own(findings, name))
-    base = name.rpartition("/")[2]
-    if base in ("xargs", "find") and (each := _each(findings, command, program, base, words)) is not None: return each
-    if (inner := _unwrapped(base, words)) is not None: return _through(findings, command, program, *inner)
-    return _known(findings, command, program, base, words)
+    return None
 
 _PAGED = Regex(r"(?:-[NSRFXiMnrs]+(?: |$))*(?:[^-+ ][^ ]*(?: [^-+ ][^ ]*)*)?")           # nobody is there to turn pages, and a pager starts programs
 
@@ -209,10 +219,10 @@ def _destroys(findings: _Findings, name: str, words: Sequence[str]) -> None:
 
 def _known(findings: _Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
     "A program in the table is judged by it, any other one is asked about."
-    words, places, why, chosen = _respelled(base, list(words)), findings.places, None, []
+    places, why, chosen = findings.places, None, []
+    if base in _RESPELLED: words = _respelled(base, words)
     if base == "git": chosen, words, places, why = _git_options(findings, words)
-    found = lookup(base, words)
-    declared, count = found or (None, 0)
+    declared, count = lookup(base, words) or (None, 0)
     kept = _variables(findings, command, declared) if command.assignments else ()
     if declared is None: why = why or f"{shown(base)} is not known to only read."
     else: why = why or another(base, program)
@@ -235,10 +245,12 @@ def _ordinary(places: Places, name: str) -> bool:
     except PathRefused: return False
     return found.kind == "file" and not found.sensitive
 
+_RESPELLED = frozenset(("tar", "grep", "egrep", "fgrep"))
+
 def _respelled(base: str, words: list[str]) -> list[str]:
     "The letters of `tar tf x` as an option; `grep -R`, which would follow links out of the folders, as `grep -r`."
     if base == "tar" and words and re.fullmatch(r"[tvzjJ]+f?", words[0]): return ["-" + words[0], *words[1:]]
-    if base not in ("grep", "egrep", "fgrep") or "R" not in "".join(words): return words
+    if base == "tar" or "R" not in "".join(words): return words
     return [word.replace("R", "r") if re.fullmatch(r"-[nilhHwxoEFcR]*R[nilhHwxoEFcR]*", word) and "-e" not in words else word
             for word in words]
 
@@ -274,7 +286,7 @@ def _sampled(words: Sequence[str]) -> tuple[str, ...]: return tuple(filled(words
 
 def _late(findings: _Findings, command: Simple) -> Simple:
     "Judge a command some of whose words may not be known yet; gives it with the holes left in."
-    if not command.fills and not any_hole(command.argv): return _command(findings, command)
+    if not command.fills and (END not in "".join(command.argv) or not any_hole(command.argv)): return _command(findings, command)
     fills = tuple(Fill(fill.number, _judge_script(findings, fill.script), fill.file) for fill in command.fills)
     if command.argv and any(has_hole(value) or FILE in value for _, value in command.assignments):
         raise Impure("a variable in front of a command is not known before it runs")
@@ -393,5 +405,10 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
         and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
         return Judged(ASK, (gone,), script)
-    return Judged(findings.level, tuple(findings.reasons), script,
-                  any(command.fills or command.each is not None or any_hole(command.argv) for command in script.commands()))
+    return Judged(findings.level, tuple(findings.reasons), script, _unsettled(script))
+
+def _unsettled(script: Script) -> bool:
+    "Are there words in it that are known only while it runs?"
+    for command in script.commands():
+        if command.fills or command.each is not None or END in "".join(command.argv) and any_hole(command.argv): return True
+    return False

@@ -103,9 +103,10 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
     "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit."
     here = roots[0].path if roots else "/"
     for command in script.commands():
-        if command.argv[:1] == ("cd",): here = command.argv[1] if len(command.argv) > 1 else here
-        if not command.argv or command.program.rpartition("/")[2] != "git": continue
-        if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
+        if not (argv := command.argv): continue
+        if argv[0] == "cd": here = argv[1] if len(argv) > 1 else here
+        if not command.program.endswith("git") or command.program.rpartition("/")[2] != "git": continue
+        if why := _objection(*_parted(argv, here), roots, wait_s): return why
     return None
 
 def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:

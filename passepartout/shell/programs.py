@@ -283,22 +283,22 @@ def _short(declared: Program, word: str, rest: list[str], found: list, seen: set
 def _parse(declared: Program, words: Sequence[str], seen: set[str] | None = None) -> tuple[list[tuple[str, str, str]], list[str],
         str | None]:
     "(options with values, operands, why it is asked about). The options given are added to `seen`."
-    rest, found, operands, seen = list(words), [], [], set() if seen is None else seen
+    rest, found, operands, seen, whole = list(words), [], [], set() if seen is None else seen, declared.whole
     while rest:
         word = rest.pop(0)
-        if word == "--" and not declared.whole and not declared.own:
+        if word[:1] != "-" or word == "-" and not whole:
+            if whole and word in ("(", ")", "!", ","): continue
+            operands.append(word)
+            if not declared.ordered: continue
             operands += rest
             break
-        if declared.whole and word in ("(", ")", "!", ","): continue
-        if declared.whole and word.startswith("-"):
+        if whole:
             why = (_long(declared, word, rest, found, seen) if "=" not in word
                    else f"the word {shown(word)} of {declared.name} is not known to only read.")
-        elif word.startswith("--"): why = _long(declared, word, rest, found, seen)
-        elif word.startswith("-") and word != "-": why = _short(declared, word, rest, found, seen)
-        else:
-            operands += [word, *rest] if declared.ordered else [word]
-            if declared.ordered: break
-            continue
+        elif word == "--" and not declared.own:
+            operands += rest
+            break
+        else: why = (_long if word[1] == "-" else _short)(declared, word, rest, found, seen)
         if why: return found, operands, why
     if declared.must and not declared.must & seen:
         return (found, operands,
@@ -324,14 +324,14 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     seen: set[str] = set()
     found, operands, why = _parse(declared, words, seen)
     if why: return why
-    kinds = (["text*"] if declared.listing & seen else list(declared.operands[1:] if declared.given
-                                                            and any(option in declared.given for option, _, _ in found)
-                                                            else declared.operands))
     if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
     checks = _CHECKS_AS_IT_STANDS if declared.name in _AS_IT_STANDS else _CHECKS
     for option, kind, value in found:
         if why := checks[kind](value, places): return why
+    if not operands: return None
+    given = declared.given and any([option in declared.given for option, _, _ in found])
+    kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if given else declared.operands)
     for value in operands:
         if not kinds: return f"{shown(value)} is one operand more than {declared.name} only reads."
         if why := checks[kinds[0].rstrip("*")](value, places): return why

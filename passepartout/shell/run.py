@@ -12,11 +12,9 @@ __all__ = ['FILES', 'Again', 'Limits', 'Outcome', 'readable', 'ShellError', 'fil
 import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
@@ -293,6 +291,7 @@ async def run_script(script: Script, roots: Sequence[Root], files: Sequence[Open
     if not roots: raise ShellError("No folder is open to the agent, so there is nowhere to run a command.")
     running, began = Running(script, files, limits, again), time.monotonic()
     running.outcome.sandboxed = wrap.works
+    import tempfile                                      # with the first command, not with every start
     home = SANDBOX_HOME if wrap.works else tempfile.mkdtemp(prefix="passepartout-home-")
     try:
         running.attend()
@@ -321,7 +320,9 @@ async def _finish(running: Running, home: str) -> None:
         _conclude(running.outcome, running.report)
     finally:
         running.close()
-        if home != SANDBOX_HOME: shutil.rmtree(home, ignore_errors=True)
+        if home != SANDBOX_HOME:
+            import shutil
+            shutil.rmtree(home, ignore_errors=True)
 
 def _conclude(outcome: Outcome, report: dict) -> None:
     "Put the report into the outcome; without one, something killed the program inside."

@@ -91,12 +91,13 @@ class Script:
 
     def commands(self) -> Iterator[Simple]:
         "Every simple command: what is run for the sake of another one before it, what is run with names behind it with a hole for them."
+        found: list[Simple] = []
         for _, pipeline in self.items:
             for command in pipeline.commands:
-                if not command.fills and command.each is None: yield command; continue
-                for fill in command.fills: yield from fill.script.commands()
-                yield command
-                if command.each is not None: yield named(command)
+                for fill in command.fills: found += fill.script.commands()
+                found.append(command)
+                if command.each is not None: found.append(named(command))
+        return iter(found)
 
     def __str__(self) -> str: return script_text(self)
 

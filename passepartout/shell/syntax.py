@@ -411,12 +411,12 @@ def _all_used(reader: _Reader, at: int = 0, end: int | None = None) -> None:
 
 # %% ../../nbs/shell/syntax.ipynb #f67c96e4
 _EASY = Regex(r"""
-    ( (?>(?:[a-zA-Z0-9\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")+)(?=[ \t|;]|&&|\Z)                # a word,
-    | [012]?(?:>&[012]|(?:&>>|&>|>>|>\||>|<)[ \t]*+[\w@%+=:,./-]++)(?=[ \t|;]|&&|\Z)         # a redirection,
-    | &&|\|\||\|(?![|&])|;(?!;) )[ \t]*+                                                    # or a sign between commands;
+    (?: ([a-zA-Z0-9\w@%+=:,./-]++)(?=[ \t|;]|&&|\Z)                                          # a plain word,
+    | ((?>(?:[a-zA-Z0-9\w@%+=:,./-]++|'[^'\n]*'|"[^"\\$`\n]*")+))(?=[ \t|;]|&&|\Z)            # one with something in quotes,
+    | ([012]?(?:>&[012]|(?:&>>|&>|>>|>\||>|<)[ \t]*+[\w@%+=:,./-]++)(?=[ \t|;]|&&|\Z))       # a redirection,
+    | (&&|\|\||\|(?![|&])|;(?!;)) )[ \t]*+                                                  # or a sign between commands;
     | ([\s\S]+)""", re.VERBOSE)                                                              # or all the rest, when none of them stands here
 _ARROW = Regex(r"([012]?)(>&|&>>|&>|>>|>\||>|<)[ \t]*(.+)")
-_JOINS = frozenset(("&&", "||", "|", ";"))
 _UNQUOTE = Regex(r"""'([^']*)'|"([^"]*)\"""")
 _WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done case esac in select function time coproc export declare "
                                   "typeset local readonly unset unsetenv let cd".split())
@@ -425,26 +425,27 @@ _WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done 
 def _plain_script(text: str) -> Script | None:
     "The script of a `text` of plain words, redirections and the signs between commands; None when anything else stands there."
     items, stages, words, redirects, sign, count = [], [], [], [], "", 0                              # count: of signs
-    for word, rest in _EASY.findall(text):
-        if rest: return None
-        if word in _JOINS:
+    for plain, quoted, redirect, joins, rest in _EASY.findall(text):
+        if plain or quoted:
+            word = plain or _UNQUOTE.sub(lambda quote: quote[1] or quote[2] or "", quoted)
+            if not words and (word in _WORDS_OF_THE_GRAMMAR or "=" in word): return None
+            words.append(word)
+        elif joins:
             if (count := count + 1) >= _MOST_COMMANDS: raise Impure("it has too many commands")
             if not words: return None
+            if len(words) > _MOST_WORDS: raise Impure("it has too many words")
             stages.append(Simple("", tuple(words), (), tuple(redirects)))
             words, redirects = [], []
-            if word != "|":
+            if joins != "|":
                 items.append((sign, Pipeline(tuple(stages))))
-                stages, sign = [], word
-        elif (">" in word or "<" in word) and (found := _ARROW.fullmatch(word)):             # in a word they stand in quotes
-            fd, arrow, target = found.groups()
+                stages, sign = [], joins
+        elif redirect:
+            fd, arrow, target = _ARROW.fullmatch(redirect).groups()
             if fd and arrow[0] == "&": return None
             redirects += _meaning(arrow, int(fd) if fd else None, target)
             if len(redirects) > _MOST_COMMANDS: return None
-        else:
-            if "'" in word or '"' in word: word = _UNQUOTE.sub(lambda quote: quote[1] or quote[2] or "", word)
-            if not words and (word in _WORDS_OF_THE_GRAMMAR or "=" in word): return None
-            words.append(word)
-            if len(words) > _MOST_WORDS: raise Impure("it has too many words")
+        else: return None
+    if len(words) > _MOST_WORDS: raise Impure("it has too many words")
     if not words or len(text) > 2 * _MOST_WORDS and text.count(" ") > _MOST_WORDS: return None
     return Script((*items, (sign, Pipeline((*stages, Simple("", tuple(words), (), tuple(redirects)))))))
 

@@ -289,11 +289,11 @@ def _git_names() -> list[Program]:
 
 # %% ../../nbs/shell/table.ipynb #71bf156c
 @cache
-def _longest() -> Mapping[str, tuple[tuple[int, tuple[str, ...]], ...]]:
+def _longest() -> Mapping[str, tuple[tuple[int, tuple[str, ...], Program], ...]]:
     "For each program the entries about it, those of most words first."
     found: dict[str, list] = {}
-    for words in table(): found.setdefault(words[0], []).append((len(words) - 1, words[1:]))
-    return {name: tuple(sorted(entries, reverse=True)) for name, entries in found.items()}
+    for words in sorted(table(), key=len, reverse=True): found.setdefault(words[0], []).append((len(words) - 1, words[1:], table()[words]))
+    return {name: tuple(entries) for name, entries in found.items()}
 
 @cache
 def table() -> Mapping[tuple[str, ...], Program]:
@@ -306,6 +306,6 @@ def table() -> Mapping[tuple[str, ...], Program]:
 
 def lookup(name: str, words: Sequence[str]) -> tuple[Program, int] | None:
     "The declaration for `name` called with `words`, and how many of the words belong to its name."
-    for count, more in _longest().get(name, ()):
-        if not count or tuple(words[:count]) == more: return table()[name, *more], count
+    for count, more, declared in _longest().get(name, ()):
+        if not count or tuple(words[:count]) == more: return declared, count
     return None

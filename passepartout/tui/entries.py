@@ -10,12 +10,13 @@ __all__ = ['MOST_CHARS', 'LOOKS', 'shown', 'dressed', 'Entry', 'Row', 'rows_of']
 # %% ../../nbs/tui/entries.ipynb #1b7b7f6c
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.style import Style
 
 from ..approvals import visible
 from ..render import Line, line_rows, wrapped
+from ..tuples import NamedTuple
 
 # %% ../../nbs/tui/entries.ipynb #9eb7506a
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
