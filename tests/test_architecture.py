@@ -26,7 +26,7 @@ ROOMS = """
     tools rules rulefile notetools edittools web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules shelltool filesearch filetools
     plan planrun deciders plantext
-    verify
+    normaliser askgate clearances verify
     breaker prices purse meter selector backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
     provenance flow typed
     perceive agreement
@@ -301,6 +301,13 @@ def test_records_are_the_one_place_that_writes_a_function():
 def test_nobody_calls_what_runs_a_skill():
     taken = [(name, alias.name) for name, path in modules() for node in nodes_of(path, RUNS_SKILLS) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
     assert {what for _, what in taken} <= {"page_tree", "PARTS"}
+
+
+def test_one_room_mints_clearances():
+    "Complete mediation: who reads the chain has read every way to a permit."
+    callers = {name for name, path in modules() for node in nodes_of(path, "_mint") if isinstance(node, ast.Attribute) and node.attr == "_mint"}
+    makers = {name for name, path in modules() for node in nodes_of(path, "Clearance(") if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Clearance"}
+    assert (callers, makers) == ({"verify"}, {"clearances"})
 
 
 # What loads when ----------------------------------------------------------------------------------------------------
