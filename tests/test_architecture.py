@@ -15,7 +15,7 @@ ROOMS = """
     lazy records databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
     symbols plist
     messages labels
-    inifile settings inichange patterns assignments nearby companions logins shaped secrets keyrings
+    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped secrets keyrings
     protocol seal
     chain breaks journalfile store ledger erasure journal
     objects changes memory recall
