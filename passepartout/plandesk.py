@@ -20,7 +20,8 @@ from .journal import JournalError
 from .journalfile import is_alive
 from .ledger import _genuine, _holds, _whole_since
 from .messages import PERSON, Signal
-from .planturns import HOLE_RECORD, KINDS, Plans, PlanState, given_reply, index_plans, resume_action
+from .planstate import HOLE_RECORD, KINDS, PlanState, given_reply, index_plans
+from .planturns import Plans, resume_action
 from .store import Draft
 from .turns import Reply
 
