@@ -31,7 +31,7 @@ ROOMS = """
     provenance flow typed
     perceive agreement
     reason lookonly previews
-    previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skillbook skillwatch skilltools
+    previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skilltalk skillmemory skillfolders skillbook skillwatch skilltools
     loop
     gates.*
     diary jobs
