@@ -268,12 +268,6 @@ class PlanDesk(PlanEditor):
             self.journal.deny(state.waiting[1], by="person", session=state.session)
         self.write_plan_records(state, ("plan-end", {"how": "stopped", "why": why}))
 
-    def stop_plans(self, session: str = "main") -> int:
-        "Stop the plans of a session. How many there were."
-        found = self.unfinished_plans(session)
-        for state in found: self.stop_plan(state.id)
-        return len(found)
-
     def refused_plan(self, state: PlanState | None) -> str:
         "What it means for a plan that the question about its step was refused: it ends. A sentence for the person, or nothing."
         if state is None: return ""

@@ -7,11 +7,9 @@ Docs: https://example.org/passepartout/views.html.md"""
 # %% auto #0
 __all__ = ['WAITING', 'Projects', 'VIEWS', 'week', 'month', 'open_items', 'open_key', 'open_in', 'sooner', 'open_item', 'waiting',
            'unscheduled', 'is_project', 'projects_in', 'by_project', 'by_tag', 'say_task', 'render_groups', 'arrange',
-           'view', 'instant', 'clock_case', 'ahead_of_utc', 'clock_remark', 'local_now', 'clock_remarks',
-           'clock_changes']
+           'view', 'instant', 'clock_case', 'ahead_of_utc', 'clock_remark', 'clock_remarks', 'clock_changes']
 
 # %% ../nbs/08m_views.ipynb #ee3aea03
-import time as clock
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
@@ -172,10 +170,6 @@ def clock_remark(day: date, at: time, zone: tzinfo | None = None) -> str:
     return ""
 
 # %% ../nbs/08m_views.ipynb #3ce47d43
-def local_now(seconds: float | None = None, zone: tzinfo | None = None) -> datetime:
-    "What the clock on the wall shows, without a zone, as notes are written. `seconds` since 1970; default: now."
-    return datetime.fromtimestamp(clock.time() if seconds is None else seconds, zone).replace(tzinfo=None, fold=0)
-
 def clock_remarks(items: Iterable[Item], zone: tzinfo | None = None) -> list[str]:
     "The remarks on the times of agenda items, each once."
     timed = [(i.due, i.at) for i in items if i.at and i.day]

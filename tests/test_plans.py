@@ -469,7 +469,9 @@ async def test_a_stopped_plan_runs_no_further_step(tmp_path):
     ran = []
     agent = await booted(tmp_path, [plan(FIND, STOLEN, MINE), "eve@evil.example"], ran)
     asked = await agent.handle("Pay 5 to whom the mail says")
-    assert agent.stop_plans() == 1 and agent.unfinished_plans() == []
+    (stands,) = agent.unfinished_plans()
+    agent.stop_plan(stands.id)
+    assert agent.unfinished_plans() == []
     with pytest.raises(PassepartoutError): await agent.approve(asked.approvals[0].id, asked.approvals[0].code)      # its question ended with it
     assert ran == []
     await agent.close()
@@ -479,7 +481,7 @@ async def test_a_plan_that_is_stopped_while_it_runs_makes_no_further_call(tmp_pa
     class Stops(list):
         def append(self, item):
             super().append(item)
-            self.agent.stop_plans()
+            for each in self.agent.unfinished_plans(): self.agent.stop_plan(each.id)
     ran = Stops()
     ran.agent = agent = await booted(tmp_path, [plan(*(f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")'), "It was stopped."], ran)
     await agent.handle("Pay 5 to ana, bob and cid")
