@@ -56,6 +56,7 @@
             (timestamps . ,(funcall all 'timestamp (lambda (e) (list (1- (org-element-property :begin e)) (1- (reader-end e)) (symbol-name (org-element-property :type e))))))
             (links . ,(funcall all 'link (lambda (e) (list (1- (org-element-property :begin e)) (1- (reader-end e)) (reader-text (org-element-property :type e)) (reader-text (org-element-property :path e))))))
             (items . ,(funcall all 'item (lambda (e) (list (1- (org-element-property :begin e)) (symbol-name (org-element-property :checkbox e))))))
+            (tables . ,(funcall all 'table (lambda (e) (list (1- (org-element-property :post-affiliated e)) (length (org-element-map e 'table-row #'identity))))))
             (blocks . ,(funcall all '(src-block example-block export-block comment-block quote-block verse-block center-block special-block drawer dynamic-block)
                                 (lambda (e) (list (1- (org-element-property :post-affiliated e)) (symbol-name (org-element-type e))))))
             (footnotes . ,(funcall all '(footnote-reference footnote-definition) (lambda (e) (list (1- (or (org-element-property :post-affiliated e) (org-element-property :begin e))) (symbol-name (org-element-type e)) (reader-text (org-element-property :label e)))))))
