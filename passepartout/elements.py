@@ -96,13 +96,14 @@ def org_blocks(outline: Outline, node: Node) -> list[Block]:
         at += 1
     return found
 
-# %% ../nbs/08j_elements.ipynb #2d0c529e
+# %% ../nbs/08j_elements.ipynb #80417538
 def opened(m: re.Match) -> str:
     "The kind that a marker begins; empty when it begins none. Whole blocks of code are dead, so what begins one here has no end."
     if m["drawer"]: return "drawer"
     if m["dynamic"]: return "dynamic" if m["dynamic"].lower() == "begin" and m["call"].strip() else ""
     return m["kind"].lower() if m["edge"].lower() == "begin" and m["kind"].lower() not in DEAD_KINDS else ""
 
+# %% ../nbs/08j_elements.ipynb #2d0c529e
 def ends_of(marks: list[re.Match | None]) -> dict[str, list[int]]:
     "The places of the lines that end a block, for each kind."
     ends: dict[str, list[int]] = {}
@@ -119,6 +120,7 @@ def next_of(places: Sequence[int], at: int) -> float:
     n = bisect_right(places, at)
     return places[n] if n < len(places) else inf
 
+# %% ../nbs/08j_elements.ipynb #02f627e1
 def note_end(text: str, lines: list[tuple[int, int, int, bool]], at: int, stop: int) -> int:
     "Where the text of the footnote ends that begins in line `at`: at the next one, at two blank lines, or at `stop`."
     for n in range(at + 1, stop):
