@@ -25,7 +25,7 @@ from .secrets import Rows
 from .skills import Skill, triggered
 
 # %% ../nbs/13_verify.ipynb #5ba44afa
-MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "provenance", "privacy")
+MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "provenance", "privacy", "unattended")
 
 class Manifest(dict):
     """The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order;
