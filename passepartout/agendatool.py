@@ -18,7 +18,8 @@ from .notesource import Source, notes_label
 from .privacy import is_private
 from .search import fold
 from .tools import ToolContext, ToolResult
-from .views import VIEWS, clock_remarks, render_groups
+from .views import VIEWS, render_groups
+from .wallclock import clock_remarks
 
 # %% ../nbs/12ae_agendatool.ipynb #87f1f362
 def read_when(text: str | None) -> date | datetime | None:

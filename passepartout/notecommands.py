@@ -86,7 +86,7 @@ def say_date(item: Any, today: date) -> str:
 
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
     "What could not be listed, what could not be read, and times that the clock leaves out."
-    from passepartout.views import clock_remarks
+    from passepartout.wallclock import clock_remarks
     notes, said = opened.notes, []
     broken, programs = notes.broken(), notes.broken(programs=True)
     if broken or programs:

@@ -8,7 +8,7 @@ The differences, and the pages that give the reasons:
   notices                 are given for deadlines beyond the range only (agenda)
   delays, habits          a delayed task is listed ahead of time on the day on which its delay ends, a habit once (agenda)
   short months            31 December + 2 months is 3 March in both; asked on 1 March for the next turn, Org counts from March and misses it (timestamps)
-  repeated hour           of a time that the clock shows twice in autumn the first is meant here, in Emacs one or the other (views)
+  repeated hour           of a time that the clock shows twice in autumn the first is meant here, in Emacs one or the other (wallclock)
   file dates              a date above the first heading is on the agenda (agenda)
 """
 import glob
@@ -31,7 +31,7 @@ from passepartout.links import links
 from passepartout.notes import NotText, decode
 from passepartout.org import inside, parse_org
 from passepartout.timestamps import occurrences, stamps
-from passepartout.views import clock_case, instant
+from passepartout.wallclock import clock_case, instant
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "passepartout" / "sample" / "memex"
