@@ -115,6 +115,7 @@ async def run_cleared(agent, cleared: Cleared, signal: Signal) -> Any:
     run = partial(actuator.fn, agent, cleared, signal) if actuator.core else partial(actuator.fn, action, signal)
     return await between_records(agent, cleared, signal, lambda: call(run, agent.settings.tool_timeout_s))
 
+# %% ../nbs/17_act.ipynb #edf1e07a
 async def call(run: Callable, seconds: float) -> Any:
     "Run a plain or async function of somebody else for at most `seconds`."
     return await within(seconds, run() if inspect.iscoroutinefunction(run.func) else in_thread(run))
@@ -188,6 +189,7 @@ def check_guard(tool: Tool, args: FrozenDict) -> None:
     if inspect.iscoroutine(verdict): verdict.close()
     raise ToolError(f"{tool.name} refuses these arguments" + (f": {verdict}" if isinstance(verdict, str) and verdict else "."))
 
+# %% ../nbs/17_act.ipynb #840bfa53
 def time_allowed(agent, tool: Tool) -> float:
     "Seconds for a call of `tool`: its own, or those of the settings."
     return tool.timeout or agent.settings.tool_timeout_s
@@ -202,6 +204,7 @@ async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     opened = {name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")} if cleared.resolved else {}
     return await between_records(agent, cleared, signal, body, **opened)
 
+# %% ../nbs/17_act.ipynb #168ac1aa
 def only_reads(tool: Tool, cleared: Cleared) -> bool:
     "Does this call change nothing: because the tool never does, or because the gates found that these commands do not?"
     return (tool.effects.read_only or bool(tool.commands) and not tool.foreign
@@ -253,12 +256,14 @@ class NotAsShown(PassepartoutError):
         return (replace(verdict, reason=f"{self.message} {verdict.reason}") if isinstance(verdict, ApprovalRequired)
                 else ApprovalRequired(verdict.action, self.message, "act"))
 
+# %% ../nbs/17_act.ipynb #67b3b3c7
 def check_as_shown(agent, cleared: Cleared, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when `cleared` was approved for another result than `changes`."
     if cleared.answer in (None, "typed", "used"): return
     result, moment = agent.shown_result(cleared)
     if result and result_of(changes) != result: raise NotAsShown(changes, moment)
 
+# %% ../nbs/17_act.ipynb #803252d7
 async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> None:
     "Put an approved action to the person once more, with what it would change now."
     log_about(agent, signal, f"ACT: {error.message}")
@@ -299,22 +304,26 @@ def tool_output(agent, signal: Signal, tool: str, result: Any) -> Signal:
     if failed := reported_error(result): payload["told"] = f"{tool} failed: {in_our_words(failed)}"
     return feedback(signal, payload, label=label)
 
+# %% ../nbs/17_act.ipynb #55f622c5
 def reported_error(result: Any) -> str | None:
     "The message of a result that says itself that it is an error."
     if not isinstance(result, dict): return None
     fields = freeze(result)
     return str(fields["message"]) if str(fields.get("status") or "").lower() == "error" and fields.get("message") is not None else None
 
+# %% ../nbs/17_act.ipynb #9350f9fd
 def label_of(tool: Tool | None, result: Any) -> Label:
     "Where a result comes from, or an error that repeats what was read: what the tool says of it, unless it is somebody else's tool. That something is private is believed of all."
     label = result.label if isinstance(result, ToolResult) else getattr(result, "label", TOOLS) if isinstance(result, ToolError) else TOOLS
     return label if tool is None or not tool.foreign else Label(NETWORK.origin, label.private, (tool.name,))
 
+# %% ../nbs/17_act.ipynb #e87ae163
 def tool_error(signal: Signal, tool: str, message: str, label: Label = TOOLS, told: str | None = None) -> Signal:
     "The `tool-error` feedback for a failure. `label`: whose words the message may hold; `told` is what a model gets to read of it when `message` is not in our words."
     return feedback(signal, {"sensor": TOOL_ERROR, "tool": tool, "message": message, **({"told": told} if told else {})},
                     label=signal.label.join(label))
 
+# %% ../nbs/17_act.ipynb #33d1cd30
 def feedback(signal: Signal, payload: dict, *, type: Any = EVENT, label: Any = None) -> Signal:
     "A signal that follows from `signal`: same channel, one level deeper. The values of `payload` are frozen already."
     fields = signal.__dict__
@@ -338,6 +347,7 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
     if command == "eval": return tool_error(signal, "system", "Text is never evaluated here.")
     return tool_error(signal, "system", f"There is no system command {command}.")
 
+# %% ../nbs/17_act.ipynb #ad05deb5
 async def execute_cli_action(agent, cleared: Cleared, signal: Signal) -> None:
     "Say something in the terminal of another session than the one that asked: an effect, so it stands in the ledger."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
@@ -345,12 +355,13 @@ async def execute_cli_action(agent, cleared: Cleared, signal: Signal) -> None:
     async def say(): agent.deliver(signal, str(cleared.action.payload.get("text") or ""))
     await between_records(agent, cleared, signal, say)
 
+# %% ../nbs/17_act.ipynb #44f69444
 def register_core_actuators(agent) -> None:
     "The three that every agent has."
     for name, fn in ((TOOL, execute_tool_action), (SYSTEM, execute_system_action), (CLI, execute_cli_action)):
         agent.actuators.register(name, fn, core=True)
 
-# %% ../nbs/17_act.ipynb #7c6b5cfc
+# %% ../nbs/17_act.ipynb #20602257
 async def act_gate(agent, signal: Any) -> Signal | None:
     "Carry out what Reason approved. Returns the feedback that goes round the loop, or `None`."
     if type(signal) is not Signal: signal = Signal.of(signal)
@@ -365,6 +376,7 @@ async def act_gate(agent, signal: Any) -> Signal | None:
     try: return await act_once(agent, signal)
     except Overtaken as error: return tool_error(signal, str(pick(signal.approved_action.payload, "tool")), error.message)
 
+# %% ../nbs/17_act.ipynb #7c6b5cfc
 async def act_once(agent, signal: Signal) -> Signal | None:
     "Clear the approved action and run it."
     approved = signal.approved_action
@@ -398,13 +410,14 @@ async def changed_underway(agent, permit: Clearance, action: Action, signal: Sig
     return await agent.file_flight_plan(signal, ApprovalRequired(action,
             "Asked again, the gates changed the action, so it needs your approval.", "verify"))
 
-# %% ../nbs/17_act.ipynb #dbc0ee92
+# %% ../nbs/17_act.ipynb #d006d168
 def follows(result: Signal, signal: Signal) -> bool:
     "Is `result` feedback of the tool actuator already: deeper, on the same channel, without a conclusion?"
     mine, before = result.__dict__, signal.__dict__
     return (mine["meta"] is before["meta"] and mine["depth"] > before["depth"] and mine["status"] is None
             and mine["approved_action"] is None and mine["verdict"] is None)
 
+# %% ../nbs/17_act.ipynb #dbc0ee92
 def as_feedback(agent, result: Any, action: Action, signal: Signal) -> Signal | None:
     "An actuator's result as feedback: a signal is taken as it is (never less deep), a value of a target that is not silent becomes tool output."
     if result is None: return None

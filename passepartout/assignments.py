@@ -16,7 +16,8 @@ from operator import le
 from typing import Any
 
 from .lazy import Regex
-from .patterns import FORMS, REFERENCE, USUAL, Finding, TooMuch, entropy, hasty, linear, stands_in, still_a_key
+from .keyforms import FORMS
+from .patterns import REFERENCE, USUAL, Finding, TooMuch, entropy, hasty, linear, stands_in, still_a_key
 
 # %% ../nbs/04b_assignments.ipynb #e82a7cb2
 WORDS = (r"(?i:pa?ss?w(?:o?r)?ds?|passwort|kennwort|contrase(?:n|\xc3\xb1)a|passphrases?|passcode|passord|heslo|salasana|adgangskode|parola|sifre|haslo|losenord|psk|pwd|pass|pw|pin|secrete?s?|tokens?|keys?|credentials?|creds?|auth|bearer|crumb|salt|"

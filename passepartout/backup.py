@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import passepartout
-from . import grants, planturns
+from . import grants, planstate
 from .archive import ArchiveError, Reader, pack, unpack
 from .attestations import Attestations
 from .chain import JournalError, Verdict
@@ -113,7 +113,7 @@ def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
 def made_later() -> set[tuple[str, str]]:
     "The indexes that a journal gets with the first record of their kind."
     return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(),
-            f"CREATE INDEX chain_plans ON chain(seq) WHERE {planturns.KINDS}")}
+            f"CREATE INDEX chain_plans ON chain(seq) WHERE {planstate.KINDS}")}
 
 def check_tables(db: sqlite3.Connection) -> None:
     "`JournalError` unless the tables are exactly those of a journal."

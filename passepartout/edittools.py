@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
 from .agenda import live_dates, say_day
+from .agendatool import read_clock, read_when
 from .edits import FileEdit
 from .notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
-from .notetools import LINES, READS, READ_TAKES, private_in, read_clock, read_file, read_when
+from .notetools import LINES, READS, READ_TAKES, read_file
 from .org import Node, Outline
+from .privacy import is_private
 from .records import record
 from .resources import OpenedPath
 from .rewrite import RewriteError, change_tags, delete_property, retitle, set_property
@@ -35,7 +37,7 @@ def plain_path(text: str) -> str:
 # %% ../nbs/12c_edittools.ipynb #2734c1c3
 def refuse(outline: Outline, wanted: str, found: list[Node], private: Sequence[str], none: bool = False) -> Node:
     "Raise the `RewriteError` that lists the candidates."
-    said = [f"line {n.line}: {'/'.join(outline.path(n))}" for n in found if not private_in(outline.tags(n), private)]
+    said = [f"line {n.line}: {'/'.join(outline.path(n))}" for n in found if not is_private(outline.tags(n), private)]
     what = f"There is no heading {wanted!r} in {outline.file}." if none else f"{len(found)} headings of {outline.file} fit {wanted!r}."
     listed = f" {'Perhaps' if none else 'They are'} {'; '.join(said[:12])}." if said else ""
     raise RewriteError(f"{what}{listed} Name one by its path, its ID or its line number.")
@@ -125,7 +127,7 @@ class Editor:
     def name(self, outline: Outline, node: Node) -> str:
         "A heading in a sentence."
         if node.kind == "file": return outline.file
-        return (f"the heading in line {node.line} of {outline.file}" if private_in(outline.tags(node), self.private)
+        return (f"the heading in line {node.line} of {outline.file}" if is_private(outline.tags(node), self.private)
                 else f"“{node.title}” in {outline.file}")
 
     def other_with(self, note: Note, node: Node, ident: str) -> str:

@@ -15,7 +15,8 @@ from .edits import FileEdit
 from .edittools import Note
 from .filesearch import SearchError, search_files
 from .notes import MOST_BYTES, NotText, decode, parse_note
-from .notetools import FOLDER, READS, notes_label
+from .notesource import notes_label
+from .notetools import FOLDER, READS
 from .resources import OpenedPath, shown
 from .rewrite import RewriteError
 from .labels import FREE, SURE

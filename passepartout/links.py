@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/links.html.md"""
 __all__ = ['KINDS', 'SCHEME', 'ESCAPED', 'ORG', 'MARKDOWN', 'DEFINED', 'COOKIES', 'TARGET', 'SLUG', 'LINE', 'Link', 'read_target',
            'split_option', 'read_address', 'trim', 'links', 'org_link', 'plain_address', 'markdown_link', 'fold',
            'link_definitions', 'all_links', 'slug', 'named', 'add_targets', 'find_in', 'node_at_line', 'Named',
-           'Placed', 'LinkTargets', 'within', 'file_names', 'steps', 'resolve_link', 'backlinks', 'attachment_path']
+           'Placed', 'LinkTargets', 'within', 'file_names', 'steps', 'backlinks']
 
 # %% ../nbs/08k_links.ipynb #ea8bcc36
 import posixpath, re
@@ -282,11 +282,6 @@ def steps(one: str, other: str) -> int:
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return len(a) + len(b) - 2 * same
 
-def resolve_link(outlines: Iterable[Outline] | LinkTargets, outline: Outline, link: Link) -> tuple[Outline, Node] | None:
-    "The section that `link`, found in `outline`, leads to among `outlines`. For many links make the `LinkTargets` once."
-    targets = outlines if isinstance(outlines, LinkTargets) else LinkTargets(outlines)
-    return targets.resolve(outline, link)
-
 # %% ../nbs/08k_links.ipynb #95903618
 def backlinks(targets: LinkTargets) -> dict[tuple[str, int], list[tuple[str, int, int]]]:
     "(file, place of node) → (file, place of node, line) of the links that lead there, in the order of the files."
@@ -296,16 +291,3 @@ def backlinks(targets: LinkTargets) -> dict[tuple[str, int], list[tuple[str, int
             if led := targets.resolve(outline, link):
                 found.setdefault((led[0].file, led[1].index), []).append((outline.file, link.node, link.line))
     return found
-
-# %% ../nbs/08k_links.ipynb #8c10fe08
-def attachment_path(outline: Outline, node: Node, name: str = "") -> str | None:
-    "Where an attachment of `node` lies, relative to the memex; None when neither DIR nor ID is known. Follows Org's `data/7f/3a…`."
-    here = posixpath.dirname(outline.file)
-    for above in reversed(outline.lineage(node)):
-        if folder := above.properties.get("DIR") or above.properties.get("ATTACH_DIR"): break
-        if (key := str(above.properties.get("ID") or "")) and len(key) > 2:
-            folder = f"data/{key[:2]}/{key[2:]}"
-            break
-    else: return None
-    path = posixpath.normpath(posixpath.join(here, str(folder), name))
-    return None if path.startswith(("../", "/", "~")) else path

@@ -86,11 +86,11 @@ def say_date(item: Any, today: date) -> str:
 
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
     "What could not be listed, what could not be read, and times that the clock leaves out."
-    from passepartout.views import clock_remarks
+    from passepartout.wallclock import clock_remarks
     notes, said = opened.notes, []
     broken, programs = notes.broken(), notes.broken(programs=True)
     if broken or programs:
-        from passepartout.notetools import say_broken, say_programs
+        from passepartout.agendatool import say_broken, say_programs
         said = [say_broken(broken), say_programs(programs)]
     return [text for text in (*said, *clock_remarks(items), notes.report()) if text]
 
@@ -216,7 +216,7 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
 # %% ../nbs/20db_notecommands.ipynb #63cd4ae6
 def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     "Say why, show on a terminal what fits nearly, and leave with 1."
-    from passepartout.notetools import fewer_words
+    from passepartout.findtool import fewer_words
     if left := unread(opened): found = replace(found, why=f"{found.why} {left}")
     if json_ or not terminal(): fail(found.why, 1, json_, query=asked, total=0, items=[], search="words")
     if fewer := fewer_words(opened.notes, asked, opened.today):

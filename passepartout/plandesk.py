@@ -19,7 +19,8 @@ from .journal import JournalError
 from .journalfile import is_alive
 from .ledger import _genuine, _holds, _whole_since
 from .messages import PERSON, Signal
-from .planturns import HOLE_RECORD, KINDS, Plans, PlanState, given_reply, index_plans, resume_action
+from .planstate import HOLE_RECORD, KINDS, PlanState, given_reply, index_plans
+from .planturns import Plans, resume_action
 from .store import Draft
 from .turns import Reply
 
@@ -266,12 +267,6 @@ class PlanDesk(PlanEditor):
         if state.waiting and (self.journal.approval(state.waiting[1]) or {}).get("state") == "pending":
             self.journal.deny(state.waiting[1], by="person", session=state.session)
         self.write_plan_records(state, ("plan-end", {"how": "stopped", "why": why}))
-
-    def stop_plans(self, session: str = "main") -> int:
-        "Stop the plans of a session. How many there were."
-        found = self.unfinished_plans(session)
-        for state in found: self.stop_plan(state.id)
-        return len(found)
 
     def refused_plan(self, state: PlanState | None) -> str:
         "What it means for a plan that the question about its step was refused: it ends. A sentence for the person, or nothing."

@@ -16,10 +16,11 @@ from typing import Any
 
 from .assignments import COMPARISON_HEADS, candidate_heads, find_assignments
 from .companions import companion_heads, find_companions
+from .formsearch import find_forms, form_heads
 from .lazy import Regex
 from .logins import find_logins, login_heads
 from .nearby import find_nearby, nearby_heads
-from .patterns import Finding, either, find_forms, form_heads, linear
+from .patterns import Finding, either, linear
 
 # %% ../nbs/04bc_shaped.ipynb #f4f4c438
 _BENT = r"\xe2\x80[\x98-\x9f]|\xc2[\xab\xbb]|\xe3\x80[\x8c-\x8f]"

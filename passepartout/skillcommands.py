@@ -39,7 +39,7 @@ def open_book(memex: Path | None, json_: bool = False) -> Any:
 # %% ../nbs/20h_skillcommands.ipynb #4dc6798b
 def one_page(book: Any, wanted: str) -> tuple[Path, bytes]:
     "The page that `wanted` means: a file, or the name of a skill in one of the folders. `SkillError` when there is none."
-    from passepartout.skillbook import found_pages, read_whole
+    from passepartout.skillfolders import found_pages, read_whole
     from passepartout.skillpage import read_skill
     from passepartout.skills import SkillError, skill_name
     if os.sep in wanted or Path(wanted).is_file(): return Path(wanted), read_whole(Path(wanted), True)
@@ -97,7 +97,7 @@ def skills_check(files: Annotated[Optional[list[str]],
 # %% ../nbs/20h_skillcommands.ipynb #77f6e75f
 def every_page(book: Any) -> list[str]:
     "The pages in the folders of skills; the command ends when there is none."
-    from passepartout.skillbook import found_pages
+    from passepartout.skillfolders import found_pages
     pages = [str(path) for folder in book.folders for path, _ in found_pages(folder)[0]]
     if not pages: fail(f"There are no skills in {book.folders[0].path}.", 1)
     return pages
@@ -116,7 +116,7 @@ def checked(book: Any, wanted: str) -> str:
     from passepartout.skilljail import test_skill
     from passepartout.skillpage import read_skill
     from passepartout.skills import SkillError
-    from passepartout.skillbook import RESERVED
+    from passepartout.skillfolders import RESERVED
     page = read_skill(*one_page(book, wanted), reserved=RESERVED)
     if why := book.untestable(): raise SkillError(f"{page.path.name} reads well, and was not tested: {why}")
     passed, why = test_skill(page, book.wrap, book.limits)

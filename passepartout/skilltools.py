@@ -43,7 +43,8 @@ class Proposing:
 
     def proposed(self, tool: str, name: str, page: str, kind: str | None = None) -> tuple[Any, Path, str]:
         "(the page as it would be read, its file, the text there now). `SkillError` when it may not be written."
-        from passepartout.skillbook import RESERVED, Remembered, read_whole
+        from passepartout.skillfolders import RESERVED, read_whole
+        from passepartout.skillmemory import Remembered
         from passepartout.skillpage import NAME, read_skill
         book, called = self.book(), skill_name(name)
         memory = Remembered.at(book.memory.folder)
@@ -88,7 +89,7 @@ class Writer(Testing):
     "Writes skills for one agent."
     def write(self, tool: str, name: str, page: str, kind: str | None = None) -> str:
         "Write the page, mark it, and load it. A sentence about what came of it."
-        from passepartout.skillbook import Remembered
+        from passepartout.skillmemory import Remembered
         book = self.book()
         try:
             found, file, _ = self.proposed(tool, name, page, kind)

@@ -1,4 +1,4 @@
-"""Tasks seen otherwise than by day: what waits, what has no date, by project, by tag; weeks, months, and the nights when the clock is changed
+"""Tasks seen otherwise than by day: what waits, what has no date, by project, by tag; and the days of a week or a month
 
 Docs: https://example.org/passepartout/views.html.md"""
 
@@ -7,16 +7,14 @@ Docs: https://example.org/passepartout/views.html.md"""
 # %% auto #0
 __all__ = ['WAITING', 'Projects', 'VIEWS', 'week', 'month', 'open_items', 'open_key', 'open_in', 'sooner', 'open_item', 'waiting',
            'unscheduled', 'is_project', 'projects_in', 'by_project', 'by_tag', 'say_task', 'render_groups', 'arrange',
-           'view', 'instant', 'clock_case', 'ahead_of_utc', 'clock_remark', 'local_now', 'clock_remarks',
-           'clock_changes']
+           'view']
 
 # %% ../nbs/08m_views.ipynb #ee3aea03
-import time as clock
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, timedelta
 
-from .agenda import Facts, Item, agenda, display_title, is_habit, live_dates, node_facts, say_day
+from .agenda import Facts, Item, agenda, display_title, is_habit, live_dates, node_facts
 from .org import Outline
 from .timestamps import Stamp
 
@@ -147,42 +145,3 @@ def view(name: str, outlines: Sequence[Outline], today: date | None = None) -> t
     "(groups, text) of one of `VIEWS`, as seen on `today`. Raises KeyError for another name."
     today = today or date.today()
     return arrange(name, open_items(outlines), agenda(outlines, today, today, today) if name == "overdue" else (), projects_in(outlines))
-
-# %% ../nbs/08m_views.ipynb #c6ac7be2
-def instant(day: date, at: time, zone: tzinfo | None = None) -> datetime:
-    "The moment at which a clock in `zone` (default: that of the system) shows this, in UTC."
-    return datetime.fromtimestamp(datetime.combine(day, at.replace(fold=0), zone).timestamp(), timezone.utc)
-
-def clock_case(day: date, at: time, zone: tzinfo | None = None) -> str:
-    "\"gap\" for a time that the clock leaves out, \"twice\" for one that it repeats, else \"\"."
-    try: before, behind = (ahead_of_utc(datetime.combine(day, at.replace(fold=fold), zone)) for fold in (0, 1))
-    except (OverflowError, ValueError): return ""             # at the ends of the calendar
-    return "" if before == behind else "gap" if before < behind else "twice"
-
-def ahead_of_utc(local: datetime) -> timedelta:
-    "How far the clock is ahead of UTC, for the system's own clock as well."
-    return local.replace(tzinfo=timezone.utc) - datetime.fromtimestamp(local.timestamp(), timezone.utc)
-
-def clock_remark(day: date, at: time, zone: tzinfo | None = None) -> str:
-    "A sentence about a time in such a night; empty for any other."
-    case = clock_case(day, at, zone)
-    if case == "twice": return f"On {say_day(day)} it is {at:%H:%M} twice, because the clock is put back; the first is meant."
-    if case == "gap":
-        return f"On {say_day(day)} there is no {at:%H:%M}, because the clock is put forward; it is taken as {instant(day, at, zone).astimezone(zone):%H:%M}."
-    return ""
-
-# %% ../nbs/08m_views.ipynb #3ce47d43
-def local_now(seconds: float | None = None, zone: tzinfo | None = None) -> datetime:
-    "What the clock on the wall shows, without a zone, as notes are written. `seconds` since 1970; default: now."
-    return datetime.fromtimestamp(clock.time() if seconds is None else seconds, zone).replace(tzinfo=None, fold=0)
-
-def clock_remarks(items: Iterable[Item], zone: tzinfo | None = None) -> list[str]:
-    "The remarks on the times of agenda items, each once."
-    timed = [(i.due, i.at) for i in items if i.at and i.day]
-    nights = {day for day in {day for day, _ in timed} if clock_changes(day, zone)}
-    return list(dict.fromkeys(r for day, at in timed if day in nights and (r := clock_remark(day, at, zone))))
-
-def clock_changes(day: date, zone: tzinfo | None = None) -> bool:
-    "Whether the clock is changed on this day, or so near that a time of the day can be meant twice."
-    try: return len({ahead_of_utc(datetime.combine(day + timedelta(n), time(12), zone)) for n in (-1, 0, 1)}) > 1
-    except (OverflowError, ValueError): return False

@@ -15,23 +15,23 @@ ROOMS = """
     lazy records tuples databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
     symbols plist
     messages labels
-    inifile settings inichange patterns assignments nearby companions logins shaped secrets keyrings
+    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped secrets keyrings
     protocol seal
     chain breaks journalfile store ledger erasure journal
     objects changes memory recall
-    org markdown privacy budget measure elements lists links timestamps agenda views search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
+    org markdown privacy budget measure elements links timestamps agenda views wallclock search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
     summaries context
     schedule skills skillpage
-    tools rules rulefile notetools edittools web
+    tools rules rulefile notesource findtool agendatool notetools edittools web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
     plan planrun deciders plantext
-    verify
-    breaker prices purse meter selector backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
+    normaliser askgate clearances verify
+    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
     provenance flow typed
     perceive agreement
     reason lookonly previews
-    previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planturns plandesk retention archive health skillbook skillwatch skilltools
+    previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skilltalk skillmemory skillfolders skillbook skillwatch skilltools
     loop
     gates.*
     diary jobs
@@ -306,6 +306,13 @@ def test_records_are_the_one_place_that_writes_a_function():
 def test_nobody_calls_what_runs_a_skill():
     taken = [(name, alias.name) for name, path in modules() for node in nodes_of(path, RUNS_SKILLS) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
     assert {what for _, what in taken} <= {"page_tree", "PARTS"}
+
+
+def test_one_room_mints_clearances():
+    "Complete mediation: who reads the chain has read every way to a permit."
+    callers = {name for name, path in modules() for node in nodes_of(path, "_mint") if isinstance(node, ast.Attribute) and node.attr == "_mint"}
+    makers = {name for name, path in modules() for node in nodes_of(path, "Clearance(") if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Clearance"}
+    assert (callers, makers) == ({"verify"}, {"clearances"})
 
 
 # What loads when ----------------------------------------------------------------------------------------------------

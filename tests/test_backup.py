@@ -78,7 +78,7 @@ def test_a_record_with_everything_that_is_said_for_longer_is_backed_up_and_comes
     from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
     from passepartout.grants import Grant, Grants
     from passepartout.plandesk import PlanBook
-    from passepartout.planturns import index_plans
+    from passepartout.planstate import index_plans
     def standing(journal): return len(Grants(journal).standing()) + len(Endorsements(journal).standing()) + len(Attestations(journal).standing()) + len(PlanBook(journal).read())
     journal = journal_of(settings)
     write(journal)

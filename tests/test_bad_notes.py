@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from passepartout.agenda import agenda, diary_expressions, render_agenda
-from passepartout.elements import blocks, footnotes, inline_tags
-from passepartout.lists import checkboxes, cookies, list_items, progress, tables
+from passepartout.checkboxes import list_items
+from passepartout.elements import blocks
 from passepartout.links import LinkTargets, all_links, backlinks
 from passepartout.notes import NotText, decode, parse_note, read_notes
 from passepartout.org import print_outline
@@ -23,8 +23,7 @@ ALL = "* TODO [#A] Roof [[file:b.md][offers]] [1/2] :house:\nDEADLINE: <2026-11-
 def look(outline) -> None:
     "Everything that reads an outline."
     for node in outline.nodes:
-        for read in (list_items, tables, blocks, footnotes, inline_tags, cookies, checkboxes): list(read(outline, node))
-        progress(outline, node)
+        for read in (blocks, *[list_items] * (outline.format == "org")): list(read(outline, node))
     stamps(outline), broken_stamps(outline), diary_expressions(outline), all_links(outline)
     render_agenda(agenda([outline], TODAY, TODAY, TODAY), TODAY, TODAY, TODAY)
     backlinks(LinkTargets([outline]))
@@ -55,8 +54,8 @@ def test_line_ends_change_nothing_but_the_places():
     one, other = (parse_note(ALL.replace("\n", end), "a.org") for end in ("\n", "\r\n"))
     facts = lambda o: [(n.title, n.keyword, n.priority, n.tags, dict(n.properties)) for n in o.nodes]
     assert facts(one) == facts(other)
-    seen = [[(i.text, i.state) for i in list_items(o, o.nodes[1])] + [t.cells(o.text) for t in tables(o, o.nodes[1])] + [(b.kind, b.name) for b in blocks(o, o.nodes[1])] + [(f.kind, f.label) for f in footnotes(o, o.nodes[1])]
-            + [(c.done, c.total) for c in cookies(o, o.nodes[1])] + [t.name for t in inline_tags(o, o.nodes[1])] + [(k.kind, k.target, k.label) for k in all_links(o)] + [(s.kind, s.day, s.warn) for s in stamps(o)] for o in (one, other)]
+    seen = [[(i.text, i.box) for i in list_items(o, o.nodes[1])] + [(b.kind, b.name) for b in blocks(o, o.nodes[1])]
+            + [(k.kind, k.target, k.label) for k in all_links(o)] + [(s.kind, s.day, s.warn) for s in stamps(o)] for o in (one, other)]
     assert seen[0] == seen[1]
 
 
@@ -78,7 +77,7 @@ def test_a_line_of_fifty_megabytes_takes_seconds(file, line):
     text = "* TODO a\n" + line * (50_000_000 // len(line)) + "\n* b\n" if len(line) == 1 else "* TODO a\n" + "x" * 45_000_000 + line * (5_000_000 // len(line)) + "\n* b\n"
     began = time.process_time()
     outline = parse_note(text, file)
-    for read in (list_items, tables, blocks, footnotes, inline_tags, cookies): list(read(outline, outline.nodes[-1])), list(read(outline, outline.nodes[0])), list(read(outline, outline.nodes[min(1, len(outline.nodes) - 1)]))
+    for read in (list_items, blocks): list(read(outline, outline.nodes[-1])), list(read(outline, outline.nodes[0])), list(read(outline, outline.nodes[min(1, len(outline.nodes) - 1)]))
     stamps(outline), all_links(outline)
     assert time.process_time() - began < 30
     assert print_outline(outline) == text

@@ -625,7 +625,7 @@ looks = []
 gc.callbacks.append(lambda phase, told: looks.append(phase))
 usual, frozen = gc.get_threshold(), gc.get_freeze_count()
 collect_later(10_000_000)
-from passepartout import patterns
+from passepartout import formsearch
 from passepartout.agent import Agent
 from passepartout.daemon import Daemon
 names = ("memex_dir", "state_dir", "cache_dir", "config_dir")
@@ -642,7 +642,7 @@ async def main():
     before = len(looks)
     async with asyncio.timeout(60):
         while gc.get_threshold() == (10_000_000, *usual[1:]): await asyncio.sleep(0.02)
-    print(before, gc.get_threshold() == usual, gc.get_freeze_count() > frozen, patterns._forms.cache_info().currsize, "numpy" in sys.modules)
+    print(before, gc.get_threshold() == usual, gc.get_freeze_count() > frozen, formsearch._forms.cache_info().currsize, "numpy" in sys.modules)
     await end()
 asyncio.run(main())
 """

@@ -8,8 +8,7 @@ The differences, and the pages that give the reasons:
   notices                 are given for deadlines beyond the range only (agenda)
   delays, habits          a delayed task is listed ahead of time on the day on which its delay ends, a habit once (agenda)
   short months            31 December + 2 months is 3 March in both; asked on 1 March for the next turn, Org counts from March and misses it (timestamps)
-  notes in verses         a line of a verse that begins with [fn:1] is read as the note's text, in Emacs as its mark (elements)
-  repeated hour           of a time that the clock shows twice in autumn the first is meant here, in Emacs one or the other (views)
+  repeated hour           of a time that the clock shows twice in autumn the first is meant here, in Emacs one or the other (wallclock)
   file dates              a date above the first heading is on the agenda (agenda)
 """
 import glob
@@ -26,13 +25,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 
 from passepartout.agenda import agenda
-from passepartout.elements import blocks, footnotes
-from passepartout.lists import list_items, tables
+from passepartout.checkboxes import list_items
+from passepartout.elements import blocks
 from passepartout.links import links
 from passepartout.notes import NotText, decode
 from passepartout.org import inside, parse_org
 from passepartout.timestamps import occurrences, stamps
-from passepartout.views import clock_case, instant
+from passepartout.wallclock import clock_case, instant
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "passepartout" / "sample" / "memex"
@@ -123,15 +122,12 @@ def element_differences(outline, said) -> list[str]:
     theirs = [part for t in said["timestamps"] if t[2] != "diary" for part in forward(text, *t)]
     found += differ("planning", sorted(planned), sorted(said["planning"]))
     found += differ("dates", sorted(dates), sorted(theirs))
-    items, marks = [], {None: "nil", "TODO": "off", "DONE": "on", "DOING": "trans"}
-    for node in outline.nodes: items += [[i.start, marks[i.state]] for i in list_items(outline, node)]
+    items, marks = [], {None: "nil", " ": "off", "X": "on", "-": "trans"}
+    for node in outline.nodes: items += [[i.start, marks[i.box]] for i in list_items(outline, node)]
     found += differ("items", items, said["items"])
     each = lambda look: [e for node in outline.nodes for e in look(outline, node)]
-    found += differ("tables", [[t.start, text.count("\n", t.start, t.end - 1) + 1] for t in each(tables)], said["tables"])
     found += differ("blocks", [[b.start, BLOCKS.get(b.kind, "special-block")] for b in each(blocks) if b.kind != "fixed"], said["blocks"])
-    found += differ("links", [[k.start, k.end] for k in each(links) if not inside(drawers, k.start)], [k[:2] for k in said["links"]])
-    notes = [[f.start, "footnote-" + ("definition" if f.kind == "definition" else "reference"), f.label or None] for f in each(footnotes)]
-    return found + differ("footnotes", notes, said["footnotes"])
+    return found + differ("links", [[k.start, k.end] for k in each(links) if not inside(drawers, k.start)], [k[:2] for k in said["links"]])
 
 
 def forward(text: str, start: int, end: int, kind: str) -> list:

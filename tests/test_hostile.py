@@ -5,7 +5,8 @@ from hostile import judged, texts
 from passepartout.agent import Agent, run_anywhere
 from passepartout.assignments import find_assignments
 from passepartout.nearby import find_nearby
-from passepartout.patterns import TooMuch, find_forms
+from passepartout.formsearch import find_forms
+from passepartout.patterns import TooMuch
 from passepartout.resources import Root
 from passepartout.shell.judge import judge_command
 

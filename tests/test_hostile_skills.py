@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import passepartout.skillbook as skillbook
+import passepartout.skillfolders as skillfolders
 from passepartout.agent import Agent
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
-from passepartout.skillbook import SkillBook, SkillFolder, read_whole
+from passepartout.skillbook import SkillBook
+from passepartout.skillfolders import SkillFolder, read_whole
 from passepartout.skilljail import JailLimits, SkillDied, SkillProcess, test_skill as run_tests
 from passepartout.skillpage import SkillPage, read_skill
 from passepartout.skills import Skill, SkillError
@@ -320,7 +321,7 @@ def test_a_file_that_changes_while_it_is_read_is_left_alone(tmp_path, monkeypatc
             (tmp_path / "b").write_text("y" * 1000)
             os.replace(tmp_path / "b", file)
         return real(fd)
-    monkeypatch.setattr(skillbook.os, "fstat", replaced)
+    monkeypatch.setattr(skillfolders.os, "fstat", replaced)
     with pytest.raises(SkillError, match="was changed while it was read"): read_whole(file, True)
 
 

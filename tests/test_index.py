@@ -23,7 +23,9 @@ from passepartout.identity import headings, match_headings, own_hashes, tree_has
 from passepartout.index import Index, Refreshed
 from passepartout.indexfile import IndexFailed
 from passepartout.notes import NoteCache, parse_note, read_notes
-from passepartout.notetools import Source, org_agenda, org_find
+from passepartout.agendatool import org_agenda
+from passepartout.findtool import org_find
+from passepartout.notesource import Source
 from passepartout.org import parse_org
 from passepartout.query import ask
 from passepartout.ranking import best_sections, ranked, select
@@ -212,7 +214,7 @@ def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory
 
 @pytest.mark.parametrize("where", ["index", "read"])
 def test_an_agenda_does_not_count_what_is_private(place, where, monkeypatch):
-    monkeypatch.setattr("passepartout.notetools.MOST_ITEMS", 2)
+    monkeypatch.setattr("passepartout.agendatool.MOST_ITEMS", 2)
     tasks = lambda names: "".join(f"** TODO {name}\nSCHEDULED: <2026-11-2{n} Mon>\n" for n, name in enumerate(names))
     (place / "a.org").write_text("* House\n" + tasks("abc"))
     (place / "b.org").write_text("* Bank :@personal:\n" + "** TODO x\nSCHEDULED: <2026-11-23 Mon>\n" * 6)

@@ -19,7 +19,7 @@ from passepartout.agent import Agent
 from passepartout.finding import IndexedNotes
 from passepartout.index import Index, Refreshed
 from passepartout.notes import NoteCache
-from passepartout.notetools import ReadNotes
+from passepartout.notesource import ReadNotes
 from passepartout.resources import Root, resolve
 from passepartout.upkeep import Upkeep
 from passepartout.views import VIEWS

@@ -126,7 +126,7 @@ async def test_the_plans_of_one_conversation_are_none_of_another(tmp_path):
     (mine,), (theirs,) = agent.plan_rows("one"), agent.plan_rows("other")
     assert mine["plan"] != theirs["plan"] and agent.plan_rows("third") == [] and len(agent.plan_rows()) == 2
     await agent.plan_do("", "stop", session="one")
-    assert agent.plan_rows("one") == [] and agent.stop_plans("third") == 0 and [row["plan"] for row in agent.plan_rows()] == [theirs["plan"]]
+    assert agent.plan_rows("one") == [] and agent.unfinished_plans("third") == [] and [row["plan"] for row in agent.plan_rows()] == [theirs["plan"]]
     await agent.close()
 
 

@@ -261,7 +261,7 @@ def test_a_bad_plan_is_refused_in_one_sentence(steps, says):
 async def test_our_own_tools_declare_just_the_fields_that_they_return(tmp_path):
     "What the prompt promises to a planner is what a result has: every tool of ours that returns records, run once."
     from passepartout.act import dispatch_action
-    from passepartout.planturns import data_of
+    from passepartout.planworld import data_of
     from passepartout.verify import clear
     agent = await booted(tmp_path, [], [], permissions=dict.fromkeys(("org-find", "org-read", "org-agenda", "read-file", "list-files", "search", "shell"), "allow"))
     (tmp_path / "memex" / "a.org").write_text("* TODO [#A] Lunch with Ana :food:\nSCHEDULED: <2026-11-23 Mon 12:00 +1w>\n")
@@ -469,7 +469,9 @@ async def test_a_stopped_plan_runs_no_further_step(tmp_path):
     ran = []
     agent = await booted(tmp_path, [plan(FIND, STOLEN, MINE), "eve@evil.example"], ran)
     asked = await agent.handle("Pay 5 to whom the mail says")
-    assert agent.stop_plans() == 1 and agent.unfinished_plans() == []
+    (stands,) = agent.unfinished_plans()
+    agent.stop_plan(stands.id)
+    assert agent.unfinished_plans() == []
     with pytest.raises(PassepartoutError): await agent.approve(asked.approvals[0].id, asked.approvals[0].code)      # its question ended with it
     assert ran == []
     await agent.close()
@@ -479,7 +481,7 @@ async def test_a_plan_that_is_stopped_while_it_runs_makes_no_further_call(tmp_pa
     class Stops(list):
         def append(self, item):
             super().append(item)
-            self.agent.stop_plans()
+            for each in self.agent.unfinished_plans(): self.agent.stop_plan(each.id)
     ran = Stops()
     ran.agent = agent = await booted(tmp_path, [plan(*(f'(:CALL "send" :ARGS (:TO "{who}" :AMOUNT 5))' for who in ("ana", "bob", "cid")), '(:ANSWER "All three paid.")'), "It was stopped."], ran)
     await agent.handle("Pay 5 to ana, bob and cid")
@@ -490,7 +492,7 @@ async def test_a_plan_that_is_stopped_while_it_runs_makes_no_further_call(tmp_pa
 async def test_what_is_known_of_a_step_is_known_of_that_very_action_only(tmp_path):
     "Neither an action that looks the same, nor the same one outside of the step, is judged with the labels of a step."
     from passepartout.flow import Case
-    from passepartout.planturns import step_signal
+    from passepartout.planworld import step_signal
     agent = await booted(tmp_path, [], [])
     signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "pay"}, meta={"source": "cli", "session": "main"}, label=PERSON))
     action, twin = (Action.of(call(to="ana", amount=5)) for _ in range(2))
@@ -567,7 +569,7 @@ asyncio.run(main())
 
 async def test_a_step_that_was_done_but_whose_reply_was_lost_is_not_done_again(tmp_path, monkeypatch):
     "The end comes between the record of the outcome and that of the reply."
-    from passepartout.planturns import Ledgered
+    from passepartout.planworld import Ledgered
     class End(BaseException): pass
     keep, ran = Ledgered.keep, []
     async def lost(self, number, *rest):

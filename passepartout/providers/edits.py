@@ -16,7 +16,7 @@ from datetime import date
 
 from ..indexfile import IndexFailed
 from ..lazy import Regex
-from ..notetools import private_in
+from ..privacy import is_private
 from ..org import Outline
 from .captures import Request, decline
 from .commands import Command, read_command, show_command
@@ -166,7 +166,7 @@ _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean
 def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of *add it to …*: an item with the title of what the last answer named. A private title is not carried anywhere."
     place, said = referent(around), readings[0].args["item"]
-    if place is None or private_in(place.tags, around.private): return decline(which_one(said))
+    if place is None or is_private(place.tags, around.private): return decline(which_one(said))
     named = [replace(c, said=c.said.replace(f"“{said}”", f"“{place.title}”", 1), args={**c.args, "item": place.title}) for c in readings]
     return settled(lambda around: propose(named, around, today), around)
 

@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..finding import note_text
 from ..index import Index
 from ..lazy import Regex
-from ..notetools import private_in
+from ..privacy import is_private
 from ..org import Node, Outline
 from .commands import Command
 from .dates import say_day
@@ -69,7 +69,7 @@ def address(place: Place) -> str:
 
 def name_of(place: Place, around: Surroundings) -> str:
     "How a sentence names a heading: title and place."
-    if private_in(place.tags, around.private): return f"the heading in line {place.line} of {place.file}"
+    if is_private(place.tags, around.private): return f"the heading in line {place.line} of {place.file}"
     title = "".join(c if unicodedata.category(c)[0] != "C" else "�" for c in place.title[:120])
     return f"“{title}{'…' if len(place.title) > 120 else ''}” ({place.file}:{place.line})"
 
