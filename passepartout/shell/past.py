@@ -20,7 +20,7 @@ from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents, repository_of
 from .sandbox import NAMESPACES, environment, find_bubblewrap, system_mounts
-from .script import Script
+from .script import Script, unwrapped
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/past.ipynb #517c9f7c
@@ -104,6 +104,7 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
     here = roots[0].path if roots else "/"
     for command in script.commands():
         if command.argv[:1] == ("cd",): here = command.argv[1] if len(command.argv) > 1 else here
+        command = unwrapped(command)
         if not command.argv or command.program.rpartition("/")[2] != "git": continue
         if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
     return None
