@@ -96,7 +96,7 @@ def read_action(text: str) -> Any:
 
 # %% ../nbs/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
-         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"), "met": ("·", "keeps"),
+         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"), "met": ("·", "keeps"), "stopped": ("■", "stopped"),
          "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
 STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta",
           "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
