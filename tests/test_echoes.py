@@ -147,3 +147,18 @@ async def test_the_trace_tells_it_in_words(life):
     (met,) = bill.agent.journal.records(kinds=["met"])
     assert record_line("met", met["body"])[:3] == ("·", "keeps", "where this leads (1 place, from mail 7), to know it again")
     assert record_line("met", {"marks": [1, 2]}).text == "where this leads (2 places), to know it again"
+
+
+async def test_a_backup_knows_it_again(life, tmp_path):
+    from passepartout.backup import backup, restore
+    from passepartout.settings import load_settings
+    bill = await life()
+    await bill.read()
+    await bill.agent.close()
+    backup(bill.agent.settings, tmp_path / "b.tar.gz")
+    bill.agent = None
+    (tmp_path / "state").rename(tmp_path / "lost")
+    folders = {f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")}
+    restore(load_settings(folders, environ={"HOME": str(tmp_path)}), tmp_path / "b.tar.gz", lambda *asked: True)
+    await bill.start()
+    assert await bill.pay(session="another") and bill.paid == []
