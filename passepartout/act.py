@@ -198,9 +198,13 @@ def time_allowed(agent, tool: Tool) -> float:
 async def run_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
     "The result of `tool` for the cleared arguments, with whatever records its effects demand."
     body = partial(call_tool, agent, tool, cleared, signal)
-    if tool.edits: return await carry_out_edits(agent, await body(), cleared, signal)
-    check_as_shown(agent, cleared, ())
-    if only_reads(tool, cleared) and cleared.answer is None: return await body()
+    if not tool.edits: check_as_shown(agent, cleared, ())
+    if tool.edits or only_reads(tool, cleared) and cleared.answer is None:
+        try: found = await body()
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            agent.note(signal, "stopped", {"tool": tool.name, "text": f"{tool.name} had begun and was stopped; until then it had only read."})
+            raise
+        return await carry_out_edits(agent, found, cleared, signal) if tool.edits else found
     opened = {name: value.record() for name, value in cleared.resolved.items() if hasattr(value, "record")} if cleared.resolved else {}
     return await between_records(agent, cleared, signal, body, **opened)
 

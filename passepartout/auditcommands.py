@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/auditcommands.html.md"""
 
 # %% auto #0
 __all__ = ['Since', 'past_moment', 'moment_or_fail', 'find_turn', 'trace', 'show_verdict', 'pinned', 'through', 'print_prompts',
-           'print_org', 'gate_replay', 'replay_lines', 'journal_forget', 'confirm', 'forgotten', 'journal_accept',
-           'alone', 'damage_lines']
+           'print_org', 'gate_replay', 'replay_lines', 'journal_forget', 'confirm', 'without_versions', 'forgotten',
+           'journal_accept', 'alone', 'damage_lines']
 
 # %% ../nbs/20dc_auditcommands.ipynb #17c0dae2
 import getpass
@@ -191,13 +191,16 @@ def journal_forget(before: Annotated[Optional[str],
                                                   help="What is older: 2026-01-01, or 12h, 90d, 6w ago.")] = None,
                    turn: Annotated[Optional[str], typer.Option("--turn", help="Only this turn, by its id or its beginning.")] = None,
                    session: Annotated[Optional[str], typer.Option("--session", "-s", help="Only this conversation.")] = None,
+                   versions: Annotated[bool, typer.Option("--versions", help="Only what notes held before edits; without one of the others, all of it.")] = False,
                    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None,
                    json_: AsJson = False) -> None:
     """Erase texts from the record, for good.
 
-    What was said, proposed and answered goes, and what notes held before edits; that something happened stays, and the chain still holds. Your notes are not touched."""
-    if before is None and turn is None and session is None:
-        fail("Say what to forget: --before 2026-01-01, --turn ID or --session NAME.", 2, json_)
+    What was said, proposed and answered goes, and what notes held before edits; that something happened stays, and the chain still holds. Your notes are not touched.
+
+    With --versions all that was said stays. Say this after you took something out of a note that should be nowhere."""
+    if before is None and turn is None and session is None and not versions:
+        fail("Say what to forget: --before 2026-01-01, --turn ID, --session NAME or --versions.", 2, json_)
     moment = moment_or_fail(before, json_)
     with booted(memex, None, json_) as agent:
         journal = agent.journal
@@ -205,20 +208,31 @@ def journal_forget(before: Annotated[Optional[str],
         if (verdict := journal.verify(whole=True)).kind in ("forged", "damaged"):
             fail(f"Nothing was erased, because the chain does not hold: {verdict.problem} passepartout trace --verify says the same.", 3,
                  json_)
-        numbers = journal.erasable(**chosen)
-        if numbers and not yes: confirm(journal, numbers, json_)
-        told = forgotten(journal, numbers, len(journal.with_text(**chosen)) - len(numbers))
+        numbers = journal.versions(**chosen) if versions else journal.erasable(**chosen)
+        if numbers and not yes: confirm(journal, numbers, json_, versions)
+        told = (without_versions(journal, numbers) if versions
+                else forgotten(journal, numbers, len(journal.with_text(**chosen)) - len(numbers)))
     as_json(told) if json_ else tell(told["text"])
 
 # %% ../nbs/20dc_auditcommands.ipynb #d10c0a2b
-def confirm(journal: Any, numbers: list[int], json_: bool) -> None:
+def confirm(journal: Any, numbers: list[int], json_: bool, versions: bool = False) -> None:
     "Say what would be erased and wait for a yes; ends the command without one."
     if not sys.stdin.isatty(): fail("Erasing cannot be taken back, and nobody is there to be asked. Add --yes if you mean it.", 2, json_)
     chosen = set(numbers)
     turns = {r["turn"] for r in journal.records(after=numbers[0] - 1) if r["seq"] in chosen}
-    tell(f"This erases the texts of {len(numbers):,} records of {len(turns):,} turns for good, with what notes held before edits: those "
-         "edits cannot be undone any more. The notes stay as they are.", stream=sys.stderr)
+    what = (f"what notes held before {len(numbers):,} edits for good" if versions else
+            f"the texts of {len(numbers):,} records of {len(turns):,} turns for good, with what notes held before edits")
+    tell(f"This erases {what}: those edits cannot be undone any more. The notes stay as they are.", stream=sys.stderr)
     if not typer.confirm("Erase them?", err=True): fail("Nothing was erased.", 1, json_)
+
+_STILL_READ = " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
+
+def without_versions(journal: Any, numbers: list[int]) -> dict:
+    "Erase what notes held before the edits on these records, and tell what came of it."
+    from passepartout.retention import drop_versions
+    done = drop_versions(journal, numbers)
+    text = f"Erased: {done.images:,} earlier version{'s' * (done.images != 1)} of notes." if done.images else "There is nothing to erase."
+    return {"text": text + ("" if done.gone else _STILL_READ), "records": 0, "images": done.images, "plans": 0, "lines": 0, "held": 0, "gone": done.gone}
 
 def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     "Erase these texts, and tell what came of it."
@@ -229,8 +243,7 @@ def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     text = (f"Erased: {count(done.records, 'text')}" + (f", {', '.join(also)}" if also else "") + "." if done.records
             else "There is nothing to erase.")
     if held: text += f" {count(held, 'text')} stayed: something unfinished rests on {'it' if held == 1 else 'them'}."
-    if not done.gone:
-        text += " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
+    if not done.gone: text += _STILL_READ
     return {"text": text, "records": done.records, "images": done.images, "plans": done.plans, "lines": done.lines, "held": held,
             "gone": done.gone}
 

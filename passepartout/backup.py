@@ -27,6 +27,7 @@ from .archive import ArchiveError, Reader, pack, unpack
 from .attestations import Attestations
 from .chain import JournalError, Verdict
 from .edits import _exchange
+from .echoes import Echoes
 from .endorsements import Endorsements
 from .journal import Journal
 from .journalfile import is_alive
@@ -112,7 +113,7 @@ def tables_of(db: sqlite3.Connection) -> list[tuple[str, str]]:
 
 def made_later() -> set[tuple[str, str]]:
     "The indexes that a journal gets with the first record of their kind."
-    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(),
+    return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(), Echoes.INDEX,
             f"CREATE INDEX chain_plans ON chain(seq) WHERE {planstate.KINDS}")}
 
 def check_tables(db: sqlite3.Connection) -> None:

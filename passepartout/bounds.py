@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from .resources import Root
 from .shell.programs import shared_file
 from .shell.sandbox import Cover, beneath, mounted
-from .shell.script import Script, Simple
-from .walks import MOST_COVERS, MOST_ENTRIES, TooMany, sensitive_in, unwrapped
+from .shell.script import Script, Simple, unwrapped
+from .walks import MOST_COVERS, MOST_ENTRIES, TooMany, sensitive_in
 
 # %% ../nbs/12cc_bounds.ipynb #6791424f
 TELL_OF_FILES = frozenset("ls find fd tree stat du df lsattr getfacl namei exa eza wc".split())

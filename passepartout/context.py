@@ -170,6 +170,7 @@ class Kept:
         self.similar: Callable[[str], Sequence[str]] | None = None
         self.mark: Any = None
         self.kept: dict[tuple, Sight] = {}
+        self.fresh: list[Sight] = []                # what was seen since somebody took it
         self.before, self.seen, self.trouble = self.kept, {}, ""
         self.scene: tuple = None, None              # what the last scene was made of, and the scene
 
@@ -198,6 +199,7 @@ class Asked(Kept):
         try: found = self.kept[key] = index.guarded(look) if index is not None else look()
         except IndexFailed as error: return self.say(f"({error.message})")
         finally: index is not None and index.lock.release()
+        self.fresh = [*self.fresh[-15:], found]
         return found
 
     def say(self, sentence: str) -> Sight: return Sight(sentence, False, self.count(sentence))

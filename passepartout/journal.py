@@ -13,7 +13,7 @@ from types import coroutine
 from typing import Callable, Iterable, Iterator
 
 from .chain import JournalError, Verdict
-from .erasure import Erased, erasable, erase_records, flush_out, with_text
+from .erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
 from .journalfile import JournalBusy, lock_of
 from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
 from .store import Draft
@@ -219,6 +219,16 @@ class Audit(Unfinished):
         "Remove the texts of these records for good; the chain stays whole, and the request is on record. `compact` gives the room back to the disk."
         self.flush()
         return flush_out(self, erase_records(self, numbers), compact)
+
+    def versions(self, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:
+        "Numbers of the records with which a version of a note is kept that can be erased."
+        self.flush()
+        return with_image(self, before, turn, session)
+
+    def erase_versions(self, *numbers: int, compact: bool = False) -> Erased:
+        "Remove the versions of notes that are kept with these records, for good; their texts stay, and those edits cannot be undone."
+        self.flush()
+        return flush_out(self, erase_images(self, numbers), compact)
 
 # %% ../nbs/06_journal.ipynb #85977b50
 class Waiting(Audit):

@@ -317,7 +317,7 @@ def _images(store: Ledger) -> str | None:
     "What is wrong with the earlier versions of files, or None."
     rows = store.db.execute("SELECT c.seq, c.body, i.before FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND "
                             "c.body IS NOT NULL")
-    lost = {seq for body, in store.db.execute("SELECT body FROM chain WHERE kind = 'accept'")
+    lost = {seq for body, in store.db.execute("SELECT body FROM chain WHERE kind IN ('accept', 'erase')")
             for seq in (told_in(body) or {}).get("images", ())}
     for seq, body, before in rows:
         if not (before is None and seq in lost) and not _is_image(before, body):

@@ -97,7 +97,7 @@ def read_action(text: str) -> Any:
 
 # %% ../nbs/20_render.ipynb #298faa8b
 SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?", "proposes"), "verdict": ("·", "gates"), "ask": ("◆", "asks you"), "approval": ("✓", "you said"),
-         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"),
+         "wrong-code": ("✗", "wrong code"), "typed": ("✓", "typed"), "intent": ("▸", "starts"), "outcome": ("■", "outcome"), "answer": ("‹", "answers"), "log": ("·", "log"), "met": ("·", "keeps"), "stopped": ("■", "stopped"),
          "plan": ("≡", "plan"), "plan-step": ("≡", "step"), "plan-wait": ("≡", "waits"), "plan-stop": ("≡", "stands"), "plan-edit": ("≡", "you edit"), "plan-on": ("≡", "goes on"), "plan-end": ("≡", "plan")}
 STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta",
           "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
@@ -179,6 +179,7 @@ def _answer_text(body: dict, width: int) -> str:
 
 TEXTS = {
     "backend": lambda b, w: f"{b.get('provider')} failed: {b.get('error')}",
+    "met": lambda b, w: f"where this leads ({(n := len(b.get('marks') or ()))} place{'s' * (n != 1)}{', from ' * bool(b.get('sources'))}{', '.join(b.get('sources') or ())}), to know it again",
     "verdict": _verdict_text, "answer": _answer_text,
     "ask": lambda b, w: "\n".join(filter(None, (laid_out(str(b["action"]), w, without=("explanation",)) if b.get("action") else str(b.get("reason", "")), b.get("preview")))),
     "approval": lambda b, w: f"yes, and typed: {b['confirmed']}" if b.get("confirmed") else {"approved": "yes", "denied": "no" if b.get("by") in (None, "person") else f"(taken back by {b['by']})", "used": "yes, and now it is used up"}.get(b.get("state"), str(b.get("state"))),

@@ -372,12 +372,17 @@ def strings_in(value: Any) -> list[str]:
     return found
 
 # %% ../nbs/04c_secrets.ipynb #7cc02c03
-def check_ends(value: Any, done: dict[int, Any] | None = None) -> None:
-    "`RecursionError` for a `value` that contains itself, or nests too deep to be written down."
+_MOST_PARTS = 2_000_000
+
+def check_ends(value: Any, done: dict[int, tuple] | None = None) -> int:
+    "How many parts `value` is written down as. `RecursionError` when it contains itself, nests too deep, or has too many."
     done = {} if done is None else done
-    if isinstance(value, str) or id(value) in done or not isinstance(value, (list, tuple, dict, Mapping)): return
-    for part in list(value.values()) if isinstance(value, (dict, Mapping)) else value: check_ends(part, done)
-    done[id(value)] = value
+    if isinstance(value, str) or not isinstance(value, (list, tuple, dict, Mapping)): return 1
+    if id(value) in done: return done[id(value)][0]
+    size = 1 + sum([check_ends(part, done) for part in (list(value.values()) if isinstance(value, (dict, Mapping)) else value)])
+    if size > _MOST_PARTS: raise RecursionError(f"it has more than {_MOST_PARTS:,} parts, since some are held many times")
+    done[id(value)] = size, value                       # held, so that nothing else gets its number
+    return size
 
 # %% ../nbs/04c_secrets.ipynb #ae952fb7
 _TEXT, _LARGEST, _as_it_is = frozenset((str,)), 1 << 63, str.__str__          # a keyword compares itself in its own way, which takes longer

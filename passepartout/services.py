@@ -79,7 +79,13 @@ class Fields(Registries):
 # %% ../nbs/17d_services.ipynb #8e871f0d
 class Telling(Fields):
     "What the stages say about a turn."
-    async def end_turn(self, signal: Signal) -> Reply: return await self.turns.end(signal)
+    async def end_turn(self, signal: Signal) -> Reply:
+        "Record what was said and close the turn; what a model saw of the notes for the first time is remembered with it."
+        if self.sights.fresh and (turn := self.turns.of(signal)) is not None:
+            fresh, self.sights.fresh = self.sights.fresh, []
+            self.turns.heed_views(turn, [seen.text for seen in fresh])
+        return await self.turns.end(signal)
+
     def note(self, signal: Signal, kind: str, body: dict) -> None: self.turns.note(signal, kind, body)
 
     def in_turn(self, signal: Signal) -> Signal:

@@ -122,6 +122,7 @@ class Limits(Clock):
     consensus_timeout_s: float
     approval_ttl_s: float
     journal_keep_days: int | None
+    undo_keep_days: int | None
     max_input_chars: int
     max_proposal_chars: int
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from .resources import Root, _sensitive, shown
 from .shell.programs import _parse, shared_file
 from .shell.sandbox import beneath
-from .shell.script import Script, Simple
+from .shell.script import Script, Simple, unwrapped
 from .shell.table import lookup
-from .walks import _path_words, _plain_words, standing, unwrapped
+from .walks import _path_words, _plain_words, standing
 
 # %% ../nbs/12cd_steady.ipynb #96864e76
 def given_paths(command: Simple) -> list[str]:

@@ -63,6 +63,9 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     edit = (effect["detail"] or {}).get("edit") if effect else None
     if edit is None or effect["state"] != "committed": raise ToolError(f"There is no edit {effect_id} to take back.")
     if edit["path"] != resource.spelled: raise ToolError(f"Edit {effect_id} was made to {shown(edit['path'])}, not to {resource.display}.")
+    if effect["before"] is None and edit["before"] != digest(None):
+        raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record any more: it was erased, or somebody "
+                        "took it out, which passepartout trace --verify would tell. The note was left alone.")
     if digest(effect["before"]) != edit["before"]:
         raise ToolError(f"What {resource.display} held before edit {effect_id} is not in the record as it was put there, so the note "
                         "was left alone.")

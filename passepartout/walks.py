@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/walks.html.md"""
 
 # %% auto #0
 __all__ = ['NAMES_ONLY', 'GIVEN_ONLY', 'LEFT_OUT', 'MOST_ENTRIES', 'MOST_COVERS', 'Going', 'everywhere', 'standing', 'goings',
-           'unwrapped', 'TooMany', 'covers', 'sensitive_in', 'objection_to_walk', 'objection_to_late']
+           'TooMany', 'covers', 'sensitive_in', 'objection_to_walk', 'objection_to_late']
 
 # %% ../nbs/12ca_walks.ipynb #6c983db7
 import os
@@ -23,7 +23,7 @@ from .sensitive import holds_keys
 from .shell.programs import Program, _parse
 from .shell.repository import repository_of
 from .shell.sandbox import Cover
-from .shell.script import BUILTINS, Script, Simple, any_hole, named
+from .shell.script import BUILTINS, Script, Simple, any_hole, named, unwrapped
 from .shell.table import lookup
 
 # %% ../nbs/12ca_walks.ipynb #f3be581d
@@ -77,6 +77,8 @@ def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -
             except PathRefused: continue
 
 # %% ../nbs/12ca_walks.ipynb #0da05bb9
+_OF_ITSELF = (("--version",), ("-v",), ("version",), ("--help",), ("-h",), ("--exec-path",))
+
 def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[Going]:
     "The commands of a judged script that go through folders; with `names` those as well that open nothing and tell what lies there."
     found = []
@@ -87,17 +89,12 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         if here is None or name != "git" and any_hole(command.argv) or any("from" in word.lower() or word.startswith(("-exec", "-ok"))
                 for word in command.argv[1:]):
             found.append(everywhere(name, roots))
+        elif name == "git" and command.argv[1:] in _OF_ITSELF: continue
         elif name == "git":
             found.append(Going("git", frozenset(map(_repository, _git_folders(command, here, roots))), False,
                                opens=not {"grep", "diff"}.isdisjoint(command.argv)))
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
-
-def unwrapped(command: Simple) -> Simple:
-    "The command inside `timeout`, `nice` or `env`, which the judge saw through and wrote with its full path."
-    if not command.argv or command.argv[0].rpartition("/")[2] not in ("timeout", "nice", "env"): return command
-    at = next((i for i, word in enumerate(command.argv) if i and word.startswith("/")), None)
-    return command if at is None else unwrapped(Simple(command.argv[at], command.argv[at:], command.assignments, command.redirects))
 
 def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: Sequence[Root]) -> Going | None:
     "What a command of the table goes through; `None` when it goes through nothing."

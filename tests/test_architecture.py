@@ -28,7 +28,7 @@ ROOMS = """
     plan planrun deciders plantext
     normaliser askgate clearances verify
     breaker prices purse meter selector suppliers showing askone backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
-    provenance flow typed
+    provenance echoes flow typed
     perceive agreement
     reason lookonly previews
     previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skilltalk skillmemory skillfolders skillbook skillwatch skilltools

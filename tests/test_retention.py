@@ -229,7 +229,44 @@ def test_booting_applies_the_setting(tmp_path):
     assert everywhere(tmp_path / "state", "pineapple") == [] and everywhere(tmp_path / "state", "cherries")
 
 
+def test_what_notes_held_is_erased_by_itself(tmp_path):
+    def boot(**more): return run_anywhere(Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", **more))
+    (tmp_path / "memex").mkdir()
+    note = tmp_path / "memex" / "inbox.org"
+    note.write_text("* Router, password hunter2\n")
+    agent = boot()
+    agent.journal.clock = lambda: time.time() - 40 * DAY
+    agent.run(agent.handle("todo: buy pineapple"))                 # keeps what the note held before
+    agent.journal.clock = time.time
+    agent.run(agent.close())
+    note.write_text(note.read_text().replace("hunter2", "(gone)"))
+    for days in (90, 30):
+        assert everywhere(tmp_path / "state", "hunter2")
+        agent = boot(undo_keep_days=days)
+        agent.run(agent.handle("what is due?"))
+        agent.run(agent.close())
+    assert everywhere(tmp_path / "state", "hunter2") == []
+    agent = boot()
+    assert agent.journal.verify(whole=True).ok and agent.journal.records(kinds=["turn"])[0]["body"]["text"] == "todo: buy pineapple"
+    said = str(agent.run(agent.handle("/undo")))
+    agent.run(agent.close())
+    assert "hunter2" not in note.read_text() and "pineapple" in note.read_text(), said
+
+
 # The command ----------------------------------------------------------------------------------------------------------
+
+def test_versions_are_forgotten_from_the_command_line(home):
+    (home.memex / "inbox.org").write_text("* Router, password hunter2\n")
+    home.ask("todo: buy pineapple")
+    (home.memex / "inbox.org").write_text("* Router\n")
+    assert everywhere(home.journal.parent, "hunter2")
+    forget = lambda *args: home("journal", "forget", "--memex", home.memex, "--versions", *args)
+    refused = forget()
+    assert refused.returncode == 2 and "--yes" in refused.stderr
+    assert "Erased: 1 earlier version of notes." in forget("--yes").stdout
+    assert everywhere(home.journal.parent, "hunter2") == [] and everywhere(home.journal.parent, "pineapple")
+    assert "nothing to erase" in forget("--yes").stdout
+    assert home("trace", "--verify", "--memex", home.memex).returncode == 0
 
 @pytest.mark.slow
 def test_forgetting_everything_from_the_command_line(home):

@@ -158,3 +158,26 @@ def test_an_ambiguous_beginning_says_which(tmp_path):
     journal = Journal.open(":memory:")
     for turn in ("abc1", "abc2", "abd", "100%", "1_0"): a_turn(journal, turn, ("turn", {"text": ""}))
     assert journal.turn_ids("abc") == ["abc1", "abc2"] and journal.turn_ids("abd") == ["abd"] and journal.turn_ids("%") == [] and journal.turn_ids("1_") == ["1_0"] and journal.turn_ids("", limit=2) == ["100%", "1_0"]
+
+
+async def test_a_read_that_was_stopped_is_on_record_as_begun(tmp_path):
+    from passepartout.agent import Agent
+    from passepartout.backends import register_backend
+    from passepartout.render import record_line
+    from passepartout.tools import Tool
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(**{f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")}, provider_cascade=("fake",), permissions={"look": "allow"})
+    begun = asyncio.Event()
+    async def look(): begun.set(); await asyncio.sleep(60)
+    agent.tools.register(Tool("look", "Look", [], look, effects=["read-only"]))
+    async def fake(prompt, system_prompt, *, model=None): return '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "look" :EXPLANATION "The person wants to know what there is."))'
+    register_backend(agent, "fake", fake)
+    running = asyncio.ensure_future(agent.handle("look around"))
+    await asyncio.wait_for(begun.wait(), 30)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    (turn,) = recorded_turns(agent.journal)
+    await agent.close()
+    told = [(record["kind"], record_line(record["kind"], record["body"]).text) for record in turn["records"]]
+    assert ("stopped", "look had begun and was stopped; until then it had only read.") in told, told
+    assert turn["records"][-1]["body"]["status"] == "interrupted"

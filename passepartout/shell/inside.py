@@ -10,7 +10,7 @@ __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'M
            'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others', 'memory_of', 'adopt_orphans',
            'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready', 'begin', 'output_file',
            'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline', 'close', 'wait',
-           'reaped', 'census', 'sweep', 'childless', 'perform', 'is_judged_cd', 'main']
+           'reaped', 'census', 'sweep', 'childless', 'turned', 'perform', 'is_judged_cd', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
 import json
@@ -476,12 +476,31 @@ def childless() -> bool:
     except ChildProcessError: return True
     return False
 
+# %% ../../nbs/shell/inside.ipynb #7bcd421f
+def turned(mark: str, operator: str, status: int, live: bool, around: list) -> tuple[int, bool]:
+    "(the status, whether what follows runs) at one of the words of a condition or group, after `status`; `around` are those that are open."
+    if mark in ("if", "{", "("):
+        runs = live and not (operator == "&&" and status or operator == "||" and not status)
+        around.append([live, runs, False])
+        return status, runs
+    before, runs, taken = around[-1]
+    if mark == "then": around[-1][2], live = taken or live and not status, live and not status
+    elif mark == "elif": live = runs and not taken
+    elif mark == "else": around[-1][2], live = True, runs and not taken
+    else:
+        around.pop()
+        return 0 if mark == "fi" and runs and not taken else status, before
+    return status, live
+
 # %% ../../nbs/shell/inside.ipynb #e4b7716b
 def perform(stage: Stage, items: list) -> int:
     "Run pipelines as their operators say; the last status."
-    status = 0
-    for operator, negated, commands in items:
-        if operator == "&&" and status or operator == "||" and not status: continue
+    status, live, around = 0, True, []
+    for operator, negated, commands, *mark in items:
+        if mark:
+            stage.status, live = status, live = turned(mark[0], operator, status, live, around)
+            continue
+        if not live or operator == "&&" and status or operator == "||" and not status: continue
         status = pipeline(stage, commands)
         if negated: status = int(not status)
         stage.status = status

@@ -109,6 +109,7 @@ def _unwrapped(name: str, words: Sequence[str]) -> tuple[int, tuple[tuple[str, s
     elif name == "nice":
         at = (-1 if words and not words[0].startswith("-") else 1 if words[:1] == ["-n"] and len(words) > 1
               and re.fullmatch(r"\d{1,2}", words[1]) else None)
+    elif name == "time": at = 0 if words[:1] == ["-p"] else -1
     elif name == "env":
         at, told = -1, []
         while len(words) > at + 1 and (found := _ENV_WORD.fullmatch(words[at + 1])): at, told = at + 1, [*told, (found[1], found[2])]
@@ -344,7 +345,7 @@ def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tupl
 
 # %% ../../nbs/shell/judge.ipynb #f15fbf84
 def _judge_script(findings: _Findings, script: Script) -> Script:
-    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated))
+    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated, pipeline.mark))
                          for operator, pipeline in script.items]), script.looked)
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:

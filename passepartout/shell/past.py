@@ -20,7 +20,7 @@ from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents, repository_of
 from .sandbox import NAMESPACES, environment, find_bubblewrap, system_mounts
-from .script import Script
+from .script import Script, unwrapped
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/past.ipynb #517c9f7c
@@ -103,10 +103,11 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
     "Why a script that only reads is asked about all the same: it prints commits, and there is a file of keys in some commit."
     here = roots[0].path if roots else "/"
     for command in script.commands():
-        if not (argv := command.argv): continue
-        if argv[0] == "cd": here = argv[1] if len(argv) > 1 else here
+        if not command.argv: continue
+        if command.argv[0] == "cd": here = command.argv[1] if len(command.argv) > 1 else here
+        command = unwrapped(command)
         if not command.program.endswith("git") or command.program.rpartition("/")[2] != "git": continue
-        if why := _objection(*_parted(argv, here), roots, wait_s): return why
+        if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
     return None
 
 def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:

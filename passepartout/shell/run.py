@@ -88,7 +88,7 @@ def file_redirects(script: Script) -> Iterator[Redirect]:
 def job_items(script: Script, file: Iterator[int] | None = None, late: list[Simple] | None = None) -> list:
     "A script as the program inside reads it. Commands that are judged once more are added to `late`; their place there is their number."
     file, late = iter(range(10_000)) if file is None else file, [] if late is None else late
-    return [[operator, p.negated, [_wire(c, file, late) for c in p.commands]] for operator, p in script.items]
+    return [[operator, p.negated, [_wire(c, file, late) for c in p.commands], *[p.mark] * bool(p.mark)] for operator, p in script.items]
 
 # %% ../../nbs/shell/run.ipynb #f49213c8
 def _wire(command: Simple, file: Iterator[int], late: list[Simple]) -> list:

@@ -51,7 +51,7 @@ class _Reader:
     def __init__(self, source: bytes, places: Places, variables: Mapping[str, str | None]):
         self.source, self.places, self.variables = source, places, dict(variables)
         self.items, self.used, self.unsure, self.lost, self.words = [], [], set(), False, 0
-        self.inner, self.fills, self.count, self.within = {}, [], [0], 0
+        self.inner, self.fills, self.count, self.within, self.branch = {}, [], [0], 0, 0
 
     def text(self, a: int, b: int) -> str: return self.source[a:b].decode()
 
@@ -270,6 +270,7 @@ def _read(reader: _Reader, node, operator: str) -> None:
             if rest and rest[0].type in ("list", "pipeline", "negated_command"): return _read_tail(reader, rest[0], operator, redirects)
             _settle(reader, operator)
             _put(reader, operator, [_redirected(reader, rest[0] if rest else None, redirects)], False)
+        case kind if kind in _GROUPS: _group(reader, node, operator)
         case _:
             _settle(reader, operator)
             _put(reader, operator, *_pipeline(reader, node, ()))
@@ -352,6 +353,7 @@ def _put(reader: _Reader, operator: str, commands: list[Simple], negated: bool) 
 # %% ../../nbs/shell/syntax.ipynb #b56c5f24
 def _follow(reader: _Reader, operator: str, command: Simple) -> Simple:
     "What `cd`, `export` or an assignment does to the commands after it."
+    if reader.branch: raise Impure("a folder or a variable changes within a condition or group")
     if command.argv[:1] == ("cd",):
         if len(command.argv) != 2 or command.argv[1][:1] in ("-", "") or command.assignments:
             raise Impure("cd is not given exactly one folder")
@@ -381,8 +383,36 @@ def _statements(reader: _Reader, nodes: Sequence) -> None:
         if ended and b"\n" not in reader.source[ended:node.start_byte].replace(b"\\\n", b""):
             raise Impure("two commands stand in one line with nothing between them")
         if kind == "for_statement": _for(reader, node)
-        else: _read(reader, node, ";" if reader.items else "")
+        else: _read(reader, node, ";" if reader.items and reader.items[-1][1].mark not in _OPENS else "")
         ended = node.end_byte
+
+# %% ../../nbs/shell/syntax.ipynb #e50a1808
+_OPENS, _CLOSES = frozenset(("if", "then", "elif", "else", "{", "(")), frozenset(("fi", "}", ")"))
+_GROUPS = frozenset(("if_statement", "compound_statement", "subshell"))
+
+def _group(reader: _Reader, node, operator: str) -> None:
+    "Read a condition or a group: its words as marks, and the statements between them."
+    _settle(reader, operator)
+    parts, run, reader.branch = [], [], reader.branch + 1
+    for each in node.children: parts += each.children if each.type in ("elif_clause", "else_clause") else [each]
+    for each in parts:
+        if each.type not in _OPENS | _CLOSES or each.is_named:
+            run.append(each)
+            continue
+        if each is not parts[0] and not _read_within(reader, run): raise Impure(f"nothing stands before {each.type}")
+        if each.type == "{" and not reader.source[each.end_byte:each.end_byte + 1].isspace(): raise Impure("no blank stands behind {")
+        reader.use(each)
+        reader.items.append((operator if each is parts[0] else ";", Pipeline((), mark=each.type)))
+        if len(reader.items) > _MOST_COMMANDS: raise Impure("it has too many commands")
+        run = []
+    reader.branch -= 1
+    if run or reader.items[-1][1].mark not in _CLOSES: raise Impure("a construct does not end where it seems to")
+
+def _read_within(reader: _Reader, nodes: Sequence) -> bool:
+    "Read the statements of one branch; is there any?"
+    count = len(reader.items)
+    _statements(reader, nodes)
+    return len(reader.items) > count
 
 # %% ../../nbs/shell/syntax.ipynb #31a891c7
 def _for(reader: _Reader, node) -> None:
@@ -398,6 +428,7 @@ def _for(reader: _Reader, node) -> None:
         reader.variables[name] = value
         reader.unsure.discard(name)
         _statements(reader, body.children[1:-1])
+    if reader.branch: reader.variables[name] = None
 
 # %% ../../nbs/shell/syntax.ipynb #6e49d19e
 def _all_used(reader: _Reader, at: int = 0, end: int | None = None) -> None:
