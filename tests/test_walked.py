@@ -223,3 +223,13 @@ def test_what_could_be_meant_otherwise_is_not_done(tmp_path, said, told, place):
     shutil.copytree(Path(__file__).parent.parent / "passepartout" / "sample" / "memex", tmp_path / "notes")
     code, answer = command(tmp_path, "ask", "--today", "2026-11-26", said)
     assert (told in answer and code == 7 if told else code == 0) and place in answer, (code, answer)
+
+
+@pytest.mark.parametrize("words", [pytest.param(each, marks=pytest.mark.slow if each[0] != "cost" else ()) for each in (("jobs",), ("skills",), ("cost",), ("gateway",), ("sessions",), ("jobs", "news"), ("skills", "list"))])
+def test_a_mistyped_memex_is_said_by_commands_that_need_no_notes(tmp_path, words):
+    (tmp_path / "notes").mkdir()
+    code, told = command(tmp_path, *words, "--memex", str(tmp_path / "ntoes"))
+    assert code == 5 and "ntoes does not exist" in told and "--memex DIR" in told, told
+    assert command(tmp_path, "ask", "note: milk")[0] == 0
+    (tmp_path / "notes").rename(tmp_path / "moved")
+    assert command(tmp_path, *words, "--memex", str(tmp_path / "notes"))[0] == 0           # what was done there is on record, and can be looked at
