@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .captures import MOST_WORDS, Request, decline, letter_for, plain_words, tool_call
-from .dates import WEEKDAYS, read_day, read_span, say_day, words_of
+from .dates import WEEKDAYS, day_of_time, read_day, read_span, say_day, words_of
 
 # %% ../../nbs/providers/questions.ipynb #d4166529
 SHOW = ("read", "show", "open", "cat", "print", "display", "view")
@@ -67,9 +67,9 @@ def read(request: Request) -> dict | None:
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment "
-                 "upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
+                 "upcoming happening overdue late overview plan plans list urgent free busy booked available events meetings".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
+                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening left still remaining".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -90,7 +90,8 @@ _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"
 
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
-    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND else w for w in words)
+    if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
+    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND else w[:-1] if w in ("todays", "tomorrows") else w for w in words)
     while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")): words = words[1:]
     while words and words[-1] in AROUND: words = words[:-1]
     return words
@@ -128,7 +129,8 @@ def agenda(request: Request) -> dict | None:
     if words in _NOW: inner = ("today",)
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
-    if not (asked or len(inner) == len(words)) or not (span := read_span(inner, request.today)): return None
+    span = read_span(inner, request.today) or day_of_time(inner, request.today)
+    if span is None or not (asked or len(inner) == len(words)): return None
     return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
                      end=span.end.isoformat(), folder=folder)
 
@@ -140,7 +142,8 @@ LISTS = {name: view for view, names in {
     "projects": ("projects", "my projects", "tasks by project", "todos by project", "by project", "open projects", "what are my projects", "list projects", "what projects do i have", "which projects do i have", "what projects are open"),
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
+_TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -149,7 +152,7 @@ _NO_PROJECT = (ASKS | AROUND
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
-_FINISHED = Regex(r"(?:what|which\s+(?:tasks|todos))\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
+_FINISHED = Regex(r"(?:what|which\s+(?:tasks|todos))\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
 _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks|todos|things|items)|(?:tasks|todos|things|items)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
@@ -186,18 +189,18 @@ def tasks(request: Request) -> dict | None:
     shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",))
              and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
-    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
+    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
                                                        or "-") or LISTS.get(" ".join(w for w in shown
             if w not in ("the", "all", "my", "our")) or "-"):
         return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
-    if found := _TAGGED.fullmatch(line[:300]):
+    if found := _TAGGED.fullmatch(line[:300]) or _TAG_SHOWN.fullmatch(line[:300]):
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
     if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
-        and not read_span(words_of(named[1].removesuffix("'s")), request.today)):
+        and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
         line = f"tasks for {named[1]}"
     if not (found := _LEFT.fullmatch(line[:300])): return None
-    about = (found[1] or found[2] or found[3]).strip(' "“”')
+    about = (found[1] or found[2] or found[3] or found[4]).strip(' "“”')
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
@@ -251,13 +254,14 @@ def find(request: Request) -> dict | None:
     text, folder = take_folder(request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
     if query and _DECIDED.match(request.text): query = f"decide {query}"
+    if not query and (last := found[0].split()[-1].strip(" :").lower()) not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
     if not query: return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
                      quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73
-JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
+JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary)|what(?:'s|\s+is|\s+was|\s+stands)\s+in\s+(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
 _OF_DAY = Regex(r"(?:(?:show|read|open|find|see|what(?:'s|\s+is)\s+in)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:([\w .]{2,30}?)'s?\s+)?(?:journal|diary)(?:\s+entry)?", re.I)
 
