@@ -383,3 +383,27 @@ def test_a_file_is_read_without_its_folder_where_there_is_one_of_that_name():
 
 @pytest.mark.parametrize("text, english", [("Bins auf Freitag verschieben", "reschedule Bins to friday"), ("was habe ich diese Woche erledigt", "what did i finish this week"), ("schreib ins Tagebuch: gut geschlafen", "journal: gut geschlafen"), ("Milch auf die Einkaufsliste", "add Milch to the Einkaufsliste"), ("offene Aufgaben", "all open tasks"), ("was habe ich gestern gemacht", "what did i do yesterday")])
 def test_german_as_it_is_spoken(text, english): assert next(in_english(text, TODAY)) == english
+
+
+SHOWN = ("show me the first one", "house.org, lines 2-3 of 20, in Dentist, the crown:\n* TODO Dentist, the crown")
+
+def test_one_goes_through_a_list_with_what_was_shown_and_done_in_between():
+    assert after(LIST, SHOWN, "done")["args"]["heading"] == "line 2: Dentist, the crown" and after(LIST, SHOWN, ("done", "“Dentist, the crown” (house.org:2) is DONE already."), "done 2")["args"]["heading"] == "line 6: Water the plants"
+    assert after(LIST, ("find concert", "1 section matches “concert”:\n1. house.org:9  Advent concert"), "the first one")["args"]["start"] == 9
+    assert after(("hello", "Hello."), "done")["action"] == "MESSAGE" and after(LIST, "done")["action"] == "MESSAGE"
+
+
+@pytest.mark.parametrize("text, title, at", [("remind me tomorrow at 9 call Ana", "call Ana", "2026-11-20 09:00"), ("remind me friday water the plants", "water the plants", "2026-11-20")])
+def test_a_reminder_without_its_to(text, title, at): assert (args(text)["title"], args(text)["scheduled"]) == (title, at)
+
+
+@pytest.mark.parametrize("said, title", [(("todo", "buy milk"), "buy milk"), (("note", "the key is under the mat"), "the key is under the mat"), (("note:", "x"), "x")])
+def test_what_a_task_or_note_shall_say_is_filled_in(said, title): assert after(*said)["args"]["title"] == title
+
+
+@pytest.mark.parametrize("text, start, end", [("how's my week looking", "2026-11-16", "2026-11-22"), ("what does my day look like", "2026-11-19", "2026-11-19"), ("plan my day", "2026-11-19", "2026-11-19")])
+def test_my_day_and_my_week(text, start, end): assert args(text) == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text, group", [("tasks about the roof", "the roof"), ("what needs to be done for the garden", "the garden"), ("what's left for the trip", "trip"), ("list nele's tasks", "nele")])
+def test_the_tasks_of_something(text, group): assert args(text)["group"] == group

@@ -270,6 +270,7 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
     (asked, answered), today = around.earlier[-1], request.today
     whole = (filled_in(Request.of(asked, today), replace(around, earlier=around.earlier[:-1])) or asked).strip().rstrip("?!. ")
     said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
+    if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
     if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
     if not says_only_when(said, today): return None
     if vague := _MEANT_BY.match(answered):

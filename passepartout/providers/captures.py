@@ -9,8 +9,8 @@ __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say',
            'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
            'repeated_parts', 'on_each_day', 'each_of', 'next_of_month', 'repeats_doubt', 'two_tasks', 'has_day',
            'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
-           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'two_times',
-           'has_own_day', 'remind', 'appointment']
+           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'leading_time',
+           'two_times', 'has_own_day', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
@@ -400,6 +400,12 @@ def says_when(words: tuple[str, ...], today: date) -> bool:
     "Do these words, before the matter of a reminder, say when or how often?"
     return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
 
+# %% ../../nbs/providers/captures.ipynb #bea5c5cd
+def leading_time(parts: list[str], today: date) -> int:
+    "How many of the words at the beginning of a reminder say when, with something else behind them; 0 for none."
+    try: return next((size for size in range(min(6, len(parts) - 1), 0, -1) if says_when(words_of(" ".join(parts[:size])), today)), 0)
+    except NoSuchDate: return 0
+
 # %% ../../nbs/providers/captures.ipynb #0c8ad062
 def two_times(early: str, title: str, today: date) -> str | None:
     "The offer of one task for each of the two times that a reminder names: `tomorrow at 8 and at 9`, `on the 1st and 15th`."
@@ -434,6 +440,7 @@ def remind(request: Request) -> dict | None:
         joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
+    if joint is None and (size := leading_time(parts, request.today)): parts, joint = [*parts[:size], "to", *parts[size:]], size
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)

@@ -133,7 +133,7 @@ MOST_ENTRIES = 400
 _SHOWN = Regex(r"(\S+), lines (\d+)-\d+ of \d+")
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
-_UNHEARD = ("I didn't understand", "I don't understand", "Nothing in your notes is called", "Which day", "To which day")
+_UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number")
 
 # %% ../../nbs/providers/edits.ipynb #09f2b234
 def entries(told: str) -> list[tuple[str, str, int]]:
@@ -157,8 +157,9 @@ def place_of(entry: tuple[str, str, int], around: Surroundings) -> Place | None:
     return left[0] if len(left) == 1 else None
 
 def last_list(around: Surroundings) -> list[tuple[str, str, int]]:
-    "The entries of the last answer that was neither an edit, nor the text of a note, nor a sentence that was not understood."
-    return entries(next((answered for _, answered in reversed(around.earlier[-9:]) if not answered.startswith(_UNHEARD + _DID) and not _SHOWN.match(answered)), ""))
+    "The entries of the last answer that has some, among those that may still be on the screen. One heading in a sentence is no list."
+    lists = (entries(answered) for _, answered in reversed(around.earlier[-6:]))
+    return next((found for found in lists if len(found) > 1 or found and not found[0][0].startswith(("“", "Yes", "No"))), [])
 
 # %% ../../nbs/providers/edits.ipynb #ebf7c0aa
 def by_place(request: Request, around: Surroundings) -> Outcome:
@@ -204,6 +205,7 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
+_ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
 
 # %% ../../nbs/providers/edits.ipynb #b69a2a36
@@ -219,6 +221,8 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
     if (chosen_one := by_place(request, around)) is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
+    if _ITS_DATE.fullmatch(said := request.text.strip().rstrip("!.")) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
+        request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended
              else None) or read_command(request)
     if not isinstance(found, tuple): return None

@@ -74,7 +74,7 @@ def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
-    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask",
+    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for", "what can you do for me",
                 "commands", "usage", "help me"):
         return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
@@ -178,6 +178,9 @@ def cannot(request: Request) -> dict | None:
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]):
         return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write "
                        "yesterday; and “find …” puts newer notes first.")
+    if request.words[:1] in (("make",), ("let",), ("set",), ("have",)) and {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6]):
+        return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
+                       "Or write it anew: todo water the ferns every 3 days")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
     if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]):
         return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, "
@@ -460,7 +463,7 @@ def completed(request: Request, around: Surroundings) -> dict | None:
     asked, answered = around.earlier[-1]
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
-    if answered.startswith("Remind you of what?") and (alone := understood(request, around)) and alone["payload"]["action"] != "MESSAGE": return None
+    if answered.startswith(("Remind you of what?", "What shall the ")) and (alone := understood(request, around)) and alone["payload"]["action"] != "MESSAGE": return None
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
 
@@ -610,6 +613,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
+_TO_GO_ON = ("no", "not", "but", "then", "now")
+
 def not_understood(request: Request, around: Surroundings = _NOWHERE) -> str:
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
@@ -618,7 +623,8 @@ def not_understood(request: Request, around: Surroundings = _NOWHERE) -> str:
                                               if (found := suggestion(Request.of(english, request.today)))), None):
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
-    if topic and len(topic.split()) <= 3 and "”" not in topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
+    bare = [word for word in request.words if word not in STOP and word not in SHOW]
+    if topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"

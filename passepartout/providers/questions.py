@@ -69,7 +69,7 @@ def read(request: Request) -> dict | None:
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment "
                  "upcoming happening overdue late overview plan plans list urgent free busy booked available events meetings".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening left still remaining".split())
+                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening left still remaining how's looking looks".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -115,7 +115,7 @@ def agenda(request: Request) -> dict | None:
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
     asked = (any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4]
-             or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
+             or words[0] in ("what", "what's", "whats", "how", "how's", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
              or words[0] == "my")
     if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",), ("everything", "overdue"), ("past", "due"),
                  ("miss", "yesterday"), ("missed", "yesterday")):
@@ -126,7 +126,7 @@ def agenda(request: Request) -> dict | None:
                 else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
-    if words in _NOW: inner = ("today",)
+    if words in _NOW or inner == ("day",): inner = ("today",)
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
@@ -143,7 +143,7 @@ LISTS = {name: view for view, names in {
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under|about)\s+(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -198,14 +198,14 @@ def tasks(request: Request) -> dict | None:
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
     if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
         and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
-        line = f"tasks for {named[1]}"
+        line = "tasks for " + named[1].removesuffix("'s")
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3] or found[4]).strip(' "“”')
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
     if (found[1] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
-    about = _PART_OF.sub(r"\1", about)
+    about = part if (part := _PART_OF.sub(r"\1", about)).lower() not in ("the", "my", "our", "a", "this") else about.partition(" ")[2]
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
 
 # %% ../../nbs/providers/questions.ipynb #40f65e2b
@@ -270,6 +270,8 @@ def journal(request: Request) -> dict | None:
     found = JOURNAL.match(request.text[:200])
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
+    if found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do")) and (span := read_span(said, request.today)) and span.start < span.end:
+        return filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
     return tool_call("org-find", f"You asked for your notes of {say_day(day)}", query=day.isoformat(), quote=3)
