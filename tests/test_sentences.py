@@ -407,3 +407,39 @@ def test_my_day_and_my_week(text, start, end): assert args(text) == {"start": st
 
 @pytest.mark.parametrize("text, group", [("tasks about the roof", "the roof"), ("what needs to be done for the garden", "the garden"), ("what's left for the trip", "trip"), ("list nele's tasks", "nele")])
 def test_the_tasks_of_something(text, group): assert args(text)["group"] == group
+
+
+@pytest.mark.parametrize("text, offered", [("done 2 and 3", 'done "Water the plants", done "Bins out"'), ("mark the first two as done", 'mark "Dentist, the crown" as done, mark "Water the plants" as done'), ("archive 1, 2 and 3", 'archive "Dentist, the crown", archive "Water the plants", archive "Bins out"')])
+def test_several_numbers_of_a_list_are_offered_by_their_titles(text, offered):
+    assert f"“{offered}”" in after(LIST, text)["text"] and after(LIST, text, "yes")["action"] == "PLAN"
+    assert after(text)["action"] == "MESSAGE" and "“done \"" not in after(text)["text"] and "entries" in after(LIST, "done 2 and 9")["text"]
+
+
+def test_several_numbers_say_no_private_title():
+    private = replace(AROUND, outlines=lambda: [parse_org("* TODO Milk\n* TODO Salary :@personal:\n", "m.org")])
+    told = after(("what is due", "  scheduled  TODO Milk  (m.org:1)\n  scheduled  TODO Salary  (m.org:2)"), "done 1 and 2", around=private)["text"]
+    assert "Salary" not in told and "one after the other" in told
+
+
+@pytest.mark.parametrize("said", [("remind me tomorrow", "never mind"), ("remind me tomorrow", "thanks"), ("todo", "help")])
+def test_small_talk_is_nothing_to_be_reminded_of(said): assert after(*said) == payload(said[-1])
+
+
+@pytest.mark.parametrize("text, tool, line", [("das erste erledigt", "org-set-todo", 2), ("verschieb das zweite auf Montag", "org-schedule", 6), ("das letzte", "read-file", 7), ("hak das dritte ab", "org-set-todo", 7)])
+def test_numbers_of_a_list_in_german(text, tool, line):
+    found = after(LIST, text)
+    assert found["tool"] == tool and str(line) in (str(found["args"].get("start", "")), str(found["args"].get("heading", "")).partition(":")[0][5:]), found
+
+
+MILK = ("todo milk", "Added the task “Water the plants” to house.org")
+
+@pytest.mark.parametrize("text, tool", [("erledigt", "org-set-todo"), ("done", "org-set-todo"), ("nein, übermorgen", "org-schedule"), ("mark it urgent", "org-set-property"), ("what is it", "read-file"), ("set a deadline for it on friday", "org-schedule")])
+def test_a_word_about_what_was_just_named(text, tool): assert after(MILK, text)["tool"] == tool and after(text)["action"] == "MESSAGE"
+
+
+@pytest.mark.parametrize("said, date", [(("move the starter", "friday"), "2026-11-20"), (("postpone dentist", "to next week"), "2026-11-23")])
+def test_where_to_is_answered_by_a_day(said, date): assert after(*said)["args"]["date"] == date
+
+
+@pytest.mark.parametrize("text, told", [("ist der Dentist erledigt?", "No. “Dentist, the crown”"), ("markiere starter und plants als erledigt", "“done starter, done plants”"), ("mark all of them done", "one heading at a time"), ("make the dentist repeat every week", "can't make a task repeat")])
+def test_what_else_is_told(text, told): assert told in said(text)

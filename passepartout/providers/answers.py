@@ -251,7 +251,7 @@ def kept(request: Request) -> str:
     return text[1:-1] if len(text) > 2 and text[0] + text[-1] in ('""', "“”", "''") else text
 
 # %% ../../nbs/providers/answers.ipynb #9ce7b137
-_LACKS = {"Which day shall I remind you?": "", "To which day?": "to", "For which day?": "for", "On which day?": "on"}
+_LACKS = {"Where to, or to which day?": "to", "Which day shall I remind you?": "", "To which day?": "to", "For which day?": "for", "On which day?": "on"}
 _MEANT_BY = Regex(r"Which day do you mean by “([^”\n]+)”\?")
 _LEADS = frozenset("to until till for on by at in at from about of that every each an daran auf bis am um zu".split())
 _HOW_FAR = Regex(r"(?:by\s+)?\w+\s+(?:days?|weeks?|months?)(?:\s+later)?|next\s+(?:week|month|year)", re.I)
@@ -262,7 +262,7 @@ def says_only_when(text: str, today: date) -> bool:
     bare = words[1:] if words[:1] in (("to",), ("until",), ("till",), ("auf",)) else words
     try: known = bool(bare) and (is_only_a_time(bare, today) or bool(day_of_time(bare, today)) or bool(read_repeat(bare, today)))
     except NoSuchDate: return True
-    return known or bool(_HOW_FAR.fullmatch(text)) or (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
+    return known or bool(_HOW_FAR.fullmatch(" ".join(bare))) or (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
 def filled_in(request: Request, around: Surroundings) -> str | None:
     "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."

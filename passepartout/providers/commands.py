@@ -185,11 +185,11 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
-    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^make.*|\sas\s+)(?:urgent|important)$",
-                                                             text[found.end(1):] if text[:4].lower() != "make" else text, re.I):
+    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$",
+                                                             text[found.end(1):] if text[:4].lower() not in ("make", "mark", "flag") else text, re.I):
         return None
     return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
-            or text[:4].lower() == "make" else None)
+            or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)
 
 # %% ../../nbs/providers/commands.ipynb #34578875
 def tags_of(text: str) -> list[str] | None:
@@ -294,7 +294,7 @@ def list_command(text: str, today: date) -> list[Command] | None:
                      weak=not found[2]) for item, where, named in readings] or None)
 
 # %% ../../nbs/providers/commands.ipynb #1944101b
-_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
+_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|them|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
 MOST_COMMAND = 600                          # characters
 _TAIL = Regex(r"[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)

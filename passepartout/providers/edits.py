@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/edits.html.md"""
 
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'which_one', 'propose', 'number_in', 'chosen', 'settled', 'open_question', 'by_number',
-           'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list', 'by_place', 'referent',
-           'heading_on', 'listed', 'by_reference']
+           'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list', 'numbers_in', 'by_places',
+           'by_place', 'referent', 'heading_on', 'listed', 'by_reference']
 
 # %% ../../nbs/providers/edits.ipynb #6b534bd9
 import re
@@ -64,14 +64,16 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
 _ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five",
                                             "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1)
              for w in pair.split()}
+_ORDINALS |= {stem + end: n for n, stem in enumerate("erste zweite dritte vierte fünfte sechste siebte achte neunte".split(), 1) for end in ("", "n", "s", "r")}
+_LAST, _BESIDE_A_NUMBER = frozenset("last letzte letzten letztes".split()), frozenset("the please one der die das den bitte".split())
 _NUMBER = Regex(r"(?:(?:number|no|nr|option|item)\.?\s*|#\s*)?(\d{1,2})\s*[.)]?")
 
 # %% ../../nbs/providers/edits.ipynb #8fe38a3d
 def number_in(request: Request) -> int | None:
     "The number that an answer such as `2`, `number 2` or `the second one` says; -1 for the last."
-    words = tuple(w for w in request.words if w not in ("the", "please", "one")) or request.words
+    words = tuple(w for w in request.words if w not in _BESIDE_A_NUMBER) or request.words
     if found := _NUMBER.fullmatch(" ".join(request.words) or request.text.strip()): return int(found[1])
-    return (-1 if words == ("last",) else _ORDINALS.get(words[0])) if len(words) == 1 else None
+    return (-1 if len(words) == 1 and words[0] in _LAST else _ORDINALS.get(words[0])) if len(words) == 1 else None
 
 def chosen(request: Request, asked: Question) -> Place | None:
     "The place that an answer in words means."
@@ -162,6 +164,27 @@ def last_list(around: Surroundings) -> list[tuple[str, str, int]]:
     return next((found for found in lists if len(found) > 1 or found and not found[0][0].startswith(("“", "Yes", "No"))), [])
 
 # %% ../../nbs/providers/edits.ipynb #ebf7c0aa
+_NUMBERS = Regex(r"(?:numbers?\s+)?\d{1,2}(?:\s*,\s*(?:and\s+)?\d{1,2}|\s+(?:and|und|&)\s+\d{1,2})+", re.I)
+_FIRST_FEW = Regex(r"(?:the\s+)?first\s+(two|three|four|five|[2-9])(?:\s+(?:ones|tasks))?", re.I)
+
+def numbers_in(text: str) -> list[int]:
+    "The numbers that `1 and 3`, `2, 3 and 5` or `the first two` say; empty for everything else."
+    if few := _FIRST_FEW.fullmatch(text): return [*range(1, (int(few[1]) if few[1].isdigit() else _ORDINALS[few[1].lower()]) + 1)]
+    return [int(number) for number in re.findall(r"\d+", text)] if _NUMBERS.fullmatch(text) else []
+
+def by_places(request: Request, around: Surroundings) -> Outcome:
+    "The offer to do the same with several entries of the last list, by their titles; `None` when no numbers are said, or there is no list."
+    found = read_command(request)
+    command, numbers = next(((c, numbers) for c in found if (numbers := numbers_in(c.target))), (None, [])) if isinstance(found, tuple) else (None, [])
+    lines = last_list(around) if numbers else []
+    if not lines or command.target not in request.text: return None
+    if not all(1 <= number <= len(lines) for number in numbers): return decline(f"The last list has {len(lines)} entries. Nothing was done.")
+    places = [place_of(lines[number - 1], around) for number in numbers]
+    titles = ["" if place is None or private_in(place.tags, around.private) else place.title for place in places]
+    if not all(titles) or set("".join(titles)) & set('"“”\n'): return decline("I can't name them all in one sentence. Say them one after the other, for example: done 1")
+    said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
+    return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
+
 def by_place(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant."
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)
@@ -205,6 +228,7 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
+_SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
 
@@ -219,12 +243,12 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
 # %% ../../nbs/providers/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
-    if (chosen_one := by_place(request, around)) is not None: return chosen_one
+    if (chosen_one := settled(lambda around: by_places(request, around), around) or by_place(request, around)) is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
     if _ITS_DATE.fullmatch(said := request.text.strip().rstrip("!.")) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended
-             else None) or read_command(request)
+             else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
     if not around.earlier: return None

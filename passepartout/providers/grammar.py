@@ -50,7 +50,7 @@ HELP = """I work without a language model and understand these requests:
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
-  done dentist                also: reopen …, cancel …, mark … as waiting
+  done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
   postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
@@ -178,6 +178,8 @@ def cannot(request: Request) -> dict | None:
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]):
         return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write "
                        "yesterday; and “find …” puts newer notes first.")
+    if request.words[:1] == ("move",) and len(request.words) > 1:
+        return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
     if request.words[:1] in (("make",), ("let",), ("set",), ("have",)) and {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6]):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
@@ -463,7 +465,7 @@ def completed(request: Request, around: Surroundings) -> dict | None:
     asked, answered = around.earlier[-1]
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
-    if answered.startswith(("Remind you of what?", "What shall the ")) and (alone := understood(request, around)) and alone["payload"]["action"] != "MESSAGE": return None
+    if answered.startswith(("Remind you of what?", "What shall the ")) and (alone := understood(request, around)) and not alone["payload"].get("declined"): return None
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
 

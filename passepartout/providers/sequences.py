@@ -127,7 +127,7 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
 
 # %% ../../nbs/providers/sequences.ipynb #08a42341
 _SHARED = Regex(r"(?P<verb>mark|set|flag|tick|check|move|postpone|reschedule|push|snooze|tag|untag)\s+(?P<all>.+?)\s+(?P<end>(?:as|to|until|by|with|from)\s+.{1,60}|done|off)|(?P<first>done|finished|finish|complete|archive|cancel|reopen|check\s+off)\s+(?P<rest>.+)", re.I)
-_EACH = Regex(r"\s*,\s+(?:and\s+)?|\s+(?:and|&)\s+", re.I)
+_EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
 
 def each_with_both(text: str) -> list[str]:
     "The requests in a sentence whose verb, and perhaps its end, belongs to all of the headings that it names; empty for every other."
@@ -140,9 +140,10 @@ def each_with_both(text: str) -> list[str]:
 # %% ../../nbs/providers/sequences.ipynb #a1308f03
 def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
-    if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS:
-        return None
-    wholes = each_with_both(request.text) or [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
+    if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
+    wholes, parts = each_with_both(request.text), parts_of(request.text, AND)
+    if not wholes and not 1 < len(parts) <= MOST_PARTS: return None
+    wholes = wholes or [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
     if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
 
