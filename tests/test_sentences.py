@@ -443,3 +443,13 @@ def test_where_to_is_answered_by_a_day(said, date): assert after(*said)["args"][
 
 @pytest.mark.parametrize("text, told", [("ist der Dentist erledigt?", "No. “Dentist, the crown”"), ("markiere starter und plants als erledigt", "“done starter, done plants”"), ("mark all of them done", "one heading at a time"), ("make the dentist repeat every week", "can't make a task repeat")])
 def test_what_else_is_told(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, expected", [("what's due after friday", {"start": "2026-11-21", "end": "2026-12-20"}), ("what do I have planned for new year's eve", {"start": "2026-12-31", "end": "2026-12-31"}), ("I would like to know what is on tomorrow", {"start": "2026-11-20", "end": "2026-11-20"}), ("find kessler or pohl", {"query": "kessler OR pohl"}), ("extend the dentist by a week", {"date": "2026-12-03"}), ("make a new note called holiday ideas", {"title": "holiday ideas"})])
+def test_further_things_that_people_say(text, expected):
+    found = args(text)
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("text, told", [("create a file called holidays.org", "note in holidays.org:"), ("delete inbox.org", "no files"), ("that's all", "Goodbye")])
+def test_what_is_told_about_files_and_at_the_end(text, told): assert told in said(text)

@@ -42,7 +42,7 @@ def decline(text: str) -> dict:
 
 # %% ../../nbs/providers/captures.ipynb #48b42cd9
 _POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
-_COURTESY = (("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
+_COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"), ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
             ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKS = (("please",), ("pls",), ("thanks",), ("thank", "you"), ("for", "me"))
 MOST_TEXT, MOST_WORDS, MOST_TITLE = 20_000, 40, 160
@@ -78,7 +78,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
-        parts = text.split(None, 4)
+        parts = text.split(None, 5)
         heads = tuple(p.strip(",.!").lower().replace("’", "'") for p in parts)
         size = next((len(c) for c in _COURTESY if heads[:len(c)] == c), 1 if heads and heads[0] in _POLITE else 0)
         if not size or len(parts) <= size: return text
@@ -86,10 +86,10 @@ def without_courtesy(text: str) -> str:
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
-         "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that",
+         "add a note that", "new note", "create a note", "make a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
         "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}

@@ -313,8 +313,9 @@ def _in_order(first: date, last: date) -> tuple[date, date]:
 
 # %% ../../nbs/providers/dates.ipynb #f95ca4f8
 def open_span(words, today):
-    "until friday, by 24 nov, since monday"
-    if len(words) < 2 or words[0] not in ("until", "till", "by", "before", "since"): return None
+    "until friday, by 24 nov, since monday, after friday (the month that follows)"
+    if len(words) < 2 or words[0] not in ("until", "till", "by", "before", "since", "after"): return None
+    if words[0] == "after": return (day := read_day(words[1:], today)) and (_shift(day, 1, "day"), _shift(day, 1, "month"))
     if words[0] == "since":
         day = read_day(words[1:], today, nearest=True)
         day = _shift(day, -7, "day") if day and day > today and words[-1] in WEEKDAY else day

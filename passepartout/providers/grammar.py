@@ -31,7 +31,7 @@ from .german import in_english
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
-from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
+from .questions import (AROUND, SHOW, STOP, agenda, file_and_rest, filtered, filters, find, journal, journal_of_today, query_of,
                                               read, tasks)
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
@@ -80,10 +80,10 @@ def pleasantry(request: Request) -> dict | None:
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"):
         return say("Hello. Ask me what is due this week, or type help.")
-    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much",
+    if said in ("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot", "thank you very much",
                 "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"):
         return say("You're welcome.")
-    if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
+    if said in ("that's all", "that is all", "that's it", "bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
     if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"):
         return decline("No question of mine is open: please say the whole request. An approval is given with its code, by "
                        "/approve in the chat.")
@@ -105,6 +105,7 @@ _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|s
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
+_NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
 _JUST_NOW = Regex(r"(?:the\s+)?(?:it|that|this|them|(?:last|previous|new|letzten?|neuen?)(?:\s+\w+)?)", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
@@ -164,6 +165,10 @@ def cannot(request: Request) -> dict | None:
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _NEW_FILE.fullmatch(line):
+        return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
+    if (found := _DELETE.fullmatch(line)) and file_and_rest(found[1]) and not file_and_rest(found[1])[1]:
+        return decline("I delete nothing, and no files. That is done in your file manager, or by a command behind a dollar sign, which asks first.")
     if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")
@@ -348,7 +353,7 @@ def stated(request: Request) -> str | None:
 def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
-    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower() in _QUESTIONS: return None
+    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower().partition("'")[0] in _QUESTIONS: return None
     for size in range(min(5, len(words) - 2), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)

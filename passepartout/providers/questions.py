@@ -91,7 +91,7 @@ _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
     if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
-    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND else w[:-1] if w in ("todays", "tomorrows") else w for w in words)
+    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w[:-1] if w in ("todays", "tomorrows") else w for w in words)
     while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")): words = words[1:]
     while words and words[-1] in AROUND: words = words[:-1]
     return words
@@ -230,6 +230,7 @@ FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:[
 _FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
 _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
 _PLAIN_FIND = Regex(r"(?:find|locate|search|look)\b", re.I)
+_EITHER = Regex(r"([\w-]+)\s+or\s+([\w-]+)", re.I)
 _DECIDED = Regex(r"(?:what|where|when)\s+\w{2,4}\s+(?:i|we)\s+decided?\b", re.I)
 _QUOTES = ('"', "“", "„", "«")
 STOP = frozenset("the a an my our your his her their of to in on at for from by with about and or is are was were do does did i me we you "
@@ -253,6 +254,7 @@ def find(request: Request) -> dict | None:
     if not (found := FIND.match(request.text[:200])): return None
     text, folder = take_folder(request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
+    if either := _EITHER.fullmatch(text.strip().rstrip("?.! ")): query = f"{either[1]} OR {either[2]}"
     if query and _DECIDED.match(request.text): query = f"decide {query}"
     if not query and (last := found[0].split()[-1].strip(" :").lower()) not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
     if not query: return decline("What shall I look for? For example: find lisbon")
