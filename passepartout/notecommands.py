@@ -46,7 +46,8 @@ def nearly(words: str, today: date) -> str:
     "The days that misspelt `words` seem to mean, as a question; empty when they seem to mean none."
     from difflib import get_close_matches
     from passepartout.providers.dates import MONTHS, NAMED, WEEKDAYS, read_span
-    known = sorted({part for name in (*MONTHS, *WEEKDAYS, *NAMED, "week month year weekend next last this") for part in name.lower().split()})
+    names = (*MONTHS, *WEEKDAYS, *NAMED, "week month year weekend next last this")
+    known = sorted({part for name in names for part in name.lower().split()})
     meant = " ".join((get_close_matches(word, known, 1, 0.75) or [word])[0] for word in words[:60].lower().split())
     try: return f" Did you mean {meant}?" if meant != words.lower() and read_span(meant, today) else ""
     except PassepartoutError: return ""

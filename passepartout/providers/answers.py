@@ -73,8 +73,9 @@ def wholes_called(words: str, around: Surroundings, today: date) -> list[Place]:
     "The headings that are no tasks, and the files, whose titles fit these words best: what can have a date of its own and tasks below it."
     text = _THE.sub("", object_of(words))
     match = look_up(around, Command("when", text, ""), today)
-    found = [(way, place) for place in (*(match.places if match.kind in ("one", "several") else ()), *files_called(around.notes(), text))
-             if place.kind != "task" and place.keyword is None and not place.hidden and (way := way_of(text, place)) < 3 and clear(text, way)]
+    named = (*(match.places if match.kind in ("one", "several") else ()), *files_called(around.notes(), text))
+    wholes = [place for place in named if place.kind != "task" and place.keyword is None and not place.hidden]
+    found = [(way, place) for place in wholes if (way := way_of(text, place)) < 3 and clear(text, way)]
     return [place for way, place in found if way == min(way for way, _ in found)]
 
 def below(place: Place, above: Place) -> bool:
@@ -149,7 +150,8 @@ def told_state(words: str, asked: str, around: Surroundings, today: date) -> dic
     "The states of the tasks that are called so, each behind a yes or a no."
     match = look_up(around, Command("when", object_of(words), ""), today)
     tasks = [place for place in match.places if place.keyword] if match.kind in ("one", "several") else []
-    so = {"open": lambda place: place.open, "waiting": lambda place: place.keyword in ("WAITING", "WAIT", "HOLD")}.get(asked, lambda place: place.done)
+    waits = lambda place: place.keyword in ("WAITING", "WAIT", "HOLD")
+    so = {"open": lambda place: place.open, "waiting": waits}.get(asked, lambda place: place.done)
     return say("\n".join(f"{'Yes' if so(place) else 'No'}. {name_of(place, around)} is {place.keyword}"
                          + "".join(f", {say_date(stamp, today)}" for stamp in dates_of(place, around) if place.open)
                          for place in tasks[:MOST_DATED])) if tasks else None
@@ -208,7 +210,8 @@ def until(words: str, joint: str, around: Surroundings, today: date) -> dict | N
                    if (days := [day for stamp in dates if (day := next_day(stamp, today)) >= today]))
     if ahead: return say("\n".join(f"{name_of(place, around)} is on {say_day(day)}: {say_count((day - today).days)}." for day, place in ahead))
     if joint not in ("until", "till"): return None
-    if dated := dated_places(words, around, today): return say("That is over. " + "\n".join(line_about(*each, around, today) for each in dated))
+    if dated := dated_places(words, around, today):
+        return say("That is over. " + "\n".join(line_about(*each, around, today) for each in dated))
     if named := [*wholes_called(words, around, today), *headings_called(words, around, today)]:
         return decline(f"{name_of(named[0], around)} has no date that I can count to: one is written like <{today} {WEEKDAYS[today.weekday()][:3]}>, "
                        f"or as SCHEDULED or DEADLINE. What it says about days in its text: show {words.strip()[:60]}")
@@ -262,7 +265,8 @@ def says_only_when(text: str, today: date) -> bool:
     bare = words[1:] if words[:1] in (("to",), ("until",), ("till",), ("auf",)) else words
     try: known = bool(bare) and (is_only_a_time(bare, today) or bool(day_of_time(bare, today)) or bool(read_repeat(bare, today)))
     except NoSuchDate: return True
-    return known or bool(_HOW_FAR.fullmatch(" ".join(bare))) or (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
+    if known or _HOW_FAR.fullmatch(" ".join(bare)): return True
+    return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
 def filled_in(request: Request, around: Surroundings) -> str | None:
     "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."
@@ -272,10 +276,11 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
     said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
     if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
     if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
-    if not says_only_when(said, today): return None
+    if not leads or not says_only_when(said, today): return None
     if vague := _MEANT_BY.match(answered):
         head, found, tail = whole.lower().rpartition(vague[1].lower())
         return f"{whole[:len(head)]}{said}{whole[len(head) + len(found):]}" if found else None
     if (joint := next((joint for start, joint in _LACKS.items() if answered.startswith(start)), None)) is None: return None
-    if leads and leads[0].isdigit() and len(request.words) > 1 and request.words[1] in (*NAMED, *WEEKDAY): said = f"at {said}"
-    return " ".join(filter(None, (whole, "" if joint != "to" and leads and leads[0] in (*_LEADS, *NAMED, "next") or leads[0] in _LEADS else joint, said)))
+    if leads[0].isdigit() and len(request.words) > 1 and request.words[1] in (*NAMED, *WEEKDAY): said = f"at {said}"
+    joined = leads[0] in _LEADS or joint != "to" and leads[0] in (*NAMED, "next")
+    return " ".join(filter(None, (whole, "" if joined else joint, said)))

@@ -42,7 +42,8 @@ def decline(text: str) -> dict:
 
 # %% ../../nbs/providers/captures.ipynb #48b42cd9
 _POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
-_COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"), ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
+_COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"),
+            ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
             ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKS = (("please",), ("pls",), ("thanks",), ("thank", "you"), ("for", "me"))
 MOST_TEXT, MOST_WORDS, MOST_TITLE = 20_000, 40, 160
@@ -458,7 +459,8 @@ def remind(request: Request) -> dict | None:
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
-    if not when and joint is not None and (both := two_times(" ".join(parts[:joint]), " ".join(parts[joint + 1:]).strip(" .!"), request.today)): return decline(both)
+    matter = "" if joint is None else " ".join(parts[joint + 1:]).strip(" .!")
+    if not when and matter and (both := two_times(" ".join(parts[:joint]), matter, request.today)): return decline(both)
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")

@@ -186,7 +186,8 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
     if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$",
-                                                             text[found.end(1):] if text[:4].lower() not in ("make", "mark", "flag") else text, re.I):
+                                                             text if text[:4].lower() in ("make", "mark", "flag")
+                                                             else text[found.end(1):], re.I):
         return None
     return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
             or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)

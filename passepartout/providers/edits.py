@@ -22,7 +22,7 @@ from ..org import Outline
 from .captures import Request, decline
 from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
-from .lookups import NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
+from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/providers/edits.ipynb #6894ba75
@@ -64,7 +64,8 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
 _ORDINALS = {w: n for n, pair in enumerate(("first 1st one", "second 2nd two", "third 3rd three", "fourth 4th four", "fifth 5th five",
                                             "sixth 6th six", "seventh 7th seven", "eighth 8th eight", "ninth 9th nine"), 1)
              for w in pair.split()}
-_ORDINALS |= {stem + end: n for n, stem in enumerate("erste zweite dritte vierte fünfte sechste siebte achte neunte".split(), 1) for end in ("", "n", "s", "r")}
+_ORDINALS |= {stem + end: n for n, stem in enumerate("erste zweite dritte vierte fünfte sechste siebte achte neunte".split(), 1)
+              for end in ("", "n", "s", "r")}
 _LAST, _BESIDE_A_NUMBER = frozenset("last letzte letzten letztes".split()), frozenset("the please one der die das den bitte".split())
 _NUMBER = Regex(r"(?:(?:number|no|nr|option|item)\.?\s*|#\s*)?(\d{1,2})\s*[.)]?")
 
@@ -98,7 +99,8 @@ def open_question(around: Surroundings, today: date) -> Question | None:
     if not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
     (asked, answered), before = around.earlier[-1], replace(around, earlier=around.earlier[:-1])
     request = Request.of(asked, today)
-    found = by_number(request, before) or by_reference(request, before) or edit(request, before) or look(request, before) or by_words(request, before)
+    found = (by_number(request, before) or by_reference(request, before) or edit(request, before) or look(request, before)
+             or by_words(request, before))
     return found if isinstance(found, Question) and found.text == answered else None
 
 def by_number(request: Request, around: Surroundings) -> Outcome:
@@ -175,10 +177,12 @@ def numbers_in(text: str) -> list[int]:
 def by_places(request: Request, around: Surroundings) -> Outcome:
     "The offer to do the same with several entries of the last list, by their titles; `None` when no numbers are said, or there is no list."
     found = read_command(request)
-    command, numbers = next(((c, numbers) for c in found if (numbers := numbers_in(c.target))), (None, [])) if isinstance(found, tuple) else (None, [])
+    readings = [(c, numbers) for c in found if (numbers := numbers_in(c.target))] if isinstance(found, tuple) else []
+    command, numbers = readings[0] if readings else (None, [])
     lines = last_list(around) if numbers else []
     if not lines or command.target not in request.text: return None
-    if not all(1 <= number <= len(lines) for number in numbers): return decline(f"The last list has {len(lines)} entries. Nothing was done.")
+    if not all(1 <= number <= len(lines) for number in numbers):
+        return decline(f"The last list has {len(lines)} entries. Nothing was done.")
     places = [place_of(lines[number - 1], around) for number in numbers]
     titles = ["" if place is None or private_in(place.tags, around.private) else place.title for place in places]
     if not all(titles) or set("".join(titles)) & set('"“”\n'): return decline("I can't name them all in one sentence. Say them one after the other, for example: done 1")
@@ -190,7 +194,9 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)
     numbered = [(c, number) for c in found if c.verb not in ("check", "item") and len(c.target) < 40
                 and (number := number_in(Request.of(c.target, request.today))) is not None] if isinstance(found, tuple) else []
-    if not numbered or (known := settled(lambda around: look_up(around, numbered[0][0], request.today), around)) and not known.way: return None
+    if not numbered: return None
+    known = settled(lambda around: look_up(around, numbered[0][0], request.today), around)
+    if not isinstance(known, Match) or not known.way: return None if isinstance(known, Match) else known
     (command, number), lines = numbered[0], last_list(around)
     if not lines: return None if command.verb == "show" else decline(which_one(command.target))
     if not (number == -1 or 1 <= number <= len(lines)):
@@ -211,7 +217,9 @@ def referent(around: Surroundings) -> Place | None:
     "The one heading that the last answer was about; `None` when it named none, or when there is not exactly one such heading now. What was not understood in between does not count."
     told = next((answered for _, answered in reversed(around.earlier[-3:]) if not answered.startswith(_UNHEARD)), "")
     if found := _SHOWN.match(told) or _ONE.match(told): return heading_on(found[1], int(found[2]), around)
-    if len(named := entries(told)) == 1 and not named[0][0][0].isdigit() and (only := place_of(named[0], around)) and only.kind != "file": return only
+    named = entries(told)
+    only = place_of(named[0], around) if len(named) == 1 and not named[0][0][0].isdigit() else None
+    if only and only.kind != "file": return only
     line = told.partition("\n")[0]
     names, files = _NAMED.findall(line), dict.fromkeys(_FILES.findall(line))
     if not line.startswith(_DID) or not names or not files: return None
@@ -243,9 +251,11 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
 # %% ../../nbs/providers/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
-    if (chosen_one := settled(lambda around: by_places(request, around), around) or by_place(request, around)) is not None: return chosen_one
+    chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
+    if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
-    if _ITS_DATE.fullmatch(said := request.text.strip().rstrip("!.")) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
+    said = request.text.strip().rstrip("!.")
+    if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended
              else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None

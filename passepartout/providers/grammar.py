@@ -131,7 +131,8 @@ _HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "dea
 def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
     said = words_of(topic)
-    words = [_HELP_WORDS[word] for word in (*(word for word in said[1:5] if word in ("date", "time", "deadline", "priority")), *said[:1]) if word in _HELP_WORDS][:1]
+    about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority")]
+    words = [_HELP_WORDS[word] for word in (*about, *said[:1]) if word in _HELP_WORDS][:1]
     if "undo" in words:
         return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
     lines = [line.strip() for line in HELP.split("\n")[1:] if any(re.search(rf"\b{word}\b", line, re.I) for word in words)]
@@ -185,7 +186,8 @@ def cannot(request: Request) -> dict | None:
                        "yesterday; and “find …” puts newer notes first.")
     if request.words[:1] == ("move",) and len(request.words) > 1:
         return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
-    if request.words[:1] in (("make",), ("let",), ("set",), ("have",)) and {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6]):
+    again = {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6])
+    if again and request.words[0] in ("make", "let", "set", "have"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
@@ -239,7 +241,8 @@ def paths_of(around: Surroundings) -> list[str]:
 def inbox(request: Request, around: Surroundings) -> Outcome:
     "what is in my inbox, inbox"
     if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
-    if (around.index() is not None or around.outlines()) and not any(fold(path.rpartition("/")[2].partition(".")[0]).strip() == "inbox" for path in paths_of(around)):
+    names = {path.rpartition("/")[2].partition(".")[0].casefold() for path in paths_of(around)}
+    if (around.index() is not None or names) and "inbox" not in names:
         return say("Your inbox is empty: there is no inbox.org yet. What you say with “note: …” or “todo …” goes there.")
     return look(Request.of("show inbox", request.today), around) or tool_call("read-file", "You asked to read inbox.org", path="inbox.org")
 
@@ -250,7 +253,8 @@ _FOR_JOURNAL = Regex(r"(?:dear\s+(?:diary|journal)\b[,:]?|(?:my\s+)?(?:journal|d
 # %% ../../nbs/providers/grammar.ipynb #609e0804
 def for_journal(request: Request, around: Surroundings) -> dict | None:
     "journal: slept badly; dear diary, …; write in my journal that …"
-    if len(request.text) > 2000 or "\n" in request.text or not (found := _FOR_JOURNAL.fullmatch(request.text.strip().replace("’", "'"))): return None
+    line = request.text.strip().replace("’", "'")
+    if len(line) > 2000 or "\n" in line or not (found := _FOR_JOURNAL.fullmatch(line)): return None
     pages = sorted((match[2] + match[4] + match[5], match) for path in paths_of(around) if (match := _DAY_PAGE.fullmatch(path)))
     newest = pages[-1][1] if pages else None
     page = f"{newest[1] or ''}{request.today:%Y}{newest[3]}{request.today:%m}{newest[3]}{request.today:%d}.{newest[6]}" if newest else "journal.org"
@@ -261,11 +265,14 @@ def for_journal(request: Request, around: Surroundings) -> dict | None:
 def read_there(request: Request, around: Surroundings) -> dict | None:
     "read roof.org: the one file of that name, if it lies in a folder that was not said"
     proposal = read(request)
-    if proposal is None or proposal["payload"]["action"] != "CALL" or (path := proposal["payload"]["args"]["path"]) in (paths := paths_of(around)): return proposal
+    if proposal is None or proposal["payload"]["action"] != "CALL": return proposal
+    path, paths = proposal["payload"]["args"]["path"], paths_of(around)
+    if path in paths: return proposal
     same = [each for each in paths if f"/{each}".casefold().endswith(f"/{path.removeprefix('./')}".casefold())]
     if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
+    if not same: return proposal
     payload = proposal["payload"]
-    return {**proposal, "payload": {**payload, "explanation": f"You asked to read {same[0]}", "args": {**payload["args"], "path": same[0]}}} if same else proposal
+    return {**proposal, "payload": {**payload, "explanation": f"You asked to read {same[0]}", "args": {**payload["args"], "path": same[0]}}}
 
 # %% ../../nbs/providers/grammar.ipynb #053bfbd3
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
@@ -280,8 +287,9 @@ def timed(request: Request) -> dict | None:
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
-THEN: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there) + tuple(map(alone, (filtered, tasks, agenda))) + (how_long,
-        when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), how_long,
+                          when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot),
+                          alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -353,13 +361,15 @@ def stated(request: Request) -> str | None:
 def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
-    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower().partition("'")[0] in _QUESTIONS: return None
+    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text: return None
+    if words[0].lower().partition("'")[0] in _QUESTIONS: return None
     for size in range(min(5, len(words) - 2), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
             return f"todo {' '.join(words[size:])} {head}"
-    if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY): words[-2:] = ["at", *words[-2:]]
+    if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
+        words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     title, when = split_when(f"{' '.join(words)} today", request.today)
@@ -470,7 +480,8 @@ def completed(request: Request, around: Surroundings) -> dict | None:
     asked, answered = around.earlier[-1]
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
-    if answered.startswith(("Remind you of what?", "What shall the ")) and (alone := understood(request, around)) and not alone["payload"].get("declined"): return None
+    of_its_own = understood(request, around) if answered.startswith(("Remind you of what?", "What shall the ")) else None
+    if of_its_own and not of_its_own["payload"].get("declined"): return None
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
 
@@ -540,13 +551,16 @@ def in_time(proposal: dict | None, request: Request, around: Surroundings) -> di
 
 def plan_in_time(proposal: dict, request: Request, around: Surroundings) -> dict:
     "The plan of several, unless one of its reminders is for an hour of today that is over: then the offer of all of them, those for tomorrow."
-    calls = [{"payload": {"tool": str(step.get("call", "")), "args": {name: str(value) for name, value in step.get("args", {}).items()}}} for step in proposal["payload"]["steps"]]
+    calls = [{"payload": {"tool": str(step.get("call", "")), "args": {name: str(value) for name, value in step.get("args", {}).items()}}}
+             for step in proposal["payload"]["steps"]]
     over = [hour_over(call, request.today, around) for call in calls]
     late = [each for each in over if each and not each[0].get("repeat")]
     if not late or _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
     hours = f"Today {' and '.join(clock for _, _, clock in late)} {'has' if len(late) == 1 else 'have'} passed. "
-    lines = [offered_line(call["payload"]["args"], each, request.today) for call, each in zip(calls, over) if call["payload"]["tool"] == "org-capture"]
-    if len(lines) < len([call for call in calls if call["payload"]["tool"]]) or not all(lines): return decline(hours + "Which day do you mean? Please say all of it again.")
+    lines = [offered_line(call["payload"]["args"], each, request.today) for call, each in zip(calls, over)
+             if call["payload"]["tool"] == "org-capture"]
+    if len(lines) < len([call for call in calls if call["payload"]["tool"]]) or not all(lines):
+        return decline(hours + "Which day do you mean? Please say all of it again.")
     return decline(f"{hours}Did you mean “{'; '.join(lines)}”? Say “yes”, and I'll do it.")
 
 
@@ -614,7 +628,8 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         around = spelled_out(around, today)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
+        return (completed(request, around) or went_on(request, around) or clock(request, around) or from_now(request, around)
+                or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
                 or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
@@ -631,7 +646,8 @@ def not_understood(request: Request, around: Surroundings = _NOWHERE) -> str:
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
     topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     bare = [word for word in request.words if word not in STOP and word not in SHOW]
-    if topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
+    only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
+    if only_a_topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
         return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"

@@ -91,7 +91,8 @@ _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
     if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
-    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w[:-1] if w in ("todays", "tomorrows") else w for w in words)
+    words = tuple(w[:-1] if w in ("todays", "tomorrows") else w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w
+                  for w in words)
     while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")): words = words[1:]
     while words and words[-1] in AROUND: words = words[:-1]
     return words
@@ -256,7 +257,8 @@ def find(request: Request) -> dict | None:
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
     if either := _EITHER.fullmatch(text.strip().rstrip("?.! ")): query = f"{either[1]} OR {either[2]}"
     if query and _DECIDED.match(request.text): query = f"decide {query}"
-    if not query and (last := found[0].split()[-1].strip(" :").lower()) not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
+    last = found[0].split()[-1].strip(" :").lower()
+    if not query and last not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
     if not query: return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
@@ -272,7 +274,8 @@ def journal(request: Request) -> dict | None:
     found = JOURNAL.match(request.text[:200])
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
-    if found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do")) and (span := read_span(said, request.today)) and span.start < span.end:
+    doing = found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do"))
+    if doing and (span := read_span(said, request.today)) and span.start < span.end:
         return filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
