@@ -17,7 +17,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, reply_json
+from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, booted, code_of, fail, finish, read_input, reply_json, status_of
 from .completion import files, open_tasks, tags as tags_in_use, tasks_and_states, views
 from .conditions import PassepartoutError
 from .notecommands import list_tasks
@@ -45,11 +45,11 @@ def carry_out(agent: Any, typed: str, session: str, action: Any) -> Any:
 # %% ../nbs/20e_changecommands.ipynb #3967f581
 def changed(agent: Any, opened: Shelf, reply: Any, find: Any, json_: bool, memex: Any) -> int:
     "Show the reply and, for programs, what the heading is now; the exit code. `find` gives its place once the notes were read again."
-    code, after = code_of(reply, agent, single=True), None
+    status, code, after = status_of(reply, agent, single=True), code_of(reply, agent, single=True), None
     if reply.effects:
         opened.refresh()
         after = find()
-    if json_: as_json({**reply_json(reply), "item": after and place_json(opened, after)})
+    if json_: as_json({**reply_json(reply, status), "item": after and place_json(opened, after)})
     else:
         finish(reply, False, memex)
     return code

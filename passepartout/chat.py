@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/chat.html.md"""
 __all__ = ['ALIASES', 'COMMANDS', 'PLAIN_ANSWERS', 'ALONE', 'Command', 'run_command', 'nearest', 'count_of', 'approve', 'deny',
            'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'attest', 'revoke', 'trace', 'pending',
            'tell_news', 'cost', 'only_code', 'help_text', 'Shown', 'Answering', 'Chat', 'remember_lines', 'load_lines',
-           'append_line', 'complete_commands', 'greet', 'run_chat']
+           'append_line', 'complete_commands', 'paste_whole', 'greet', 'run_chat']
 
 # %% ../nbs/20a_chat.ipynb #1740a5b2
 import os
@@ -330,6 +330,13 @@ def complete_commands() -> None:
     readline.set_completer(complete)
     readline.parse_and_bind("tab: complete")
 
+# %% ../nbs/20a_chat.ipynb #d70d2158
+def paste_whole() -> None:
+    "Let a terminal say what was pasted, so that its lines are sent as one, by Enter."
+    try: import readline
+    except ImportError: return
+    readline.parse_and_bind("set enable-bracketed-paste on")
+
 # %% ../nbs/20a_chat.ipynb #25eeca83
 ALONE = "No daemon runs, so nothing happens by itself: reminders and jobs wait for passepartout daemon, passepartout tui, or passepartout jobs run --due."
 
@@ -353,6 +360,7 @@ def run_chat(agent: Any, session: str = "main") -> int:
     "A whole chat: greeting, loop, history. The exit code."
     if not sys.stdin.isatty(): return Chat(agent, session).loop("")
     complete_commands()
+    paste_whole()
     chat = Chat(agent, session, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None))
     greet(chat)
     agent.follow_notes()

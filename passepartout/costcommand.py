@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from .auditcommands import Since, moment_or_fail
-from .commandline import AsJson, Memex, Session, as_json, fail, tell
+from .commandline import AsJson, Memex, Session, as_json, fail, settings_of, tell
 from .conditions import PassepartoutError
 from .costs import cost_lines, purse_of, reckoned
 from .prices import NANO, Prices, Usage
@@ -43,10 +43,8 @@ def cost(since: Since = None, memex: Memex = None, session: Session = "main",
     """Show what was spent, and what is left.
 
     By day, provider, model and conversation; providers on this machine are free."""
-    from passepartout.settings import load_settings
-    moment = moment_or_fail(since, json_)
+    moment, settings = moment_or_fail(since, json_), settings_of(memex, json_)
     try:
-        settings = load_settings({"memex_dir": memex} if memex is not None else {})
         purse = purse_of(settings)
         try:
             moved = purse.mend_clock() if mend_clock else 0

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, fail, tell
+from .commandline import AsJson, Memex, as_json, fail, settings_of, tell
 from .conditions import PassepartoutError
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #e30e51c8
@@ -24,10 +24,8 @@ _Service = Annotated[str, typer.Argument(help="Which gateway: telegram.")]
 def open_links(memex: Path | None, service: str, json_: bool = False) -> tuple[Any, Any]:
     "Settings and links of these notes; what is wrong ends the command."
     from passepartout.pairing import Links
-    from passepartout.settings import load_settings
     if service != "telegram": fail(f"There is no gateway {service[:40]}; there is telegram.", 1, json_)
-    try: settings = load_settings({"memex_dir": memex} if memex is not None else {})
-    except PassepartoutError as error: fail(error.message, 5, json_)
+    settings = settings_of(memex, json_)
     return settings, Links(settings.journal_dir / "gateways.sqlite", time.time)
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #1ea42d44

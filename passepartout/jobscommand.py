@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, booted, fail, finish, tell
+from .commandline import AsJson, Memex, as_json, booted, fail, finish, settings_of, tell
 from .conditions import PassepartoutError
 
 # %% ../nbs/20dg_jobscommand.ipynb #4911620d
@@ -56,9 +56,7 @@ def row_line(row: dict) -> str:
 def open_diary(memex: Path | None, json_: bool) -> tuple:
     "Settings and diary of these notes; what is wrong ends the command."
     from passepartout.diary import Diary
-    from passepartout.settings import load_settings
-    try: settings = load_settings({"memex_dir": memex} if memex is not None else {})
-    except PassepartoutError as error: fail(error.message, 5, json_)
+    settings = settings_of(memex, json_)
     return settings, Diary(settings.journal_dir / "jobs.sqlite", time.time)
 
 # %% ../nbs/20dg_jobscommand.ipynb #d7df8e2a

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, as_typed, fail, tell
+from .commandline import AsJson, Memex, as_json, as_typed, fail, settings_of, tell
 from .client import NoDaemon, reached
 from .conditions import PassepartoutError
 
@@ -27,9 +27,8 @@ from .conditions import PassepartoutError
 def looked_at(memex: Path | None, json_: bool) -> Iterator[tuple[Any, Any]]:
     "(settings, journal) of a memex, the journal only to be read. Ends the command with code 5 where there is none."
     from passepartout.journal import Journal
-    from passepartout.settings import load_settings
+    settings = settings_of(memex, json_)
     try:
-        settings = load_settings({"memex_dir": memex} if memex is not None else {})
         if not (settings.journal_dir / "journal.sqlite").exists():
             fail(f"Nobody has said anything about {settings.memex_dir} yet.", 5, json_)
         journal = Journal.look(settings.journal_dir / "journal.sqlite")

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/shelf.html.md"""
 
 # %% auto #0
 __all__ = ['FACTS', 'DATES', 'STEP', 'Shelf', 'open_index', 'memex_root', 'shelf', 'editor_hint', 'heading_json', 'file_facts',
-           'place_json', 'item_json', 'relative_target', 'one_place', 'unread', 'short', 'read_moment', 'step_from']
+           'place_json', 'item_json', 'relative_target', 'no_such_line', 'one_place', 'unread', 'short', 'read_moment',
+           'step_from']
 
 # %% ../nbs/20d_shelf.ipynb #90ae493e
 import contextlib
@@ -143,11 +144,21 @@ def relative_target(opened: Shelf, text: str) -> str:
         if f"{base}/" in text: return text.replace(f"'{base}/", f"{base}/", 1).rstrip("'").replace(f"{base}/", "", 1)
     return text
 
+def no_such_line(opened: Shelf, text: str, place: Any) -> str:
+    "What to say of FILE:LINE behind the end of the file; empty otherwise. A line belongs to the heading above it, and so the last heading was meant by every number that was mistyped."
+    from passepartout.targets import read_target
+    if not (line := read_target(text).line): return ""
+    try: lines = len(Path(opened.path(place.file)).read_bytes().splitlines())
+    except OSError: return ""
+    return f"{place.file} has {lines} lines, and no line {line}." if line > lines + 1 else ""
+
 def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none."
     from passepartout.targets import resolve_target
     found = resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted)
-    if found.kind == "one": return found.places[0]
+    if found.kind == "one":
+        if beyond := no_such_line(opened, relative_target(opened, text), found.places[0]): fail(beyond, 1, json_)
+        return found.places[0]
     several, left = found.kind == "several", "" if found.places else unread(opened, relative_target(opened, text))
     what = (f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”."
             + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well."))

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, fail, tell
+from .commandline import AsJson, Memex, as_json, fail, settings_of, tell
 from .conditions import PassepartoutError
 
 # %% ../nbs/20h_skillcommands.ipynb #8ff83767
@@ -31,9 +31,9 @@ class Nobody:
 # %% ../nbs/20h_skillcommands.ipynb #2d25de76
 def open_book(memex: Path | None, json_: bool = False) -> Any:
     "The book for the settings in force. Settings that cannot be read end the command."
-    from passepartout.settings import load_settings
     from passepartout.skillbook import book_for
-    try: return book_for(Nobody(), load_settings({"memex_dir": memex} if memex is not None else {}))
+    settings = settings_of(memex, json_)
+    try: return book_for(Nobody(), settings)
     except PassepartoutError as error: fail(error.message, 5, json_)
 
 # %% ../nbs/20h_skillcommands.ipynb #4dc6798b

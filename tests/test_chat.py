@@ -224,6 +224,17 @@ def test_notes_and_models_cannot_drive_the_terminal(chat, tmp_path):
 
 
 @pytest.mark.slow
+def test_what_is_pasted_is_one_message(chat, tmp_path):
+    terminal = chat(env={"PROVIDER_CASCADE": "reflex", "TERM": "xterm-256color"})
+    before = (tmp_path / "memex" / "inbox.org").read_text()
+    terminal.type("\x1b[200~todo: milk\ntodo: bread\n\x1b[201~"); terminal.read(1.0)
+    assert (tmp_path / "memex" / "inbox.org").read_text() == before
+    assert "task “milk”" in terminal.say("")
+    added = (tmp_path / "memex" / "inbox.org").read_text().removeprefix(before)
+    assert added.count("* TODO") == 1 and "todo: bread" in added, added
+
+
+@pytest.mark.slow
 def test_a_session_goes_on(chat):
     first = chat()
     first.say("find roof"); first.type("\x04"); assert first.end() == 0

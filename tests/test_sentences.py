@@ -61,7 +61,7 @@ def test_what_is_written_down(text, title, dates):
     ("is the dentist on thursday?", "No, not on Thursday 19 November 2026. “Dentist, the crown” (house.org:2): planned for Thursday 26 November 2026 08:15"), ("is the dentist next week?", "Yes. “Dentist"),
     ("are the bins on december 3?", "Yes. “Bins out”"), ("are the bins on december 4?", "No, not on Friday 4 December 2026."), ("when is the dentist?", "Thursday 26 November 2026 08:15"), ("what time is the concert?", "Saturday 28 November 2026 15:00"),
     ("wann ist der Dentist?", "Thursday 26 November 2026 08:15"), ("ist der Dentist am Donnerstag?", "No, not on Thursday 19"), ("how long until christmas?", "in 36 days"), ("what's the date in 3 weeks", "Thursday 10 December 2026"),
-    ("set a timer for 10 minutes", "can't ring"), ("delete the task bins", "“archive bins”"), ("journal: slept badly", "“note in journal/2026-11-19.org: slept badly”"), ("dentist moved to thursday 3 dec 8:15", "“postpone dentist to thursday 3 dec 8:15”"),
+    ("set a timer for 10 minutes", "can't ring"), ("delete the task bins", "“archive bins”"), ("journal: slept badly", "“note in journal.org: slept badly”"), ("dentist moved to thursday 3 dec 8:15", "“postpone dentist to thursday 3 dec 8:15”"),
     ("done the starter and the plants", "“done the starter, done the plants”"), ("remind me on weekdays at 7 to rest", "not on working days"), ('rename "Roof" to "Roofs" in house', "can't place"), ("add a todo under garden: buy mulch", "garden.org: buy mulch"),
     ("how do I undo?", "/undo"), ("add call the plumber to projects/roof.org", "“todo call the plumber in projects/roof.org”"), ("put cat food on my list", "“todo cat food”"), ("jeden Montag um 9", "didn't understand"), ("wie viele Tage noch bis Weihnachten", "in 36 days"), ("erinnere mich in 2 Stunden an den Kuchen", "When is that"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")], 4))
 def test_what_is_answered(text, expected):
@@ -281,3 +281,175 @@ def test_what_no_repeater_can_say_is_offered_as_what_can_be_done(text, offered):
 
 @pytest.mark.parametrize("text, asked", [("show me my garden tasks", {"view": "projects", "group": "garden"}), ("show my waiting tasks", {"view": "waiting"}), ("show my tasks", {"view": "open"}), ("my friday tasks", {"start": "2026-11-20", "end": "2026-11-20"})])
 def test_tasks_are_listed_by_the_word_before_them(text, asked): assert args(text) == asked
+
+
+# The second one, and what was missing ------------------------------------------------------------------------------------
+
+def after(*said, around=AROUND):
+    "What is proposed to the last of these sentences, each said after the answers to those before. Answers of tools are given as (sentence, answer)."
+    earlier = ()
+    for line in said[:-1]: earlier += (line if isinstance(line, tuple) else (line, payload(line, replace(around, earlier=earlier))["text"]),)
+    return payload(said[-1], replace(around, earlier=earlier))
+
+LIST = ("what is due", "Thu 26 November 2026\n  08:15 scheduled       TODO Dentist, the crown  (house.org:2)\n  scheduled             TODO Water the plants  (house.org:6)\n  scheduled             TODO Bins out  (house.org:7)")
+DID = ("done 1", "Set “Dentist, the crown” in house.org to DONE")
+
+@pytest.mark.parametrize("said, tool, line", [(("done 2",), "org-set-todo", 6), (("mark the second one done",), "org-set-todo", 6), (("move the last one to friday",), "org-schedule", 7), (("the first one",), "read-file", 2), (("show me the third",), "read-file", 7), ((DID, "done 3"), "org-set-todo", 7), (("archive number 2",), "org-archive", 6)])
+def test_a_number_means_the_entry_of_the_list_before(said, tool, line):
+    found = after(LIST, *said)
+    assert found["action"] == "CALL" and found["tool"] == tool and str(line) in (str(found["args"].get("start", "")), str(found["args"].get("heading", "")).partition(":")[0][5:]), found
+
+
+@pytest.mark.parametrize("said", [(LIST, "done 4"), (("x", "Hello."), "done 2"), (("read house.org", "house.org, lines 1-3 of 20:\n  TODO Dentist, the crown  (house.org:2)"), "done 1"), (("what is due", "  scheduled  TODO Something else  (house.org:2)"), "done 1"), (LIST, "done 0")])
+def test_a_number_of_no_list_means_nothing(said):
+    assert after(*said)["action"] == "MESSAGE" and exact_form(said[-1], TODAY, replace(AROUND, earlier=said[:-1])) is None
+
+
+def test_a_number_is_never_exact_and_a_heading_of_that_name_comes_first():
+    assert exact_form("done 2", TODAY, replace(AROUND, earlier=(LIST,))) is None
+    two = replace(AROUND, outlines=lambda: [parse_org("* TODO 2\n", "n.org"), parse_org(HOUSE, "house.org")])
+    assert after(LIST, "done 2", around=two)["args"]["path"] == "n.org"
+
+
+@pytest.mark.parametrize("said, title, dates", [(("remind me to buy milk", "tomorrow at 9"), "buy milk", {"scheduled": "2026-11-20 09:00"}), (("remind me to buy milk", "9 tomorrow"), "buy milk", {"scheduled": "2026-11-20 09:00"}), (("remind me to buy milk", "every friday"), "buy milk", {"scheduled": "2026-11-20", "repeat": "+1w"}), (("remind me tomorrow at 9", "call Ana"), "call Ana", {"scheduled": "2026-11-20 09:00"}), (("remind me tomorrow", "about the bins"), "the bins", {"scheduled": "2026-11-20"}), (("remind me", "call Ana", "friday"), "call Ana", {"scheduled": "2026-11-20"}),
+                                                (("todo fix the bike this weekend", "saturday"), "fix the bike", {"scheduled": "2026-11-21"}), (("erinnere mich daran Milch zu kaufen", "morgen um 9"), "Milch zu kaufen", {"scheduled": "2026-11-20 09:00"}), (("put lunch in my calendar", "friday 12:30"), "lunch", {"scheduled": "2026-11-20 12:30"})])
+def test_what_was_missing_is_filled_in(said, title, dates):
+    found = after(*said)
+    assert found["action"] == "CALL" and found["args"]["title"] == title and {name: found["args"][name] for name in dates} == dates, found
+
+
+@pytest.mark.parametrize("day, date", [("friday", "2026-11-20"), ("to friday", "2026-11-20"), ("next week", "2026-11-23"), ("tomorrow", "2026-11-20")])
+def test_a_day_answers_to_which_day(day, date): assert after("postpone dentist", day)["args"]["date"] == date
+
+
+@pytest.mark.parametrize("said", [("remind me to buy milk", "what is due today"), ("remind me tomorrow", "who is Ana?"), ("postpone dentist", "never mind"), ("hello", "tomorrow at 9")])
+def test_another_question_is_no_answer_to_ours(said):
+    assert after(*said) == payload(said[-1])
+
+
+def test_a_day_is_no_answer_to_what_was_asked_otherwise():
+    told = ("remind me to buy milk", "Which day shall I remind you? It was somebody else who asks.")
+    assert after(told, "friday") == payload("friday")
+
+
+@pytest.mark.parametrize("text, offered", [("mark the starter and the plants as done", "mark the starter as done, mark the plants as done"), ("done starter, plants and dentist", "done starter, done plants, done dentist"), ("move the starter and the plants to friday", "move the starter to friday, move the plants to friday"), ("finish the starter and the plants", "finish the starter, finish the plants")])
+def test_several_headings_with_one_verb_are_offered(text, offered):
+    assert f"“{offered}”" in said(text) and len(after(text, "yes")["steps"]) == offered.count(",") + 2
+
+
+@pytest.mark.parametrize("text, offered", [("remind me at 8 to call Ana and at 9 to call Tom", "todo: call Ana tomorrow at 08:00; todo: call Tom tomorrow at 09:00"), ("remind me at 8 to call Ana and at 18:00 to call Tom", "todo: call Ana tomorrow at 08:00; todo: call Tom today at 18:00")])
+def test_hours_of_a_plan_that_are_over_are_offered_for_tomorrow(text, offered):
+    told = payload(text, NOON)
+    assert told["action"] == "MESSAGE" and f"“{offered}”" in told["text"]
+    steps = payload("yes", replace(NOON, earlier=((text, told["text"]),)))["steps"]
+    assert [step["args"]["scheduled"][:10] for step in steps[:2]] == ["2026-11-20", "2026-11-20" if "09:00" in offered else "2026-11-19"]
+
+
+@pytest.mark.parametrize("text, told", [("is the dentist done?", "No. “Dentist, the crown” (house.org:2) is TODO, planned for Thursday 26"), ("have I finished the plants yet?", "No. “Water the plants”"), ("are the bins open?", "Yes. “Bins out”"), ("how many days until the roof", "has no date that I can count to"), ("how long until the submarine", "Nothing with a date is called “the submarine”"), ("todo pay the cleaner biweekly", "“todo: pay the cleaner every 2 weeks”"), ("todo sing bi-weekly on monday", "“todo: sing every 2 weeks on monday”"),
+                                        ("remind me tomorrow at 8 and at 9 to rest", "“todo: rest on 2026-11-20 at 08:00; todo: rest on 2026-11-20 at 09:00”"), ("call Ana 9 tomorrow", "“todo call Ana at 9 tomorrow”"), ("delete the last one", "/undo"), ("how do I change a date", "postpone dentist to friday"), ("what's on my shopping list", "no list called “shopping list”"), ("offers", "“find offers”"), ("took the bins out", "“done bins”"), ("i should call Ana", "“todo call Ana”"), ("what is in my inbox", "Your inbox is empty")])
+def test_what_is_told(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, start", [("9 tomorrow", "2026-11-20"), ("am I free friday at 8pm", "2026-11-20"), ("morgen 9 Uhr", "2026-11-20"), ("und morgen?", "2026-11-20"), ("when am I free tomorrow", "2026-11-20"), ("events tomorrow", "2026-11-20"), ("show me todays tasks", "2026-11-19"), ("what's left to do today", "2026-11-19")])
+def test_the_day_that_is_asked_for_with_more_around_it(text, start): assert args(text)["start"] == start
+
+
+def test_the_week_after_goes_on_from_the_days_before():
+    weeks = [("what is due next week", "…"), ("and the week after?", "…")]
+    assert [after(*weeks[:count], "and the week after?")["args"] for count in (1, 2)] == [{"start": "2026-11-30", "end": "2026-12-06"}, {"start": "2026-12-07", "end": "2026-12-13"}]
+    assert after(("hello", "Hello."), "and the week after?")["action"] == "MESSAGE"
+
+
+TRIP = "#+TITLE: Trip to Rome\n\nBy train. <2026-12-11 Fri>--<2026-12-15 Tue>\n* TODO Book the hotel of the trip to Rome\nDEADLINE: <2026-11-27 Fri>\n"
+OSLO = "* Trip to Oslo <2027-01-11 Mon>\n** TODO Book the ferry for the trip to Oslo\nDEADLINE: <2026-11-28 Sat>\n"
+
+@pytest.mark.parametrize("text, told", [("how many days until the trip to rome", "“Trip to Rome” (rome.org:1) is on Friday 11 December 2026: in 22 days"), ("when is the trip to oslo", "“Trip to Oslo” (oslo.org:1): Monday 11 January 2027"), ("how long until the trip", "in 22 days (3 weeks and a day).\n“Trip to Oslo”")])
+def test_the_trip_has_its_own_date_and_not_that_of_a_task_in_it(text, told):
+    trips = replace(AROUND, outlines=lambda: [parse_org(TRIP, "rome.org"), parse_org(OSLO, "oslo.org")])
+    found = payload(text, trips)["text"]
+    assert told in found and "hotel" not in found and "ferry" not in found, found
+
+
+@pytest.mark.parametrize("pages, page", [((), "journal.org"), (("journals/2026_11_01.md", "journals/2026_11_18.md"), "journals/2026_11_19.md"), (("20261118.org",), "20261119.org")])
+def test_a_line_for_the_journal_goes_where_its_pages_are(pages, page):
+    assert f"“note in {page}: slept badly”" in payload("journal: slept badly", replace(AROUND, outlines=lambda: [parse_org("", name) for name in pages]))["text"]
+
+
+def test_a_file_is_read_without_its_folder_where_there_is_one_of_that_name():
+    notes = replace(AROUND, outlines=lambda: [parse_org("", name) for name in ("a/roof.org", "b/fig.org", "c/fig.org", "top.org")])
+    assert payload("read roof.org", notes)["args"]["path"] == "a/roof.org" and payload("read top.org", notes)["args"]["path"] == "top.org" and payload("read new.org", notes)["args"]["path"] == "new.org"
+    assert "b/fig.org, c/fig.org" in payload("read fig.org", notes)["text"]
+
+
+@pytest.mark.parametrize("text, english", [("Bins auf Freitag verschieben", "reschedule Bins to friday"), ("was habe ich diese Woche erledigt", "what did i finish this week"), ("schreib ins Tagebuch: gut geschlafen", "journal: gut geschlafen"), ("Milch auf die Einkaufsliste", "add Milch to the Einkaufsliste"), ("offene Aufgaben", "all open tasks"), ("was habe ich gestern gemacht", "what did i do yesterday")])
+def test_german_as_it_is_spoken(text, english): assert next(in_english(text, TODAY)) == english
+
+
+SHOWN = ("show me the first one", "house.org, lines 2-3 of 20, in Dentist, the crown:\n* TODO Dentist, the crown")
+
+def test_one_goes_through_a_list_with_what_was_shown_and_done_in_between():
+    assert after(LIST, SHOWN, "done")["args"]["heading"] == "line 2: Dentist, the crown" and after(LIST, SHOWN, ("done", "“Dentist, the crown” (house.org:2) is DONE already."), "done 2")["args"]["heading"] == "line 6: Water the plants"
+    assert after(LIST, ("find concert", "1 section matches “concert”:\n1. house.org:9  Advent concert"), "the first one")["args"]["start"] == 9
+    assert after(("hello", "Hello."), "done")["action"] == "MESSAGE" and after(LIST, "done")["action"] == "MESSAGE"
+
+
+@pytest.mark.parametrize("text, title, at", [("remind me tomorrow at 9 call Ana", "call Ana", "2026-11-20 09:00"), ("remind me friday water the plants", "water the plants", "2026-11-20")])
+def test_a_reminder_without_its_to(text, title, at): assert (args(text)["title"], args(text)["scheduled"]) == (title, at)
+
+
+@pytest.mark.parametrize("said, title", [(("todo", "buy milk"), "buy milk"), (("note", "the key is under the mat"), "the key is under the mat"), (("note:", "x"), "x")])
+def test_what_a_task_or_note_shall_say_is_filled_in(said, title): assert after(*said)["args"]["title"] == title
+
+
+@pytest.mark.parametrize("text, start, end", [("how's my week looking", "2026-11-16", "2026-11-22"), ("what does my day look like", "2026-11-19", "2026-11-19"), ("plan my day", "2026-11-19", "2026-11-19")])
+def test_my_day_and_my_week(text, start, end): assert args(text) == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text, group", [("tasks about the roof", "the roof"), ("what needs to be done for the garden", "the garden"), ("what's left for the trip", "trip"), ("list nele's tasks", "nele")])
+def test_the_tasks_of_something(text, group): assert args(text)["group"] == group
+
+
+@pytest.mark.parametrize("text, offered", [("done 2 and 3", 'done "Water the plants", done "Bins out"'), ("mark the first two as done", 'mark "Dentist, the crown" as done, mark "Water the plants" as done'), ("archive 1, 2 and 3", 'archive "Dentist, the crown", archive "Water the plants", archive "Bins out"')])
+def test_several_numbers_of_a_list_are_offered_by_their_titles(text, offered):
+    assert f"“{offered}”" in after(LIST, text)["text"] and after(LIST, text, "yes")["action"] == "PLAN"
+    assert after(text)["action"] == "MESSAGE" and "“done \"" not in after(text)["text"] and "entries" in after(LIST, "done 2 and 9")["text"]
+
+
+def test_several_numbers_say_no_private_title():
+    private = replace(AROUND, outlines=lambda: [parse_org("* TODO Milk\n* TODO Salary :@personal:\n", "m.org")])
+    told = after(("what is due", "  scheduled  TODO Milk  (m.org:1)\n  scheduled  TODO Salary  (m.org:2)"), "done 1 and 2", around=private)["text"]
+    assert "Salary" not in told and "one after the other" in told
+
+
+@pytest.mark.parametrize("said", [("remind me tomorrow", "never mind"), ("remind me tomorrow", "thanks"), ("todo", "help")])
+def test_small_talk_is_nothing_to_be_reminded_of(said): assert after(*said) == payload(said[-1])
+
+
+@pytest.mark.parametrize("text, tool, line", [("das erste erledigt", "org-set-todo", 2), ("verschieb das zweite auf Montag", "org-schedule", 6), ("das letzte", "read-file", 7), ("hak das dritte ab", "org-set-todo", 7)])
+def test_numbers_of_a_list_in_german(text, tool, line):
+    found = after(LIST, text)
+    assert found["tool"] == tool and str(line) in (str(found["args"].get("start", "")), str(found["args"].get("heading", "")).partition(":")[0][5:]), found
+
+
+MILK = ("todo milk", "Added the task “Water the plants” to house.org")
+
+@pytest.mark.parametrize("text, tool", [("erledigt", "org-set-todo"), ("done", "org-set-todo"), ("nein, übermorgen", "org-schedule"), ("mark it urgent", "org-set-property"), ("what is it", "read-file"), ("set a deadline for it on friday", "org-schedule")])
+def test_a_word_about_what_was_just_named(text, tool): assert after(MILK, text)["tool"] == tool and after(text)["action"] == "MESSAGE"
+
+
+@pytest.mark.parametrize("said, date", [(("move the starter", "friday"), "2026-11-20"), (("postpone dentist", "to next week"), "2026-11-23")])
+def test_where_to_is_answered_by_a_day(said, date): assert after(*said)["args"]["date"] == date
+
+
+@pytest.mark.parametrize("text, told", [("ist der Dentist erledigt?", "No. “Dentist, the crown”"), ("markiere starter und plants als erledigt", "“done starter, done plants”"), ("mark all of them done", "one heading at a time"), ("make the dentist repeat every week", "can't make a task repeat")])
+def test_what_else_is_told(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text, expected", [("what's due after friday", {"start": "2026-11-21", "end": "2026-12-20"}), ("what do I have planned for new year's eve", {"start": "2026-12-31", "end": "2026-12-31"}), ("I would like to know what is on tomorrow", {"start": "2026-11-20", "end": "2026-11-20"}), ("find kessler or pohl", {"query": "kessler OR pohl"}), ("extend the dentist by a week", {"date": "2026-12-03"}), ("make a new note called holiday ideas", {"title": "holiday ideas"})])
+def test_further_things_that_people_say(text, expected):
+    found = args(text)
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("text, told", [("create a file called holidays.org", "note in holidays.org:"), ("delete inbox.org", "no files"), ("that's all", "Goodbye")])
+def test_what_is_told_about_files_and_at_the_end(text, told): assert told in said(text)

@@ -223,3 +223,32 @@ def test_what_could_be_meant_otherwise_is_not_done(tmp_path, said, told, place):
     shutil.copytree(Path(__file__).parent.parent / "passepartout" / "sample" / "memex", tmp_path / "notes")
     code, answer = command(tmp_path, "ask", "--today", "2026-11-26", said)
     assert (told in answer and code == 7 if told else code == 0) and place in answer, (code, answer)
+
+
+@pytest.mark.parametrize("words", [pytest.param(each, marks=pytest.mark.slow if each[0] != "cost" else ()) for each in (("jobs",), ("skills",), ("cost",), ("gateway",), ("sessions",), ("jobs", "news"), ("skills", "list"))])
+def test_a_mistyped_memex_is_said_by_commands_that_need_no_notes(tmp_path, words):
+    (tmp_path / "notes").mkdir()
+    code, told = command(tmp_path, *words, "--memex", str(tmp_path / "ntoes"))
+    assert code == 5 and "ntoes does not exist" in told and "--memex DIR" in told, told
+    assert command(tmp_path, "ask", "note: milk")[0] == 0
+    (tmp_path / "notes").rename(tmp_path / "moved")
+    assert command(tmp_path, *words, "--memex", str(tmp_path / "notes"))[0] == 0           # what was done there is on record, and can be looked at
+
+
+def test_a_line_behind_the_end_of_a_file_is_no_heading(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "notes/a.org").write_text("* TODO Milk\n* TODO Bread\n")
+    code, told = command(tmp_path, "done", "a.org:99")
+    assert code == 1 and "a.org has 2 lines, and no line 99" in told and (tmp_path / "notes/a.org").read_text().count("TODO") == 2, told
+    assert command(tmp_path, "done", "a.org:3")[0] == 0                                   # where an editor stands behind the last line
+
+
+def test_a_state_that_was_refused_is_no_success_to_a_program(tmp_path):
+    (tmp_path / "notes").mkdir(); (tmp_path / "notes/a.org").write_text("* TODO Milk\n")
+    code, told = command(tmp_path, "todo", "milk", "PURPLE", "--json")
+    assert code == 1 and json.loads(told)["status"] == "failed", told
+
+
+@pytest.mark.parametrize("words, meant", [("tomorow", "Did you mean tomorrow?"), ("nxt wek", "Did you mean next week?"), ("purple", "")])
+def test_days_that_are_misspelt_are_named(words, meant):
+    from passepartout.notecommands import nearly
+    assert nearly(words, date(2026, 11, 19)).strip() == meant

@@ -6,22 +6,25 @@ Docs: https://example.org/passepartout/providers/answers.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_DATED', 'TODO_OR_NOTE', 'UNHEARD', 'say_again', 'dates_of', 'next_day', 'say_date', 'headings_called',
-           'dated_places', 'line_about', 'when_is', 'within', 'readings', 'is_it_then', 'on_days', 'day_beside',
-           'in_days', 'one_day', 'how_long', 'say_count', 'taken_up', 'kept']
+           'wholes_called', 'below', 'dated_places', 'line_about', 'when_is', 'within', 'readings', 'is_it_then',
+           'on_days', 'is_it_done', 'told_state', 'day_beside', 'in_days', 'one_day', 'how_long', 'until', 'say_count',
+           'taken_up', 'kept', 'says_only_when', 'filled_in']
 
 # %% ../../nbs/providers/answers.ipynb #9205e602
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import Request, decline, say
+from .captures import Request, decline, is_only_a_time, say
 from .commands import Command, object_of
-from .dates import Span, read_day, read_span, say_day, words_of
+from .dates import (NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, Span, day_of_time, read_day, read_repeat, read_span, say_day,
+                                          words_of)
 from .edits import settled
 from .german import in_english_days
-from .lookups import Surroundings, look_up, name_of, node_at
-from ..targets import Place
+from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
+from ..targets import Place, files_called
 from ..timestamps import Stamp, occurrences, stamps
 
 # %% ../../nbs/providers/answers.ipynb #e7e91643
@@ -55,6 +58,7 @@ def say_date(stamp: Stamp, today: date) -> str:
 # %% ../../nbs/providers/answers.ipynb #fa3183be
 _NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
 _WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled|happening|on|start|begin|again))?", re.I)
+_THE = Regex(r"^(?:the|my|our)\s+", re.I)
 _HEADED = Regex(r"(?:is|are|was|isn['’]t|aren['’]t)\s+(.{2,160})", re.I)
 MOST_DATED = 9
 
@@ -65,9 +69,24 @@ def headings_called(words: str, around: Surroundings, today: date) -> tuple[Plac
              and (places := tuple(p for p in match.places if p.kind != "file"))]
     return min(clear, key=lambda each: each[0])[1] if clear else ()
 
+def wholes_called(words: str, around: Surroundings, today: date) -> list[Place]:
+    "The headings that are no tasks, and the files, whose titles fit these words best: what can have a date of its own and tasks below it."
+    text = _THE.sub("", object_of(words))
+    match = look_up(around, Command("when", text, ""), today)
+    named = (*(match.places if match.kind in ("one", "several") else ()), *files_called(around.notes(), text))
+    wholes = [place for place in named if place.kind != "task" and place.keyword is None and not place.hidden]
+    found = [(way, place) for place in wholes if (way := way_of(text, place)) < 3 and clear(text, way)]
+    return [place for way, place in found if way == min(way for way, _ in found)]
+
+def below(place: Place, above: Place) -> bool:
+    "Whether a place lies in another one."
+    return place.file == above.file and place.path[:len(above.path)] == above.path and len(place.path) > len(above.path)
+
 def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Place, list[Stamp]]]:
-    "Those of the headings with these words that have dates, with these."
-    return [(place, found) for place in headings_called(words, around, today)[:MOST_DATED] if (found := dates_of(place, around))]
+    "Those of the headings and files with these words that have dates, with these; without what lies in another one of them."
+    called = dict.fromkeys((*wholes_called(words, around, today), *headings_called(words, around, today)))
+    dated = [(place, found) for place in [*called][:2 * MOST_DATED] if (found := dates_of(place, around))]
+    return [each for each in dated if not any(below(each[0], other) for other, _ in dated)][:MOST_DATED]
 
 def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: date) -> str:
     "One heading with its dates and its place."
@@ -115,6 +134,28 @@ def on_days(span: Span) -> str:
     return (f"on {say_day(span.start)}" if span.start == span.end else f"in {span}" if span.words.split()[:1] in (["week"], ["november"])
             else f"from {say_day(span.start)} to {say_day(span.end)}")
 
+# %% ../../nbs/providers/answers.ipynb #cf3627b8
+_DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete|completed|open|waiting)(?:\s+(?:yet|now|already|or\s+not))?|(?:did|have|haven't|didn't)\s+(?:i|we)\s+(?:already\s+)?(?:do|done|finish|finished|complete|completed)\s+(?P<what>.{2,100}?)(?:\s+(?:yet|already))?", re.I)
+
+# %% ../../nbs/providers/answers.ipynb #7d754d0d
+def is_it_done(request: Request, around: Surroundings) -> dict | None:
+    "is the Q3 report done?, have I finished the letter?"
+    line = request.text.strip().rstrip("?!. ").replace("’", "'")
+    if len(line) > 200 or "\n" in line or not (found := _DONE_YET.fullmatch(line)): return None
+    words, asked = found["thing"] or found["what"], (found["state"] or "done").lower()
+    if _THE.sub("", words).lower() in _NO_NAME: return None
+    return settled(lambda around: told_state(words, asked, around, request.today), around)
+
+def told_state(words: str, asked: str, around: Surroundings, today: date) -> dict | None:
+    "The states of the tasks that are called so, each behind a yes or a no."
+    match = look_up(around, Command("when", object_of(words), ""), today)
+    tasks = [place for place in match.places if place.keyword] if match.kind in ("one", "several") else []
+    waits = lambda place: place.keyword in ("WAITING", "WAIT", "HOLD")
+    so = {"open": lambda place: place.open, "waiting": waits}.get(asked, lambda place: place.done)
+    return say("\n".join(f"{'Yes' if so(place) else 'No'}. {name_of(place, around)} is {place.keyword}"
+                         + "".join(f", {say_date(stamp, today)}" for stamp in dates_of(place, around) if place.open)
+                         for place in tasks[:MOST_DATED])) if tasks else None
+
 # %% ../../nbs/providers/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
 _BESIDE = Regex(r"(?<!\S)(?:an?|one|two|three|four|five|six|\d{1,3}|eine?n?|zwei|drei|vier|fünf|sechs)\s+(?:(?:working\s+|business\s+)?days?|weeks?|months?|(?:arbeits)?tage?|wochen?|monate?)\s+(?:before|after|vor|nach)\s+", re.I)
@@ -150,7 +191,7 @@ def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, 
                    f"for example: {line[:start]}3.12.{line[end:]}")
 
 # %% ../../nbs/providers/answers.ipynb #508bc96f
-_HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?:until|till|to|before)\s+(.{2,80})", re.I)
+_HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?P<joint>until|till|to|before)\s+(.{2,80})", re.I)
 _WHICH_DAY = Regex(r"(?:what(?:'s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s|\s+was|\s+will\s+be)?(?:\s+it)?|when\s+is)\s+(?:on\s+)?(.{2,60})", re.I)
 
 def how_long(request: Request, around: Surroundings) -> dict | None:
@@ -160,15 +201,22 @@ def how_long(request: Request, around: Surroundings) -> dict | None:
     if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today)):
         return say(f"That is {say_day(day)}, in week {day.isocalendar().week}.")
     if not (found := _HOW_LONG.fullmatch(line)): return None
-    day, lead = read_day(words_of(found[2]), request.today), "That is"
-    if day is None:
-        dated = settled(lambda around: dated_places(found[2], around, request.today), around)
-        if not isinstance(dated, list): return dated
-        ahead = sorted((next(occurrences(stamp, request.today, date(request.today.year + 11, 1, 1)), date.max), place)
-                       for place, dates in dated for stamp in dates)
-        if not ahead or ahead[0][0] == date.max: return None
-        day, lead = ahead[0][0], f"{name_of(ahead[0][1], around)} is on"
-    return say(f"{lead} {say_day(day)}: {say_count((day - request.today).days)}.")
+    if day := read_day(words_of(found[3]), request.today): return say(f"That is {say_day(day)}: {say_count((day - request.today).days)}.")
+    return settled(lambda around: until(found[3], found["joint"].lower(), around, request.today), around)
+
+def until(words: str, joint: str, around: Surroundings, today: date) -> dict | None:
+    "The days until what the notes call so; each with its own line, if several are called so. Nothing is counted to is said, unless it may have been another question: *how long to boil an egg*."
+    ahead = sorted((min(days), place) for place, dates in dated_places(words, around, today)
+                   if (days := [day for stamp in dates if (day := next_day(stamp, today)) >= today]))
+    if ahead: return say("\n".join(f"{name_of(place, around)} is on {say_day(day)}: {say_count((day - today).days)}." for day, place in ahead))
+    if joint not in ("until", "till"): return None
+    if dated := dated_places(words, around, today):
+        return say("That is over. " + "\n".join(line_about(*each, around, today) for each in dated))
+    if named := [*wholes_called(words, around, today), *headings_called(words, around, today)]:
+        return decline(f"{name_of(named[0], around)} has no date that I can count to: one is written like <{today} {WEEKDAYS[today.weekday()][:3]}>, "
+                       f"or as SCHEDULED or DEADLINE. What it says about days in its text: show {words.strip()[:60]}")
+    return decline(f"Nothing with a date is called “{words.strip()[:60]}” in your notes, so I can't count to it. Say the day itself, for "
+                   "example: how many days until 11 december")
 
 def say_count(days: int) -> str:
     "How far away a day is."
@@ -204,3 +252,35 @@ def kept(request: Request) -> str:
     if request.words[:1] not in (("add",), ("put",)): return text
     text = _TO_A_FILE.sub(r" in \1", _TO_A_LIST.sub("", text.rstrip(".?!"))).partition(" ")[2].strip() or text
     return text[1:-1] if len(text) > 2 and text[0] + text[-1] in ('""', "“”", "''") else text
+
+# %% ../../nbs/providers/answers.ipynb #9ce7b137
+_LACKS = {"Where to, or to which day?": "to", "Which day shall I remind you?": "", "To which day?": "to", "For which day?": "for", "On which day?": "on"}
+_MEANT_BY = Regex(r"Which day do you mean by “([^”\n]+)”\?")
+_LEADS = frozenset("to until till for on by at in at from about of that every each an daran auf bis am um zu".split())
+_HOW_FAR = Regex(r"(?:by\s+)?\w+\s+(?:days?|weeks?|months?)(?:\s+later)?|next\s+(?:week|month|year)", re.I)
+
+def says_only_when(text: str, today: date) -> bool:
+    "Whether a text is a day, an hour or a repetition, in English or German, and nothing else."
+    words = words_of(text)
+    bare = words[1:] if words[:1] in (("to",), ("until",), ("till",), ("auf",)) else words
+    try: known = bool(bare) and (is_only_a_time(bare, today) or bool(day_of_time(bare, today)) or bool(read_repeat(bare, today)))
+    except NoSuchDate: return True
+    if known or _HOW_FAR.fullmatch(" ".join(bare)): return True
+    return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
+
+def filled_in(request: Request, around: Surroundings) -> str | None:
+    "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."
+    if not around.earlier or "\n" in request.text or not 0 < len(request.text) <= 200: return None
+    (asked, answered), today = around.earlier[-1], request.today
+    whole = (filled_in(Request.of(asked, today), replace(around, earlier=around.earlier[:-1])) or asked).strip().rstrip("?!. ")
+    said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
+    if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
+    if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
+    if not leads or not says_only_when(said, today): return None
+    if vague := _MEANT_BY.match(answered):
+        head, found, tail = whole.lower().rpartition(vague[1].lower())
+        return f"{whole[:len(head)]}{said}{whole[len(head) + len(found):]}" if found else None
+    if (joint := next((joint for start, joint in _LACKS.items() if answered.startswith(start)), None)) is None: return None
+    if leads[0].isdigit() and len(request.words) > 1 and request.words[1] in (*NAMED, *WEEKDAY): said = f"at {said}"
+    joined = leads[0] in _LEADS or joint != "to" and leads[0] in (*NAMED, "next")
+    return " ".join(filter(None, (whole, "" if joined else joint, said)))

@@ -9,11 +9,12 @@ __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say',
            'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
            'repeated_parts', 'on_each_day', 'each_of', 'next_of_month', 'repeats_doubt', 'two_tasks', 'has_day',
            'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
-           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'remind',
-           'appointment']
+           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'leading_time',
+           'two_times', 'has_own_day', 'remind', 'appointment']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
+from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
@@ -41,7 +42,8 @@ def decline(text: str) -> dict:
 
 # %% ../../nbs/providers/captures.ipynb #48b42cd9
 _POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
-_COURTESY = (("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
+_COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"),
+            ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
             ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
 _THANKS = (("please",), ("pls",), ("thanks",), ("thank", "you"), ("for", "me"))
 MOST_TEXT, MOST_WORDS, MOST_TITLE = 20_000, 40, 160
@@ -77,7 +79,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
-        parts = text.split(None, 4)
+        parts = text.split(None, 5)
         heads = tuple(p.strip(",.!").lower().replace("’", "'") for p in parts)
         size = next((len(c) for c in _COURTESY if heads[:len(c)] == c), 1 if heads and heads[0] in _POLITE else 0)
         if not size or len(parts) <= size: return text
@@ -85,11 +87,11 @@ def without_courtesy(text: str) -> str:
 
 # %% ../../nbs/providers/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
-         "add a note that", "new note", "create a note", "write down", "jot down", "write down that", "jot down that", "note that",
+         "add a note that", "new note", "create a note", "make a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "create task", "create a task", "create a todo",
-        "i need to", "i have to", "i must", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
+        "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
@@ -191,6 +193,7 @@ def _repeats(words: tuple[str, ...]) -> bool:
 _DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
 _ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
 _TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
+_BI = Regex(r"(.+?)\s+bi-?(week|month)ly((?:\s+on)?\s+\w+)?(\s+at\s+[\w:. ]{1,10})?[.!]*", re.I)
 _PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
 
 _ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}|\s+\d{1,2}:\d\d)?[.!]*", re.I)
@@ -229,6 +232,9 @@ def repeats_doubt(line: str, today: date) -> str | None:
         return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
     if then := next_of_month(line, today):
         return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
+    if "”" not in line and (found := _BI.fullmatch(line.strip()[:300])) and (not found[3] or words_of(found[3])[-1] in WEEKDAY):
+        day = f" on {words_of(found[3])[-1]}" if found[3] else ""
+        return f"“bi{found[2].lower()}ly” can mean twice a {found[2].lower()} or every two {found[2].lower()}s. Did you mean “todo: {found[1].strip(' ,')} every 2 {found[2].lower()}s{day}{found[4] or ''}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
     if often := _TIMES_A.search(line[-60:]):
         return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
     return _PATTERNS if _repeats(words_of(line[-200:])) else None
@@ -395,6 +401,29 @@ def says_when(words: tuple[str, ...], today: date) -> bool:
     "Do these words, before the matter of a reminder, say when or how often?"
     return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
 
+# %% ../../nbs/providers/captures.ipynb #bea5c5cd
+def leading_time(parts: list[str], today: date) -> int:
+    "How many of the words at the beginning of a reminder say when, with something else behind them; 0 for none."
+    try: return next((size for size in range(min(6, len(parts) - 1), 0, -1) if says_when(words_of(" ".join(parts[:size])), today)), 0)
+    except NoSuchDate: return 0
+
+# %% ../../nbs/providers/captures.ipynb #0c8ad062
+def two_times(early: str, title: str, today: date) -> str | None:
+    "The offer of one task for each of the two times that a reminder names: `tomorrow at 8 and at 9`, `on the 1st and 15th`."
+    parts = _AND.split(early)
+    if len(parts) != 2 or not title or "\n" in title or set(title) & set('"”;'): return None
+    try: whens = [early_day(words_of(part), today) for part in parts]
+    except NoSuchDate: return None
+    if not all(whens): return None
+    if not has_own_day(parts[1], today): whens[1] = replace(whens[1], day=whens[0].day)
+    lines = "; ".join(f"todo: {title} on {when.day}{when.hours}" for when in whens)
+    return f"A reminder has one time. Did you mean “{lines}”? Say “yes”, and I'll do it."
+
+def has_own_day(text: str, today: date) -> bool:
+    "Whether a time names its day, and is not the same hour of any day."
+    words = words_of(text)
+    return any(read_when((*head, *words), today) for head in ((), ("on",)))
+
 # %% ../../nbs/providers/captures.ipynb #9937f83a
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
@@ -412,6 +441,7 @@ def remind(request: Request) -> dict | None:
         joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
+    if joint is None and (size := leading_time(parts, request.today)): parts, joint = [*parts[:size], "to", *parts[size:]], size
     if joint is None: title, early = " ".join(parts), ()
     else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
     letter, title = take_priority(title)
@@ -429,6 +459,8 @@ def remind(request: Request) -> dict | None:
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
+    matter = "" if joint is None else " ".join(parts[joint + 1:]).strip(" .!")
+    if not when and matter and (both := two_times(" ".join(parts[:joint]), matter, request.today)): return decline(both)
     if not when and _SOON.search(text):
         what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
         return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")

@@ -81,13 +81,13 @@ def state_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/providers/commands.ipynb #36fbb265
 _PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)
-_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|extend|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
-LATER = frozenset(("postpone", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
+LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
-_NOT_YET = Regex(r"schedule\s+an?\s", re.I)
+_NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
 
 # %% ../../nbs/providers/commands.ipynb #fafdbfd0
@@ -185,11 +185,12 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
-    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^make.*|\sas\s+)(?:urgent|important)$",
-                                                             text[found.end(1):] if text[:4].lower() != "make" else text, re.I):
+    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$",
+                                                             text if text[:4].lower() in ("make", "mark", "flag")
+                                                             else text[found.end(1):], re.I):
         return None
     return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
-            or text[:4].lower() == "make" else None)
+            or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)
 
 # %% ../../nbs/providers/commands.ipynb #34578875
 def tags_of(text: str) -> list[str] | None:
@@ -294,7 +295,7 @@ def list_command(text: str, today: date) -> list[Command] | None:
                      weak=not found[2]) for item, where, named in readings] or None)
 
 # %% ../../nbs/providers/commands.ipynb #1944101b
-_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
+_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|them|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
 MOST_COMMAND = 600                          # characters
 _TAIL = Regex(r"[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)

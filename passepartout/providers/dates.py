@@ -9,7 +9,7 @@ __all__ = ['MONTHS', 'WEEKDAYS', 'WEEKDAY', 'UNITS', 'NAMED', 'DAY_FORMS', 'say_
            'a_count', 'make_day', 'closest_year', 'working_days', 'named_day', 'weekday', 'counted', 'feast',
            'nth_weekday', 'numeric', 'written', 'day_of_month', 'ending', 'period', 'read_day', 'Span', 'counted_span',
            'calendar_span', 'open_span', 'closed_span', 'read_span', 'When', 'read_time', 'afternoon', 'read_hours',
-           'in_plain_words', 'read_when', 'split_when', 'same_day_again', 'read_repeat', 'split_repeat']
+           'in_plain_words', 'read_when', 'split_when', 'day_of_time', 'same_day_again', 'read_repeat', 'split_repeat']
 
 # %% ../../nbs/providers/dates.ipynb #84ff325b
 import re
@@ -313,8 +313,9 @@ def _in_order(first: date, last: date) -> tuple[date, date]:
 
 # %% ../../nbs/providers/dates.ipynb #f95ca4f8
 def open_span(words, today):
-    "until friday, by 24 nov, since monday"
-    if len(words) < 2 or words[0] not in ("until", "till", "by", "before", "since"): return None
+    "until friday, by 24 nov, since monday, after friday (the month that follows)"
+    if len(words) < 2 or words[0] not in ("until", "till", "by", "before", "since", "after"): return None
+    if words[0] == "after": return (day := read_day(words[1:], today)) and (_shift(day, 1, "day"), _shift(day, 1, "month"))
     if words[0] == "since":
         day = read_day(words[1:], today, nearest=True)
         day = _shift(day, -7, "day") if day and day > today and words[-1] in WEEKDAY else day
@@ -528,6 +529,13 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
         phrase = words_of(" ".join(word for _, word in spots[start:]))
         if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
     return text.strip(), None
+
+# %% ../../nbs/providers/dates.ipynb #68333882
+def day_of_time(words, today) -> Span | None:
+    "The day of an hour that somebody asks about: `tomorrow at 9`, `friday 8pm`, `9 tomorrow`; `None` without an hour."
+    if len(words) > 1 and words[0].isdigit() and int(words[0]) < 24 and (words[1] in NAMED or words[1] in WEEKDAY): words = ("at", *words)
+    found = next((when for head in ((), ("on",)) if words and (when := read_when((*head, *words), today))), None)
+    return Span(found.day, found.day, " ".join(words)) if found and found.clock else None
 
 # %% ../../nbs/providers/dates.ipynb #aaafaa1a
 _OFTEN = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}

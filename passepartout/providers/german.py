@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..lazy import Regex
-from .dates import WEEKDAY, NoSuchDate, read_hours, read_repeat, read_span, read_when, words_of
+from .dates import day_of_time, WEEKDAY, NoSuchDate, read_hours, read_repeat, read_span, read_when, words_of
 
 # %% ../../nbs/providers/german.ipynb #13e45c97
 _WORDS = {german: english for pair in ("heute:today morgen:tomorrow übermorgen:day-after-tomorrow uebermorgen:day-after-tomorrow gestern:yesterday vorgestern:day-before-yesterday montag:monday dienstag:tuesday mittwoch:wednesday donnerstag:thursday freitag:friday samstag:saturday sonnabend:saturday sonntag:sunday "
@@ -68,7 +68,7 @@ def as_when(text: str, today: date) -> str | None:
 def as_span(text: str, today: date) -> str | None:
     "The English for German days that somebody asks about."
     said = in_english_days(text) if text.strip() else None
-    try: return said if said and read_span(words_of(said), today) else None
+    try: return said if said and (read_span(words_of(said), today) or day_of_time(words_of(said), today)) else None
     except NoSuchDate: return said
 
 # %% ../../nbs/providers/german.ipynb #9d06b790
@@ -79,20 +79,25 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"), (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"), (r"(?:nein|nichts|doch nicht|vergiss es|egal)", "never mind"), (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
     (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"(?:was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|(?:zeig(?:e)?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen )?aufgaben|welche aufgaben habe ich)", "all open tasks"),
-    (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was ist (?:in|im) (?:meinem |dem )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
+    (r"(?:(?:zeige?(?: mir)? )?(?:meine |alle )?offenen? aufgaben)", "all open tasks"), (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben)", "what is most important"),
+    (r"was (?:hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:erledigt|geschafft|fertig gemacht)", "what did i finish {span}"), (r"was (?:hab|habe|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten|vor) .+?) (?:gemacht|geschrieben|notiert|getan)", "what did i do {span}"),
+    (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
+    (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"(?:bin|hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"wann (?:ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"), (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"), (r"wie spät ist es", "what time is it"), (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"), (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
-    (r"(?:tagebuch|journal) ?: (?P<words>.+)", "journal: {words}"), (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
+    (r"(?:(?:schreib(?:e)?|notier(?:e)?) )?(?:ins |in mein )?(?:tagebuch|journal)(?: ?: |, dass )(?P<words>.+)", "journal: {words}"), (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"), (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:entschieden|beschlossen)", "what did i decide about {what}"), (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:geschrieben|notiert|gesagt)", "what did i write about {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"), (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"),
     (r"(?:erinner(?:e|st du)? mich|setz(?:e)? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? (?:dass )?|daran,? ?|an |dass ich |, )(?P<what>.+)", "remind me {when} about {what}"), (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
     (r"erinner(?:e)? mich(?: bitte)?", "remind me"), (r"erinner(?:e)? mich(?: bitte)? (?P<when>.+)", "remind me {when}"), (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )?(?P<about>.+)", "remind me about {about}"),
-    (r"(?:notiz|notiere|notier|merk(?:e)? dir|schreib(?:e)? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"), (r"(?:neue )?(?:aufgabe)(?: ?: | )(?P<line>.+)", "todo {line}"), (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"), (r"termin ?:? (?P<line>.+)", "{line}"), (r"trage? (?:mir |bitte )?ein(?: ?:| ,)? (?P<line>.+)", "todo {line}"), (r"trage? (?:mir |bitte )?(?P<line>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {line}"),
+    (r"(?:notiz|notiere|notier|merk(?:e)?(?: dir)?|schreib(?:e)? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"), (r"(?:neue )?(?:aufgabe)(?: ?: | )(?P<line>.+)", "todo {line}"), (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"), (r"termin ?:? (?P<line>.+)", "{line}"), (r"trage? (?:mir |bitte )?ein(?: ?:| ,)? (?P<line>.+)", "todo {line}"), (r"trage? (?:mir |bitte )?(?P<line>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {line}"),
     (r"(?:schreib(?:e)?|setz(?:e)?|pack(?:e)?|tu(?:e)?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"),
-    (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"), (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
-    (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"), (r"(?:hake?|streich(?:e)?) (?P<what>.+?) (?:ab|durch)", "done {what}"), (r"(?:markiere? )?(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
+    (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"), (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"), (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"), (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
+    (r"(?:ist|sind) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt)", "is {what} done?"), (r"(?:hab|habe|haben) (?:ich|wir) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|gemacht|geschafft)", "have i done {what}?"), (r"(?:erledigt|fertig|abgehakt)", "done"), (r"(?:nein|ne|nee|doch|lieber|besser)[, ]+(?:lieber |besser |doch )?(?:auf )?(?P<to>.+)", "no, {to}"), (r"erledige (?P<what>.+)", "done {what}"),
+    (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"), (r"(?:hake?|streich(?:e)?) (?P<what>.+?) (?:ab|durch)", "done {what}"), (r"(?:markiere? )?(?!was |wann |welche)(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"), (r"(?:ich )?(?:hab|habe) (?P<what>(?:den|die|das|mein\w*) .+?) (?:gemacht|erledigt|geschafft)", "done {what}"),
+    (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"), (r"archiviere? (?P<what>.+)", "archive {what}"), (r"(?:sage? )(?P<what>.+) ab", "cancel {what}")))
 _ARTICLE = Regex(r"^(?:(?:der|die|das|den|dem|ein|eine|einen|mein|meine|meinen|unser|unsere|unseren|zum|zur|bitte)\s+)+(?=\S)", re.I)
 _ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
@@ -132,6 +137,7 @@ def in_english(text: str, today: date) -> Iterator[str]:
     line = " ".join(text.split()).rstrip("?!. ") if len(text) <= MOST_GERMAN and "\n" not in text.strip() else ""
     line = re.sub(r"^bitte\s+|,?\s+bitte$|(?<=^erinnere mich),?\s+bitte(?:,|(?=\s))|(?<=^erinner mich),?\s+bitte(?:,|(?=\s))", "", line,
                   flags=re.I)
+    line = re.sub(r"^und\s+(?=\S)", "", line, flags=re.I)              # und morgen?
     for pattern, english in FORMS if line else ():
         if (found := pattern.fullmatch(line)) and (said := filled(english, found.groupdict(), today)): yield said
     if not line: return

@@ -6,31 +6,32 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'help_about', 'cannot', 'unfit', 'shell_line', 'inbox', 'timed', 'first_fit', 'answer', 'exact_call',
-           'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
-           'looked_for', 'mentioned', 'offered_before', 'spelled_out', 'from_now', 'from_day', 'clock', 'in_time',
-           'hour_over', 'next_time', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'help_about', 'cannot', 'unfit', 'shell_line', 'paths_of', 'inbox', 'for_journal', 'read_there', 'timed',
+           'first_fit', 'answer', 'exact_call', 'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion',
+           'misspelt', 'understood', 'translated', 'looked_for', 'mentioned', 'offered_before', 'completed', 'went_on',
+           'spelled_out', 'from_now', 'from_day', 'clock', 'in_time', 'plan_in_time', 'offered_line', 'hour_over',
+           'next_time', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
 import unicodedata
-from datetime import date, time
+from datetime import date, time, timedelta
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Callable
 
 from ..lazy import Regex
-from .answers import TODO_OR_NOTE, day_beside, how_long, is_it_then, kept, taken_up, when_is
+from .answers import (TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, kept, taken_up, when_is)
 from .captures import (MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind,
                                              repeated_parts, say, tool_call)
-from .dates import (MONTHS, NAMED, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when,
+from .dates import (MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when,
                                           words_of)
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
-from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
+from .questions import (AROUND, SHOW, STOP, agenda, file_and_rest, filtered, filters, find, journal, journal_of_today, query_of,
                                               read, tasks)
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
@@ -49,7 +50,7 @@ HELP = """I work without a language model and understand these requests:
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
-  done dentist                also: reopen …, cancel …, mark … as waiting
+  done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
   postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
@@ -73,16 +74,16 @@ def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
-    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask",
+    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for", "what can you do for me",
                 "commands", "usage", "help me"):
         return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if said in GREETINGS or said in ("there", "all", "everybody") or said in ("good morning", "good evening", "good afternoon", "good day"):
         return say("Hello. Ask me what is due this week, or type help.")
-    if said in ("thanks", "thank you", "thanks you", "thx", "ty", "cheers", "great", "thanks a lot", "thank you very much",
+    if said in ("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot", "thank you very much",
                 "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome", "wonderful", "good", "very good"):
         return say("You're welcome.")
-    if said in ("bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
+    if said in ("that's all", "that is all", "that's it", "bye", "goodbye", "good night", "see you", "exit", "quit"): return say("Goodbye. In the chat, Ctrl-D or /quit closes it.")
     if said in ("yes", "no", "y", "n", "ok", "okay", "sure", "yep", "nope", "do it", "go ahead"):
         return decline("No question of mine is open: please say the whole request. An approval is given with its code, by "
                        "/approve in the chat.")
@@ -97,13 +98,15 @@ _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "rev
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
+_ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 _DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
-_FOR_JOURNAL = Regex(r"(?:my\s+)?(?:journal|diary)(?:\s+entry)?\s*:\s*(.+)", re.I)
 _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
+_NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
+_JUST_NOW = Regex(r"(?:the\s+)?(?:it|that|this|them|(?:last|previous|new|letzten?|neuen?)(?:\s+\w+)?)", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
 _FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
@@ -120,14 +123,16 @@ REASONS = {_COMMANDS: "run execute exec sudo bash sh git ls cd rm grep python pi
 BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/providers/grammar.ipynb #9bf746e8
-_HELP_WORDS = {"add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done",
+_HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "deadline", "priority": "priority", "add": "todo", "create": "todo", "write": "note", "delete": "archive", "remove": "archive", "complete": "done",
                "finish": "done", "search": "find", "move": "move", "change": "rename", "list": "due", "remind": "remind", "undo": "undo",
                "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every",
                "recurring": "every"}
 
 def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
-    words = [_HELP_WORDS[word] for word in words_of(topic)[:1] if word in _HELP_WORDS]
+    said = words_of(topic)
+    about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority")]
+    words = [_HELP_WORDS[word] for word in (*about, *said[:1]) if word in _HELP_WORDS][:1]
     if "undo" in words:
         return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
     lines = [line.strip() for line in HELP.split("\n")[1:] if any(re.search(rf"\b{word}\b", line, re.I) for word in words)]
@@ -150,9 +155,9 @@ def cannot(request: Request) -> dict | None:
     if _RINGING.fullmatch(line):
         return decline("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me "
                        "tomorrow at 7 to get up")
-    if found := _FOR_JOURNAL.fullmatch(line):
-        return decline(f"I write into files by their names. Did you mean “note in journal/{request.today}.org: {found[1][:200]}”? Say "
-                       f"“yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _ON_LIST.fullmatch(line):
+        return decline(f"There is no list called “{found[1]}” in your notes: that would be a heading or a file with boxes, “- [ ] …”, below it. "
+                       f"“find {found[1].rpartition(' ')[0] or found[1]}” looks for its words.")
     if found := _SET_FIELD.fullmatch(line):
         return decline(f"Did you mean “set property {found[1] or found[4]} of {found[2] or found[6]} to {found[3] or found[5]}”? Say "
                        "“yes”, and I'll do it.")
@@ -161,6 +166,13 @@ def cannot(request: Request) -> dict | None:
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
+    if found := _NEW_FILE.fullmatch(line):
+        return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
+    if (found := _DELETE.fullmatch(line)) and file_and_rest(found[1]) and not file_and_rest(found[1])[1]:
+        return decline("I delete nothing, and no files. That is done in your file manager, or by a command behind a dollar sign, which asks first.")
+    if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
+        return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
+                       "away, name it: archive …")
     if found := _DELETE.fullmatch(line):
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
@@ -172,10 +184,13 @@ def cannot(request: Request) -> dict | None:
     if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]):
         return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write "
                        "yesterday; and “find …” puts newer notes first.")
+    if request.words[:1] == ("move",) and len(request.words) > 1:
+        return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
+    again = {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6])
+    if again and request.words[0] in ("make", "let", "set", "have"):
+        return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
+                       "Or write it anew: todo water the ferns every 3 days")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
-    if "journal" in request.words[:5] and (request.words[0] in ("write", "add", "append", "put", "log")
-                                           or re.match(r"(?:my\s+)?journal\s*:", request.text, re.I)):
-        return decline(f"A line goes into a file by its name, for example: note in journal/{request.today}.org: slept badly")
     if _FILES.fullmatch(request.text.strip().rstrip("?!. ")[:100]):
         return decline("I list tasks and not files. “$ ls projects” shows what is in a folder, “read projects/roof.org” what is in a file, "
                        "and “find …” looks into all of them.")
@@ -217,10 +232,47 @@ def shell_line(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #c7211cde
 _INBOX = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+stands)?(?:\s+(?:new|left))?|(?:is\s+there\s+|do\s+i\s+have\s+)?anything(?:\s+new)?|show(?:\s+me)?|open|read|list|see|check|how\s+(?:full\s+is|many\s+\w+\s+are))\s+)?(?:(?:in|on|inside)\s+)?(?:my\s+|the\s+)?inbox", re.I)
 
+def paths_of(around: Surroundings) -> list[str]:
+    "The names of all notes."
+    names = lambda around: ([outline.file for outline in around.outlines()] if (index := around.index()) is None
+                            else [path for path, _ in index.guarded(index.files).values()])
+    return names(around) if isinstance(found := settled(names, around), dict) else found
+
 def inbox(request: Request, around: Surroundings) -> Outcome:
     "what is in my inbox, inbox"
     if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
+    names = {path.rpartition("/")[2].partition(".")[0].casefold() for path in paths_of(around)}
+    if (around.index() is not None or names) and "inbox" not in names:
+        return say("Your inbox is empty: there is no inbox.org yet. What you say with “note: …” or “todo …” goes there.")
     return look(Request.of("show inbox", request.today), around) or tool_call("read-file", "You asked to read inbox.org", path="inbox.org")
+
+# %% ../../nbs/providers/grammar.ipynb #736fd2ba
+_DAY_PAGE = Regex(r"(.*/)?(\d{4})([-_.]?)(\d\d)\3(\d\d)\.(org|md)")
+_FOR_JOURNAL = Regex(r"(?:dear\s+(?:diary|journal)\b[,:]?|(?:my\s+)?(?:journal|diary|log)(?:\s+entry)?\s*:|(?:add|write|put|append|note|log)(?:\s+(?:it|this|down|something|an?\s+(?:line|note|entry)))?\s+(?:to|in|into|for)\s+(?:my\s+|the\s+|today's\s+)?(?:journal|diary)(?:\s*:|,?\s+that\b))\s*(?P<what>.*)|(?:write|add|append|put|log)\b.{0,40}\b(?:journal|diary)\b.*", re.I | re.S)
+
+# %% ../../nbs/providers/grammar.ipynb #609e0804
+def for_journal(request: Request, around: Surroundings) -> dict | None:
+    "journal: slept badly; dear diary, …; write in my journal that …"
+    line = request.text.strip().replace("’", "'")
+    if len(line) > 2000 or "\n" in line or not (found := _FOR_JOURNAL.fullmatch(line)): return None
+    pages = sorted((match[2] + match[4] + match[5], match) for path in paths_of(around) if (match := _DAY_PAGE.fullmatch(path)))
+    newest = pages[-1][1] if pages else None
+    page = f"{newest[1] or ''}{request.today:%Y}{newest[3]}{request.today:%m}{newest[3]}{request.today:%d}.{newest[6]}" if newest else "journal.org"
+    if not found["what"]: return decline(f"A line goes into a file by its name, for example: note in {page}: slept badly")
+    return decline(f"I write into files by their names. Did you mean “note in {page}: {found['what'][:200]}”? Say “yes”, and I'll do it. Or answer "
+                   f"{TODO_OR_NOTE} to keep it in the inbox.")
+
+def read_there(request: Request, around: Surroundings) -> dict | None:
+    "read roof.org: the one file of that name, if it lies in a folder that was not said"
+    proposal = read(request)
+    if proposal is None or proposal["payload"]["action"] != "CALL": return proposal
+    path, paths = proposal["payload"]["args"]["path"], paths_of(around)
+    if path in paths: return proposal
+    same = [each for each in paths if f"/{each}".casefold().endswith(f"/{path.removeprefix('./')}".casefold())]
+    if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
+    if not same: return proposal
+    payload = proposal["payload"]
+    return {**proposal, "payload": {**payload, "explanation": f"You asked to read {same[0]}", "args": {**payload["args"], "path": same[0]}}}
 
 # %% ../../nbs/providers/grammar.ipynb #053bfbd3
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
@@ -235,8 +287,9 @@ def timed(request: Request) -> dict | None:
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
-THEN: tuple[Form, ...] = tuple(map(alone, (pleasantry, journal, read, filtered, tasks, agenda))) + (how_long, when_is, is_it_then,
-        alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), how_long,
+                          when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot),
+                          alone(timed))
 
 
 def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -> dict | None:
@@ -278,10 +331,12 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
 # %% ../../nbs/providers/grammar.ipynb #bad4a43d
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
 _STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
-_PAST = frozenset("out did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
+_PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
                   "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
+_INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
+_WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
 # %% ../../nbs/providers/grammar.ipynb #acc7ee33
@@ -290,6 +345,9 @@ def stated(request: Request) -> str | None:
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
     if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
+    if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
+    if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
+        return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
     if not (found := _STATED.fullmatch(line)) or _DOUBTFUL.search(line): return None
     verb = (found["was"] or found["did"]).lower()
     thing = re.sub(r"^(?:the|my|our)\s+", "", found["thing"] or found["what"], flags=re.I)
@@ -303,12 +361,15 @@ def stated(request: Request) -> str | None:
 def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
-    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text or words[0].lower() in _QUESTIONS: return None
+    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text: return None
+    if words[0].lower().partition("'")[0] in _QUESTIONS: return None
     for size in range(min(5, len(words) - 2), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
             return f"todo {' '.join(words[size:])} {head}"
+    if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
+        words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     title, when = split_when(f"{' '.join(words)} today", request.today)
@@ -413,6 +474,32 @@ def offered_before(request: Request, around: Surroundings) -> str | None:
     again = understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"]
     return meant if again.get("text") == answered else None
 
+def completed(request: Request, around: Surroundings) -> dict | None:
+    "What becomes of the day, or the matter, that the last answer asked for."
+    if (meant := filled_in(request, around)) is None: return None
+    asked, answered = around.earlier[-1]
+    before = replace(around, earlier=around.earlier[:-1])
+    if understand(asked, request.today, before)["payload"].get("text") != answered: return None
+    of_its_own = understood(request, around) if answered.startswith(("Remind you of what?", "What shall the ")) else None
+    if of_its_own and not of_its_own["payload"].get("declined"): return None
+    again = Request.of(meant, request.today)
+    return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
+
+# %% ../../nbs/providers/grammar.ipynb #a14cb362
+_AFTER = Regex(r"(?:(?:and|what\s+about)\s+)?(?:the\s+)?(day|week)\s+after(?:\s+(?:that|this|it))?", re.I)
+
+def went_on(request: Request, around: Surroundings) -> dict | None:
+    "The agenda of the day or week after the days of the last question."
+    if not around.earlier or len(request.text) > 60 or not (found := _AFTER.fullmatch(request.text.strip().rstrip("?!. "))): return None
+    asked, before = Request.of(around.earlier[-1][0], request.today), replace(around, earlier=around.earlier[:-1])
+    last = went_on(asked, before) or understood(asked, before) or translated(asked, before)
+    args = last["payload"].get("args", {}) if last and last["payload"].get("tool") == "org-agenda" else {}
+    if "end" not in args or args["end"] >= "9990": return None
+    first = date.fromisoformat(args["end"]) + timedelta(days=1)
+    end = first + timedelta(days=6 if found[1].lower() == "week" else 0)
+    return tool_call("org-agenda", f"You asked what is due after that, {say_day(first)}" + (f" to {say_day(end)}" if end > first else ""),
+                     start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"))
+
 # %% ../../nbs/providers/grammar.ipynb #b3c9a2c8
 def spelled_out(around: Surroundings, today: date) -> Surroundings:
     "The surroundings with the last sentence as it was understood, where its answer was a question."
@@ -451,6 +538,7 @@ _TODAY = frozenset("today tonight heute".split())
 
 def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
     "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
+    if proposal and proposal["payload"]["action"] == "PLAN": return plan_in_time(proposal, request, around)
     if (over := hour_over(proposal, request.today, around)) is None: return proposal
     args, kind, clock = over
     if args.get("repeat"): return next_time(proposal, request.today, around)
@@ -459,6 +547,30 @@ def in_time(proposal: dict | None, request: Request, around: Surroundings) -> di
     again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
     return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"]
                                                     or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
+
+
+def plan_in_time(proposal: dict, request: Request, around: Surroundings) -> dict:
+    "The plan of several, unless one of its reminders is for an hour of today that is over: then the offer of all of them, those for tomorrow."
+    calls = [{"payload": {"tool": str(step.get("call", "")), "args": {name: str(value) for name, value in step.get("args", {}).items()}}}
+             for step in proposal["payload"]["steps"]]
+    over = [hour_over(call, request.today, around) for call in calls]
+    late = [each for each in over if each and not each[0].get("repeat")]
+    if not late or _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
+    hours = f"Today {' and '.join(clock for _, _, clock in late)} {'has' if len(late) == 1 else 'have'} passed. "
+    lines = [offered_line(call["payload"]["args"], each, request.today) for call, each in zip(calls, over)
+             if call["payload"]["tool"] == "org-capture"]
+    if len(lines) < len([call for call in calls if call["payload"]["tool"]]) or not all(lines):
+        return decline(hours + "Which day do you mean? Please say all of it again.")
+    return decline(f"{hours}Did you mean “{'; '.join(lines)}”? Say “yes”, and I'll do it.")
+
+
+def offered_line(args: dict, over: tuple | None, today: date) -> str:
+    "One task of a plan as a sentence, for tomorrow if its hour is `over`; empty when no sentence says all of it."
+    kind = next((kind for kind in ("scheduled", "deadline") if kind in args), None)
+    if any(name in args for name in ("body", "until", "repeat")) or set(args["title"]) & set('"”;') or kind is None: return ""
+    day, _, clock = args[kind].partition(" ")
+    day = "tomorrow" if over else "today" if day == str(today) else day
+    return f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}{day}{f' at {clock}' if clock else ''}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
 
 
 def hour_over(proposal: dict | None, today: date, around: Surroundings) -> tuple[dict, str, str] | None:
@@ -516,22 +628,29 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         around = spelled_out(around, today)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return (clock(request, around) or from_now(request, around) or from_day(request, around) or several_questions(request, around)
+        return (completed(request, around) or went_on(request, around) or clock(request, around) or from_now(request, around)
+                or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
-                or looked_for(request, around) or decline(not_understood(request)))
+                or looked_for(request, around) or decline(not_understood(request, around)))
     except NoSuchDate as problem: return decline(problem.message)
 
 # %% ../../nbs/providers/grammar.ipynb #29d08260
-def not_understood(request: Request) -> str:
+_TO_GO_ON = ("no", "not", "but", "then", "now")
+
+def not_understood(request: Request, around: Surroundings = _NOWHERE) -> str:
     "What to tell the person about a request without a form."
     if number_in(request) is not None:
         return "No question of mine is open, so there is nothing to choose. Type help to see what I understand."
     if better := suggestion(request) or next((found for english in in_english(request.text, request.today)
                                               if (found := suggestion(Request.of(english, request.today)))), None):
         return f"I didn't understand that. Did you mean “{better}”? Say “yes”, and I'll do it."
+    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
+    bare = [word for word in request.words if word not in STOP and word not in SHOW]
+    only_a_topic = topic and topic.lower().split() == bare and len(bare) <= 3 and bare[0] not in _TO_GO_ON and "”" not in topic
+    if only_a_topic and settled(lambda around: [True] if mentioned(topic, around) else [], around) == [True]:
+        return f"I didn't understand that. Did you mean “find {topic}”? Say “yes”, and I'll do it. Or answer {TODO_OR_NOTE} to keep it."
     if request.words and request.words[0] in SHOW:
         return f"I read files by their name, for example: read inbox.org. To look for something: find {' '.join(w for w in request.words[1:6] if w not in STOP) or 'lisbon'}"
-    topic = query_of(" ".join(w for w in request.text.split()[:12] if w.lower().strip("?!.,") not in AROUND))[:60]
     look = f"I can look in your notes: find {topic}. " if topic else ""
     asks = "?" in request.text or request.words[:1] and request.words[0] in _ASKED
     if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "

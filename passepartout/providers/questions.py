@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .captures import MOST_WORDS, Request, decline, letter_for, plain_words, tool_call
-from .dates import WEEKDAYS, read_day, read_span, say_day, words_of
+from .dates import WEEKDAYS, day_of_time, read_day, read_span, say_day, words_of
 
 # %% ../../nbs/providers/questions.ipynb #d4166529
 SHOW = ("read", "show", "open", "cat", "print", "display", "view")
@@ -67,9 +67,9 @@ def read(request: Request) -> dict | None:
 
 # %% ../../nbs/providers/questions.ipynb #a89ee26a
 ASKS = frozenset("due agenda deadline deadlines scheduled schedule planned tasks task todos todo calendar appointments appointment "
-                 "upcoming happening overdue late overview plan plans list urgent free busy booked available".split())
+                 "upcoming happening overdue late overview plan plans list urgent free busy booked available events meetings".split())
 AROUND = ASKS - {"overdue", "late"} | frozenset("what what's whats which is are was were any do does did i i've have has had got to be must need should am show me give tell my our the all there "
-                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening".split())
+                    "there's anything something everything that's an else for on up going coming this's look like how say stands from of during with it that things stuff now out come comes see get check items plate about and then many time morning afternoon evening left still remaining how's looking looks".split())
 _FOLDER_AT_END = Regex(r"\s+in\s+(?:(?:the\s+)?folder\s+([^\s]{1,200})|the\s+([^\s]{1,200})\s+folder|([^\s]{1,200}/))[.?!]*$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #34575bba
@@ -90,7 +90,9 @@ _COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"
 
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
     "`words` without those around a stretch of days."
-    words = tuple(w[:-2] if w.endswith("'s") and w not in AROUND else w for w in words)
+    if words[:1] in (("when",), ("when's",)) and {"free", "busy", "available"} & set(words): words = words[1:]
+    words = tuple(w[:-1] if w in ("todays", "tomorrows") else w[:-2] if w.endswith("'s") and w not in AROUND and w != "year's" else w
+                  for w in words)
     while words and words[0] in AROUND and words[:2] not in (("coming", "week"), ("coming", "weekend")): words = words[1:]
     while words and words[-1] in AROUND: words = words[:-1]
     return words
@@ -114,7 +116,7 @@ def agenda(request: Request) -> dict | None:
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
     asked = (any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4]
-             or words[0] in ("what", "what's", "whats", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
+             or words[0] in ("what", "what's", "whats", "how", "how's", "show", "list", "and") or words[:2] in (("do", "i"), ("have", "i"), ("am", "i"))
              or words[0] == "my")
     if inner in (("overdue",), ("late",), ("miss",), ("missed",), ("forget",), ("forgotten",), ("everything", "overdue"), ("past", "due"),
                  ("miss", "yesterday"), ("missed", "yesterday")):
@@ -125,10 +127,11 @@ def agenda(request: Request) -> dict | None:
                 else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
-    if words in _NOW: inner = ("today",)
+    if words in _NOW or inner == ("day",): inner = ("today",)
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
-    if not (asked or len(inner) == len(words)) or not (span := read_span(inner, request.today)): return None
+    span = read_span(inner, request.today) or day_of_time(inner, request.today)
+    if span is None or not (asked or len(inner) == len(words)): return None
     return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
                      end=span.end.isoformat(), folder=folder)
 
@@ -140,7 +143,8 @@ LISTS = {name: view for view, names in {
     "projects": ("projects", "my projects", "tasks by project", "todos by project", "by project", "open projects", "what are my projects", "list projects", "what projects do i have", "which projects do i have", "what projects are open"),
     "tags": ("tasks by tag", "todos by tag", "by tag", "tags", "my tags", "tasks by tags", "all tags", "what tags do i have", "which tags do i have", "what tags are there", "which tags are there", "what are my tags", "what tags do i use"), "habits": ("habits", "my habits", "what are my habits", "routines", "my routines")}.items() for name in names}
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under)\s+(.{1,80})|what(?:'s|\s+is|\s+remains)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?", re.I)
+_TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under|about)\s+(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -149,7 +153,7 @@ _NO_PROJECT = (ASKS | AROUND
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/providers/questions.ipynb #e27d4c49
-_FINISHED = Regex(r"(?:what|which\s+(?:tasks|todos))\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
+_FINISHED = Regex(r"(?:what|which\s+(?:tasks|todos))\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
 _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks|todos|things|items)|(?:tasks|todos|things|items)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
@@ -186,23 +190,23 @@ def tasks(request: Request) -> dict | None:
     shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",))
              and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
-    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
+    if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
                                                        or "-") or LISTS.get(" ".join(w for w in shown
             if w not in ("the", "all", "my", "our")) or "-"):
         return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
     line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
-    if found := _TAGGED.fullmatch(line[:300]):
+    if found := _TAGGED.fullmatch(line[:300]) or _TAG_SHOWN.fullmatch(line[:300]):
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
     if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
-        and not read_span(words_of(named[1].removesuffix("'s")), request.today)):
-        line = f"tasks for {named[1]}"
+        and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
+        line = "tasks for " + named[1].removesuffix("'s")
     if not (found := _LEFT.fullmatch(line[:300])): return None
-    about = (found[1] or found[2] or found[3]).strip(' "“”')
+    about = (found[1] or found[2] or found[3] or found[4]).strip(' "“”')
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
     if (found[1] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
-    about = _PART_OF.sub(r"\1", about)
+    about = part if (part := _PART_OF.sub(r"\1", about)).lower() not in ("the", "my", "our", "a", "this") else about.partition(" ")[2]
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
 
 # %% ../../nbs/providers/questions.ipynb #40f65e2b
@@ -227,6 +231,7 @@ FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:[
 _FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
 _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
 _PLAIN_FIND = Regex(r"(?:find|locate|search|look)\b", re.I)
+_EITHER = Regex(r"([\w-]+)\s+or\s+([\w-]+)", re.I)
 _DECIDED = Regex(r"(?:what|where|when)\s+\w{2,4}\s+(?:i|we)\s+decided?\b", re.I)
 _QUOTES = ('"', "“", "„", "«")
 STOP = frozenset("the a an my our your his her their of to in on at for from by with about and or is are was were do does did i me we you "
@@ -250,14 +255,17 @@ def find(request: Request) -> dict | None:
     if not (found := FIND.match(request.text[:200])): return None
     text, folder = take_folder(request.text[found.end():])
     query = query_of(" ".join(text.split()[:MOST_WORDS]))
+    if either := _EITHER.fullmatch(text.strip().rstrip("?.! ")): query = f"{either[1]} OR {either[2]}"
     if query and _DECIDED.match(request.text): query = f"decide {query}"
+    last = found[0].split()[-1].strip(" :").lower()
+    if not query and last not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
     if not query: return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
                      quote=None if _PLAIN_FIND.match(request.text) else 3)
 
 # %% ../../nbs/providers/questions.ipynb #707beb73
-JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
+JOURNAL = Regex(r"(?:what\s+(?:did\s+(?:i|we)\s+(?:do|make|write|note|log)|(?:have|had)\s+(?:i|we)\s+(?:done|made|written)|happened)|(?:(?:show|read|open|find)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:journal|diary)|what(?:'s|\s+is|\s+was|\s+stands)\s+in\s+(?:my\s+|the\s+)?(?:journal|diary))\s+(?:entry\s+)?(?:for\s+|of\s+|from\s+)?", re.I)
 
 _OF_DAY = Regex(r"(?:(?:show|read|open|find|see|what(?:'s|\s+is)\s+in)\s+)?(?:me\s+)?(?:my\s+|the\s+)?(?:([\w .]{2,30}?)'s?\s+)?(?:journal|diary)(?:\s+entry)?", re.I)
 
@@ -266,6 +274,9 @@ def journal(request: Request) -> dict | None:
     found = JOURNAL.match(request.text[:200])
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
+    doing = found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do"))
+    if doing and (span := read_span(said, request.today)) and span.start < span.end:
+        return filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
     return tool_call("org-find", f"You asked for your notes of {say_day(day)}", query=day.isoformat(), quote=3)

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/providers/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'carried', 'each_on_its_day', 'several', 'read_parts', 'one_after_the_other', 'offered_together',
-           'found_and_added', 'found_plan']
+           'with_it', 'carried', 'each_on_its_day', 'several', 'read_parts', 'one_after_the_other', 'each_with_both',
+           'offered_together', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/providers/sequences.ipynb #37e7f8bf
 import re
@@ -23,7 +23,7 @@ from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
-_BEGINNINGS = r"(?:done|finished|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
+_BEGINNINGS = r"(?:done|finished|finish|completed|complete|close|push|snooze|untag|flag|tick|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
 AND = Regex(rf",?\s+and\s+|\s*,\s+(?=(?:{_BEGINNINGS}|to)\s)", re.I)
 _WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
@@ -72,7 +72,7 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
             else None)
 
 # %% ../../nbs/providers/sequences.ipynb #8b4f1144
-_VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|completed|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
+_VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|finish|completed|complete|close|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
 _REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
                           re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
@@ -125,12 +125,25 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
     return decline(f"I understand “{parts[0][:80]}”, but “{parts[len(calls)][:80]}” alone is not clear to me, so nothing was done. Say "
                    "them one after the other, and I'll ask where I have to.")
 
+# %% ../../nbs/providers/sequences.ipynb #08a42341
+_SHARED = Regex(r"(?P<verb>mark|set|flag|tick|check|move|postpone|reschedule|push|snooze|tag|untag)\s+(?P<all>.+?)\s+(?P<end>(?:as|to|until|by|with|from)\s+.{1,60}|done|off)|(?P<first>done|finished|finish|complete|archive|cancel|reopen|check\s+off)\s+(?P<rest>.+)", re.I)
+_EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
+
+def each_with_both(text: str) -> list[str]:
+    "The requests in a sentence whose verb, and perhaps its end, belongs to all of the headings that it names; empty for every other."
+    found = _SHARED.fullmatch(text.strip().rstrip("!.")) if '"' not in text and "“" not in text else None
+    things = _EACH.split(found["all"] or found["rest"]) if found else []
+    verb = found["verb"] or found["first"] if found else ""
+    end = f" {found['end']}" if found and found["end"] else ""
+    return [f"{verb} {thing.strip()}{end}" for thing in things] if 1 < len(things) <= MOST_PARTS else []
+
 # %% ../../nbs/providers/sequences.ipynb #a1308f03
 def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
-    if len(request.text) > MOST_SENTENCE or "\n" in request.text or not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS:
-        return None
-    wholes = [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
+    if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
+    wholes, parts = each_with_both(request.text), parts_of(request.text, AND)
+    if not wholes and not 1 < len(parts) <= MOST_PARTS: return None
+    wholes = wholes or [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
     if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
 
