@@ -121,7 +121,7 @@ class Reader(Blocks):
         if name != LIST or size > 4_000_000:
             raise ArchiveError("This is no backup of Passepartout: it does not begin with a list of what is in it.")
         try: self.told = json.loads(b"".join(self.content(size)))
-        except ValueError: raise ArchiveError("The list at the beginning of the archive cannot be read.") from None
+        except (ValueError, RecursionError): raise ArchiveError("The list at the beginning of the archive cannot be read.") from None
         self.members = self.told.get("members") if isinstance(self.told, dict) else None
         if not isinstance(self.members, dict) or len(self.members) > most:
             raise ArchiveError("The list at the beginning of the archive is none.")

@@ -274,3 +274,9 @@ def test_a_pipe_or_folder_in_place_of_a_backup_does_not_hang(settings, tmp_path)
 def test_the_list_is_read_within_bounds():
     many = archive(told={"format": 1, "members": {f"flight-plans/{n:x}.org": {"size": 0, "sha256": ""} for n in range(20_000)}})
     with pytest.raises(ArchiveError): Reader(io.BytesIO(many), NAMES)
+
+
+def test_a_list_that_is_nested_without_end_is_no_list():
+    head = tarfile.TarInfo(LIST)
+    head.size = 100_000
+    with pytest.raises(ArchiveError, match="cannot be read"): Reader(io.BytesIO(gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + b"[" * 100_000 + bytes(2_000))), NAMES)

@@ -14,6 +14,7 @@ from passepartout.conditions import PassepartoutError
 from passepartout.agenda import agenda as our_agenda
 from passepartout.journal import Journal
 from passepartout.org import parse_org
+from passepartout.render import clean, trace_lines
 from passepartout.thoughts import is_private, org_journal, plain_words, quoted, source_block, turn_lines
 from passepartout.turns import recorded_turn, recorded_turns
 from test_approvals import asking
@@ -181,3 +182,24 @@ async def test_a_read_that_was_stopped_is_on_record_as_begun(tmp_path):
     told = [(record["kind"], record_line(record["kind"], record["body"]).text) for record in turn["records"]]
     assert ("stopped", "look had begun and was stopped; until then it had only read.") in told, told
     assert turn["records"][-1]["body"]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("said", ["[" * 100_000, '["REQUEST", "tool", ' + '{"a":' * 5_000, "(" * 5_000, "[1, 2]", "[" + "9" * 5_000 + "]"], ids=["lists", "mappings", "brackets", "two", "a number"])
+def test_nothing_that_a_model_says_keeps_the_record_from_being_read(said):
+    _, *texts = [line.text for line in trace_lines(recorded([("proposal", {"provider": "groq", "proposal": said}), ("ask", {"action": said}), ("answer", {"text": "no"})]))]
+    assert said[:20] in texts[0] and texts[-1] == "no"
+
+
+@given(st.sampled_from(["\x1b]", "\x1b]0;", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x9d", "\x90", "\x1b[", "\x1b[1;", "\x9b", "\x1b(", "\r", "\x08", "\u202e"]), st.sampled_from(["", "\x07", "\x1b\\", "\n", "\x1b"]))
+@settings(max_examples=examples(60))
+def test_a_proposal_in_the_record_hides_nothing(begin, end):
+    said = f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "write-file" :ARGS (:PATH "a.org" :TEXT "thanks{begin} 4711 HARM{end}") :EXPLANATION "fine"))'
+    for text in (said, "no list " + said):
+        *_, shown = [line.text for line in trace_lines(recorded([("proposal", {"provider": "groq", "proposal": text})]))]
+        assert "4711 HARM" in shown and "fine" in shown and all(c == "\n" or c.isprintable() for c in shown), shown
+
+
+def test_a_reply_does_not_swallow_what_stands_behind_it():
+    for begin in ("\x1b]0;", "\x1bP1q", "\x1b_", "\x1b]8;;http://a"):
+        assert clean(f"Paid.{begin}\nAnd the rest") .endswith("And the rest")
+    assert clean("a\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\ b\x1b]0;title\x07c") == "alink bc"

@@ -20,8 +20,8 @@ from .later import read_find, read_xargs
 from .places import Places
 from .programs import Program, another, objection, pinned
 from .repository import history_objection, is_data, repository_objection
-from .script import (BUILTINS, END, FILE, SPLIT, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled, has_hole,
-                                       holes, named)
+from .script import (BUILTINS, END, FILE, SPLIT, THROUGH, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled,
+                                       has_hole, holes, named)
 from .syntax import LONGEST, read_script
 from .table import lookup
 from .within import SHELLS, STARTERS, commands_within
@@ -146,7 +146,7 @@ _OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set 
                           "popd history fc bind complete compgen logout suspend times disown enable caller coproc".split())
 
 _APART = frozenset((*BUILTINS, *_OF_THE_SHELL, "less", "more", "xargs", "find"))
-_STARTING = frozenset(("xargs", "find", "timeout", "nice", "env"))
+_STARTING = frozenset(("xargs", "find", *THROUGH))
 
 def _command(findings: _Findings, command: Simple) -> Simple:
     "Judge one command; gives it with its program's path and the words that switch off what could run something."

@@ -1,0 +1,51 @@
+"What a stranger wrote takes as long as its length allows, whatever its shape: a megabyte of it holds up nobody"
+import time
+
+import pytest
+
+from passepartout.headerargs import split_arguments
+from passepartout.labels import addresses_in
+from passepartout.markdown import parse_markdown
+from passepartout.render import wrapped
+from passepartout.timestamps import stamps
+
+
+def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
+
+
+HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, "a+"), "a name that is none": (addresses_in, "a1."), "a scheme without an end": (addresses_in, "http"), "accounts": (addresses_in, "0 "),
+           "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
+           "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_takes_moments(name):
+    look, unit = HOSTILE[name]
+    began = time.process_time()
+    look(unit * (1_000_000 // len(unit)) + "!")
+    assert time.process_time() - began < 15          # what is not in proportion takes hours
+
+
+def test_an_address_is_found_however_long_the_word_is_that_it_stands_in():
+    for long in ("x" * 500, "x1." * 200, "1" * 40, "é" * 300, "-" * 100):
+        for address in ("http://evil.example/a", "eve@evil.example", "www.evil.example", "pay.evil.example", "a." * 40 + "evil.example"):
+            assert any("evil.example" in found for found in addresses_in(f"see {long}{address} soon")), (long[:5], address)
+
+
+def front(sign, text): return parse_markdown(f"{sign}\n{text}\n{sign}\n# A\n", "x.md")
+
+
+FRONT = {"blanks": ("---", "a" + " " * 300_000), "blanks and more": ("---", "a" + " " * 300_000 + "x"), "a deep name": ("+++", "a." * 100_000 + "a = 1"), "a deep table": ("+++", "[" + "a." * 100_000 + "a]"), "quoted parts": ("+++", '"a" . ' * 50_000 + "a = 1"), "escaped parts": ("+++", '"a\\"b".' * 50_000 + "a = 1"),
+         "within": ("+++", "a = {" + "b." * 100_000 + "c = 1}"), "long parts": ("+++", f"'{'y' * 300}'." * 1_000 + "a = 1"), "lists": ("+++", "a = " + "[" * 200_000), "digits": ("+++", "n = " + "9" * 5_000), "hexadecimal": ("+++", "n = 0x" + "f" * 300_000), "signs": ("+++", "a = " * 100_000)}
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_no_front_matter_fills_the_memory_or_keeps_a_note_from_being_read(name):
+    began = time.process_time()
+    outline = front(*FRONT[name])
+    assert outline.nodes[-1].title == "A" and time.process_time() - began < 15
+
+
+@pytest.mark.parametrize("text", ['title = "x\ntags = ["@private"]', '[taxonomies]\ntags = [\n "sea",\n "@private",\n]\nx = = 1', 'taxonomies.tags = ["@private"]\nn = ' + "9" * 5_000, '\ttags=["@private"]\r\nx = 0x\r', '"tags" = "@private"\n' + "a." * 30 + "a = 1"])
+def test_a_slip_of_the_pen_makes_no_private_note_public(text):
+    assert "@private" in front("+++", text).nodes[0].tags
