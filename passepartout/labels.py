@@ -119,7 +119,7 @@ def is_trusted(label: Label) -> bool:
 
 # %% ../nbs/03b_labels.ipynb #9dfbbd30
 LINK = Regex(r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.)[^\s<>\"'()]+", re.IGNORECASE)
-_NAMES = Regex(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]{0,63}\.){1,20}[^\W\d_]{2,}(?:\.[^\W\d_]{2,})*+(?:/[^\s<>\"'()]*)?")
+_NAMES = Regex(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]{0,63}\.){1,20}[^\W\d_]{2,}(?>(?:\.[^\W\d_]{2,})*)(?:/[^\s<>\"'()]*)?")
 _MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is no account
 _ACCOUNT = Regex(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){10,30}\b|(?<![\w.])\+?\d(?:[ ./()-]{0,3}\d){8,}(?![\w])|(?<!\w)(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{26,}(?!\w)|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]\d)", re.IGNORECASE)
 

@@ -61,9 +61,9 @@ SCALARS = Regex(r""" ?("[^"]*"|'[^']*'|[^,]+)(?:,|$)""")
 
 # %% ../nbs/08a_markdown.ipynb #75e6dee3
 TOML = Regex(r"\A\ufeff?\+\+\+[ \t]*\r?\n((?>(?:(?!\+\+\+[ \t\r]*(?:\n|\Z))[^\n]*\n)*))\+\+\+[ \t\r]*(?:\n|\Z)")
-_PART = r"(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')[ \t]*+"
+_PART = r"(?:[\w-]++|\"(?>(?:[^\"\\\n]|\\.)*)\"|'[^'\n]*+')[ \t]*+"
 TOO_DEEP = Regex(rf"(?<![\w.-])(?>{_PART}\.[ \t]*+){{20}}")
-ASSIGNED = Regex(r"^[ \t]*+(?:[\w-]++\.)?+[\"']?([\w-]++)[\"']?[ \t]*=[ \t]*", re.M)
+ASSIGNED = Regex(r"^[ \t]*+(?>(?:[\w-]++\.)?)[\"']?([\w-]++)[\"']?[ \t]*=[ \t]*", re.M)
 
 # %% ../nbs/08a_markdown.ipynb #7d9ac588
 def read_toml(text: str) -> dict[str, Any]:
@@ -108,7 +108,7 @@ MARK = Regex(rf"""
   | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?
-  | 🔁\s*(?P<every>every[ \t]{1,20}[\w \t]{0,60}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)
+  | 🔁\s*(?P<every>every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|\d{4}-\d\d|#")
 

@@ -9,7 +9,7 @@ from passepartout.shell.judge import ASK, READ, judge_command
 from passepartout.shell.run import open_script, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import script_text
-from passepartout.shelltool import judge_again
+from passepartout.commandrun import judge_again
 from passepartout.steady import Watch
 
 WRAP = find_bubblewrap()

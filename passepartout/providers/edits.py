@@ -184,7 +184,7 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     if not all(1 <= number <= len(lines) for number in numbers):
         return decline(f"The last list has {len(lines)} entries. Nothing was done.")
     places = [place_of(lines[number - 1], around) for number in numbers]
-    titles = ["" if place is None or private_in(place.tags, around.private) else place.title for place in places]
+    titles = ["" if place is None or is_private(place.tags, around.private) else place.title for place in places]
     if not all(titles) or set("".join(titles)) & set('"“”\n'): return decline("I can't name them all in one sentence. Say them one after the other, for example: done 1")
     said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
     return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
