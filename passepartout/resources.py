@@ -56,8 +56,9 @@ def _openat2() -> Callable | None:
     syscall.restype = ctypes.c_long
     syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
     how = cache(lambda flags, resolve: (ctypes.c_uint64 * 3)(flags, 0, resolve))
+    spelling = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     def call(dir_fd, path, flags, resolve):
-        name = os.fsencode(path)
+        name = path.encode(*spelling)
         if b"\0" in name: raise OSError(errno.EINVAL, "NUL in a name", path)
         fd = syscall(437, dir_fd, name, how(flags, resolve), 24)
         if fd < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
@@ -338,6 +339,7 @@ def _read(resource: OpenedPath, limit: int) -> bytes:
 def _from_top(root: Root, text: str) -> str:
     "`text` as an absolute path when it is one, or begins by leaving `root`; otherwise empty."
     if text.startswith("/"): return text
+    if not text.startswith("."): return ""
     parts, above = text.split("/"), root.path.split("/")
     while parts and parts[0] in ("", ".", ".."):
         if parts.pop(0) == "..": above = above[:-1] or [""]

@@ -47,7 +47,7 @@ def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | 
     found = texts_of(action.payload)
     found.append(("target", str(action.target or "")))
     try:
-        hits = scanner.find("\n".join([f"{name}: {text}" for name, text in found]))
+        hits = scanner.find("\n".join(map(": ".join, found)))
         if scanner.known.secrets: hits = hits + scanner.find("".join([text for _, text in found]), shaped=False)
     except TooMuch as problem: return ApprovalRequired(action, f"It could not be looked through for secrets. {problem.message}", "secrets")
     if not hits: return None

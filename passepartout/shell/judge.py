@@ -287,7 +287,7 @@ def _sampled(words: Sequence[str]) -> tuple[str, ...]: return tuple(filled(words
 
 def _late(findings: _Findings, command: Simple) -> Simple:
     "Judge a command some of whose words may not be known yet; gives it with the holes left in."
-    if not command.fills and (END not in "".join(command.argv) or not any_hole(command.argv)): return _command(findings, command)
+    if not command.fills and not any_hole(command.argv): return _command(findings, command)
     fills = tuple(Fill(fill.number, _judge_script(findings, fill.script), fill.file) for fill in command.fills)
     if command.argv and any(has_hole(value) or FILE in value for _, value in command.assignments):
         raise Impure("a variable in front of a command is not known before it runs")
@@ -345,7 +345,9 @@ def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tupl
 
 # %% ../../nbs/shell/judge.ipynb #f15fbf84
 def _judge_script(findings: _Findings, script: Script) -> Script:
-    return Script(tuple([(operator, Pipeline(tuple([_late(findings, command) for command in pipeline.commands]), pipeline.negated, pipeline.mark))
+    return Script(tuple([(operator, Pipeline(tuple([_command(findings, command) if not command.fills and END not in "".join(command.argv)
+                                                    else _late(findings, command) for command in pipeline.commands]), pipeline.negated,
+                                             pipeline.mark))
                          for operator, pipeline in script.items]), script.looked)
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:

@@ -322,10 +322,11 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     "Why a call of the program with these `words` is asked about; `None` when it only reads, inside."
     if len(words) == 1 and words[0] in ("--help", "--version") and " " not in declared.name: return None
     seen: set[str] = set()
-    found, operands, why = _parse(declared, words, seen)
+    found, operands, why = _parse(declared, words, seen) if words or declared.must else ((), (), None)
     if why: return why
     if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
+    if not found and not operands: return None
     checks = _CHECKS_AS_IT_STANDS if declared.name in _AS_IT_STANDS else _CHECKS
     for option, kind, value in found:
         if why := checks[kind](value, places): return why

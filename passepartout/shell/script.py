@@ -13,7 +13,7 @@ __all__ = ['BUILTINS', 'WHOLE', 'SPLIT', 'FILE', 'END', 'THROUGH', 'Redirect', '
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..lazy import Regex
-from ..records import record
+from ..records import Remembers, record
 
 # %% ../../nbs/shell/script.ipynb #39a5d452
 @record
@@ -86,22 +86,26 @@ class Pipeline:
 
 # %% ../../nbs/shell/script.ipynb #2497c999
 @record
-class Script:
+class Script(Remembers):
     "Pipelines in order, each with the operator before it: \"\" (the first), \";\", \"&&\" or \"||\". `looked`: the folders whose names became words of it, because a pattern stood there."
     items: tuple[tuple[str, Pipeline], ...]
     looked: frozenset[str] = frozenset()
 
     def commands(self) -> Iterator[Simple]:
         "Every simple command: what is run for the sake of another one before it, what is run with names behind it with a hole for them."
-        found: list[Simple] = []
-        for _, pipeline in self.items:
-            for command in pipeline.commands:
-                for fill in command.fills: found += fill.script.commands()
-                found.append(command)
-                if command.each is not None: found.append(named(command))
+        found = self.__dict__.get("found")
+        if found is None: found = self.__dict__["found"] = tuple(_commands(self))
         return iter(found)
 
     def __str__(self) -> str: return script_text(self)
+
+def _commands(script: Script) -> Iterator[Simple]:
+    for _, pipeline in script.items:
+        for command in pipeline.commands:
+            if not command.fills and command.each is None: yield command; continue
+            for fill in command.fills: yield from fill.script.commands()
+            yield command
+            if command.each is not None: yield named(command)
 
 # %% ../../nbs/shell/script.ipynb #c863d612
 @record
