@@ -108,7 +108,7 @@ MARK = Regex(rf"""
   | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?
-  | 🔁\s*(?P<every>every[ \t]{1,20}[\w \t]{0,60}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)
+  | 🔁\s*(?P<every>every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|\d{4}-\d\d|#")
 
