@@ -59,14 +59,18 @@ def list_items(outline: Outline, node: Node) -> list[Item]:
 # %% ../nbs/08fe_checkboxes.ipynb #d827098b
 def settle_boxes(items: list[Item]) -> None:
     "Give each boxed item with boxed items below the box that they make, innermost first."
+    inner: dict[int, list[Item]] = {}
+    for item in items: inner.setdefault(id(item.parent), []).append(item)
     for item in sorted((i for i in items if i.box is not None), key=lambda i: -i.indent):
-        below = {i.box for i in items if i.parent is item} - {None}
+        below = {i.box for i in inner.get(id(item), ())} - {None}
         if below: item.box = "-" if "-" in below or {" ", "X"} <= below else below.pop()
 
 # %% ../nbs/08fe_checkboxes.ipynb #7521d107
 def above(item: Item) -> list[Item]:
     "The items that `item` stands in, the nearest first."
-    return [item.parent, *above(item.parent)] if item.parent else []
+    found = []
+    while item.parent: found.append(item := item.parent)
+    return found
 
 # %% ../nbs/08fe_checkboxes.ipynb #799a0f28
 def counters(outline: Outline, node: Node, items: list[Item]) -> list[Change]:
@@ -78,8 +82,10 @@ def counters(outline: Outline, node: Node, items: list[Item]) -> list[Change]:
         for m in COOKIE.finditer(outline.text, start, line_span(outline.text, start)[0]):
             if outline.text[m.end():m.end() + 1] != "(": changes.append((*m.span(), cookie(m[0], boxes.count("X"), len(boxes))))
     if node.kind == "heading": put(node.start, [i.box for i in items if i.box is not None and (recursive or i.parent is None)])
-    for item in items:
-        put(item.start, [i.box for i in items if i.box is not None and (i.parent is item or recursive and item in above(i))])
+    below: dict[int, list[str]] = {}
+    for item in (i for i in items if i.box is not None):
+        for over in above(item)[:None if recursive else 1]: below.setdefault(id(over), []).append(item.box)
+    for item in items: put(item.start, below.get(id(item), []))
     return changes
 
 # %% ../nbs/08fe_checkboxes.ipynb #dc6780c0

@@ -22,9 +22,9 @@ from .rewrite import Change, RewriteError, ending_at, line_span, replaced, rerea
 from .timestamps import KINDS, NAMES, stamps, write_stamp
 
 # %% ../nbs/08fb_planning.ipynb #b4d9d3ba
-_BRACKET = {"SCHEDULED": r"<([^>\n]+)>", "DEADLINE": r"<([^>\n]+)>", "CLOSED": r"\[([^\]\n]+)\]"}
+_BRACKET = {"SCHEDULED": r"<([^>\n]{1,300})>", "DEADLINE": r"<([^>\n]{1,300})>", "CLOSED": r"\[([^\]\n]{1,300})\]"}
 PLANNED = {word: Regex(rf"(?<!\w){word}: *{bracket}") for word, bracket in _BRACKET.items()}
-ANY = Regex(r"(?<!\w)(?:SCHEDULED|DEADLINE|CLOSED): *[\[<][^\]>\n]+[\]>]")
+ANY = Regex(r"(?<!\w)(?:SCHEDULED|DEADLINE|CLOSED): *[\[<][^\]>\n]{1,300}[\]>]")
 
 # %% ../nbs/08fb_planning.ipynb #f19d43ff
 def taken_out(line: str, words: Iterable[str]) -> str:

@@ -1,13 +1,20 @@
 "What a stranger wrote takes as long as its length allows, whatever its shape: a megabyte of it holds up nobody"
 import time
+from datetime import datetime
 
 import pytest
 
+from passepartout.checkboxes import add_item, check
 from passepartout.headerargs import split_arguments
 from passepartout.labels import addresses_in
 from passepartout.markdown import parse_markdown
+from passepartout.org import parse_org
+from passepartout.planning import schedule
 from passepartout.render import wrapped
+from passepartout.rewrite import RewriteError
 from passepartout.timestamps import stamps
+
+NOW = datetime(2026, 11, 19, 9)
 
 
 def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
@@ -24,6 +31,12 @@ def test_a_megabyte_takes_moments(name):
     began = time.process_time()
     look(unit * (1_000_000 // len(unit)) + "!")
     assert time.process_time() - began < 15          # what is not in proportion takes hours
+
+
+def test_a_repeat_is_read_as_before():
+    mark = lambda text: next((each.repeat for each in repeated(text) if each.repeat), None)
+    assert [mark(f"Pay 🔁 every {words} 📅 2026-11-20") for words in ("month", "3 weeks", "2 days when done")] == [mark(f"Pay 📅 2026-11-20 🔁 every {words}") for words in ("month", "3 weeks", "2 days when done")]
+    assert mark("Pay 📅 2026-11-20 🔁 every 3 weeks")
 
 
 def test_an_address_is_found_however_long_the_word_is_that_it_stands_in():
@@ -49,3 +62,25 @@ def test_no_front_matter_fills_the_memory_or_keeps_a_note_from_being_read(name):
 @pytest.mark.parametrize("text", ['title = "x\ntags = ["@private"]', '[taxonomies]\ntags = [\n "sea",\n "@private",\n]\nx = = 1', 'taxonomies.tags = ["@private"]\nn = ' + "9" * 5_000, '\ttags=["@private"]\r\nx = 0x\r', '"tags" = "@private"\n' + "a." * 30 + "a = 1"])
 def test_a_slip_of_the_pen_makes_no_private_note_public(text):
     assert "@private" in front("+++", text).nodes[0].tags
+
+
+LISTS = {"items": "- a\n" * 40_000, "boxes": "- [ ] a\n" * 40_000, "counters": "- [ ] a [1/2]\n" * 20_000, "steps": "".join(" " * depth + f"- [ ] a{depth} [/]\n" for depth in range(1_400))}
+
+
+@pytest.mark.parametrize("recursive", ["", ":PROPERTIES:\n:COOKIE_DATA: recursive\n:END:\n"], ids=["plain", "recursive"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_long_list_is_added_to_and_checked_in_moments(name, recursive):
+    outline = parse_org(f"* TODO A [0/0]\n{recursive}{LISTS[name]}* B\n", "x.org")
+    began = time.process_time()
+    grown = add_item(outline, outline.nodes[1], "tiles", now=NOW)
+    again = parse_org(grown, "x.org")
+    assert "[X] tiles" in check(again, again.nodes[1], "tiles", now=NOW) and time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("unit", ["SCHEDULED: <", "DEADLINE: <[", "CLOSED: [-", "CLOSED: [["])
+def test_a_line_of_dates_that_never_end_is_looked_through_in_moments(unit):
+    outline = parse_org("* TODO A\n" + unit * (500_000 // len(unit)) + "\n* B\n", "x.org")
+    began = time.process_time()
+    try: schedule(outline, outline.nodes[1], NOW.date(), "deadline", now=NOW)
+    except RewriteError: pass
+    assert time.process_time() - began < 15
