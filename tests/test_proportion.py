@@ -25,6 +25,7 @@ HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, 
            "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_takes_moments(name):
     look, unit = HOSTILE[name]
@@ -67,6 +68,7 @@ def test_a_slip_of_the_pen_makes_no_private_note_public(text):
 LISTS = {"items": "- a\n" * 40_000, "boxes": "- [ ] a\n" * 40_000, "counters": "- [ ] a [1/2]\n" * 20_000, "steps": "".join(" " * depth + f"- [ ] a{depth} [/]\n" for depth in range(1_400))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recursive", ["", ":PROPERTIES:\n:COOKIE_DATA: recursive\n:END:\n"], ids=["plain", "recursive"])
 @pytest.mark.parametrize("name", LISTS)
 def test_a_long_list_is_added_to_and_checked_in_moments(name, recursive):
