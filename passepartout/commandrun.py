@@ -41,6 +41,8 @@ def told(outcome: Outcome) -> str:
     if outcome.cut: lines.append(f"(cut: {outcome.cut:,} more bytes were printed)")
     if outcome.ended: lines.append(f"({ENDED[outcome.ended]}, after {outcome.seconds:.1f} s.)")
     elif outcome.status: lines.append(f"({status_words(outcome.status)})")
+    if outcome.left: lines.append(f"(Not kept, since a temporary folder goes with the sandbox: {', '.join(outcome.left)}. Write what is to stay into the notes "
+                                  "or into a workspace.)")
     return "\n".join(lines) or "(It printed nothing.)"
 
 # %% ../nbs/12cf_commandrun.ipynb #5ec9aede

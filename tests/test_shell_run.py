@@ -297,6 +297,19 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
 # The sandbox ---------------------------------------------------------------------------------------------------------
 
 @needs_sandbox
+def test_what_goes_with_the_sandbox_is_told_and_what_stays_is_not(opened_memex, tmp_path):
+    "pytest's own folder lies in a temporary folder, and so do the notes: what is mounted there stays, what lies beside it goes."
+    from passepartout.commandrun import told
+    folder, root = opened_memex
+    def left(text): return run(root, script(sh(text)), WRAP).left
+    assert left(f"echo a > {root.path}/stays; mkdir ~/mine; echo b > ~/mine/x; sort /etc/passwd > /dev/null") == [] and Path(root.path, "stays").read_text() == "a\n"
+    outcome = run(root, script(cmd("cp", "/usr/bin/true", str(tmp_path / "copy"))), WRAP)
+    assert outcome.status == 0 and not (tmp_path / "copy").exists() and outcome.left == [str(tmp_path / "copy")] and f"Not kept, since a temporary folder goes with the sandbox: {tmp_path / 'copy'}" in told(outcome)
+    assert left("mkdir /tmp/many; touch /tmp/many/{1..9}; exit 3")[5:] == ["and more"]
+    assert left("echo > $'/tmp/a\\e[31mb'") == ["/tmp/ab"]
+
+
+@needs_sandbox
 def test_outside_is_absent_and_the_network_too(opened_memex, tmp_path):
     folder, root = opened_memex
     state = folder / "state"; state.mkdir(); (state / "key").write_text("sesame")

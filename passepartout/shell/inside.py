@@ -6,11 +6,12 @@ Docs: https://example.org/passepartout/shell/inside.html.md"""
 
 # %% auto #0
 __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'MOST_INPUT', 'MOST_NAMES', 'MOST_CALL', 'FILE',
-           'NAME', 'PART', 'set_limits', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name', 'do_export', 'do_echo',
-           'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others', 'memory_of', 'adopt_orphans',
-           'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready', 'begin', 'output_file',
-           'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline', 'close', 'wait',
-           'reaped', 'census', 'sweep', 'childless', 'turned', 'perform', 'is_judged_cd', 'main']
+           'NAME', 'PART', 'MOST_LEFT', 'set_limits', 'high', 'text_fd', 'say', 'do_cd', 'do_pwd', 'is_name',
+           'do_export', 'do_echo', 'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others',
+           'memory_of', 'adopt_orphans', 'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready',
+           'begin', 'output_file', 'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline',
+           'close', 'wait', 'reaped', 'census', 'sweep', 'childless', 'turned', 'perform', 'is_judged_cd',
+           'left_behind', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
 import json
@@ -511,6 +512,20 @@ def is_judged_cd(commands: list) -> bool:
     "Is it the `cd` of a judged script, whose folder is absolute? What follows was judged as seen from there, and is left when it cannot be entered."
     return len(commands) == 1 and commands[0][1][:1] == ["cd"] and commands[0][1][-1].startswith("/")
 
+# %% ../../nbs/shell/inside.ipynb #618d1747
+MOST_LEFT = 5
+
+def left_behind(top: str, home: str) -> list[str]:
+    "Files in `top` that go with the sandbox, a few of them: those of its own, without what is mounted there, and without its home."
+    device, found = os.stat(top).st_dev, []
+    def goes(folder: str, name: str) -> bool: return os.lstat(os.path.join(folder, name)).st_dev == device
+    for looked, (folder, folders, names) in enumerate(os.walk(top)):
+        if len(found) > MOST_LEFT or looked > 1000: break
+        folders[:] = [name for name in folders if os.path.join(folder, name) != home and goes(folder, name)]
+        found += [os.path.join(folder, name)[:200] for name in names if goes(folder, name)]
+    return [*found[:MOST_LEFT], *["and more"] * (len(found) > MOST_LEFT)]
+
+# %% ../../nbs/shell/inside.ipynb #369c8eab
 def main(control: int) -> None:
     "Read the job, run it, report, and leave nothing running."
     job = json.loads(b"".join(iter(lambda: os.read(0, 1 << 20), b"")))
@@ -529,7 +544,9 @@ def main(control: int) -> None:
     except Ended as reason: report["ended"] = str(reason)
     except OSError as error: report.update(ended="lost", why=str(error))
     sweep(stage)
-    try: stage.control.send(json.dumps(report).encode())
+    try:
+        if job.get("passing"): report["left"] = left_behind(*job["passing"])
+        stage.control.send(json.dumps(report).encode())
     except OSError: pass
 
 # %% ../../nbs/shell/inside.ipynb #f41069d2

@@ -50,6 +50,7 @@ class Outcome:
     cut: int = 0                                                     # bytes that were read and not kept
     seconds: float = 0.0
     sandboxed: bool = False
+    left: list[str] = field(default_factory=list)                    # files that went with the sandbox, a few of them
 
     @property
     def stdout(self) -> bytes: return b"".join(data for fd, data in self.chunks if fd == 1)
@@ -251,7 +252,7 @@ async def _start(running: Running, roots: Sequence[Root], cwd: OpenedPath | None
     job, control, kept = (running.given[2], running.theirs.fileno(),
                           [theirs, running.given[3], *(root.fd for root in roots)] if wrap.works else [])
     os.write(job, json.dumps({"script": running.items, "env": environment(home), "limits": limits,
-                              "cwd": where if wrap.works else None}).encode())
+                              "cwd": where if wrap.works else None, "passing": ("/tmp", home) if wrap.works else None}).encode())
     os.lseek(job, 0, os.SEEK_SET)
     command = (sandbox_command(wrap, roots, inside=inside.__file__, info=theirs, calls=running.given[3], **sandbox) if wrap.works
                else [interpreter()[0], "-I", "-S", inside.__file__])
@@ -328,3 +329,4 @@ def _conclude(outcome: Outcome, report: dict) -> None:
     "Put the report into the outcome; without one, something killed the program inside."
     if not outcome.ended and isinstance(report.get("status"), int): outcome.status = report["status"]
     elif not outcome.ended: outcome.ended = report["ended"] if report.get("ended") in ("memory", "processes") else "lost"
+    if isinstance(left := report.get("left"), list): outcome.left = [readable(os.fsencode(name)) for name in left if isinstance(name, str)]
