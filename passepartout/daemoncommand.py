@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from .commandline import Memex, fail, tell
+from .commandline import Memex, fail, settings_of, tell
 from .conditions import PassepartoutError
 from .running import PORT, trouble_of
 
@@ -44,8 +44,7 @@ def daemon(tcp: Annotated[bool,
 def print_unit(memex: Path | None, more: tuple[str, ...]) -> None:
     "The unit on standard output, and what to do with it on standard error."
     from passepartout.service import unit_text
-    from passepartout.settings import load_settings
-    print(unit_text(load_settings({"memex_dir": memex} if memex is not None else {}).memex_dir.absolute(), more), end="")
+    print(unit_text(settings_of(memex).memex_dir.absolute(), more), end="")
     tell("To use it: passepartout daemon --unit > ~/.config/systemd/user/passepartout.service, then systemctl --user daemon-reload, and "
          "systemctl --user enable --now passepartout", stream=sys.stderr)
 

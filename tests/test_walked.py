@@ -225,7 +225,7 @@ def test_what_could_be_meant_otherwise_is_not_done(tmp_path, said, told, place):
     assert (told in answer and code == 7 if told else code == 0) and place in answer, (code, answer)
 
 
-@pytest.mark.parametrize("words", [pytest.param(each, marks=pytest.mark.slow if each[0] != "cost" else ()) for each in (("jobs",), ("skills",), ("cost",), ("gateway",), ("sessions",), ("jobs", "news"), ("skills", "list"))])
+@pytest.mark.parametrize("words", [pytest.param(each, marks=pytest.mark.slow if each[0] != "cost" else ()) for each in (("jobs",), ("skills",), ("cost",), ("gateway",), ("sessions",), ("jobs", "news"), ("skills", "list"), ("daemon", "--unit"))])
 def test_a_mistyped_memex_is_said_by_commands_that_need_no_notes(tmp_path, words):
     (tmp_path / "notes").mkdir()
     code, told = command(tmp_path, *words, "--memex", str(tmp_path / "ntoes"))
