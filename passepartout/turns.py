@@ -197,10 +197,10 @@ class Heeding(Noting):
     "Remembers where the texts of strangers lead."
     def heed(self, turn: Turn, label: Label, *texts: Any) -> None:
         "Remember the places in these texts, for as long as the records of `turn` are kept."
+        if not (found := [text for text in texts if isinstance(text, str) and text]): return         # and look no conversation up
         said = Words((*[each.asked for each in self.recent(turn.session) if each.asked_by_person],
                       turn.text if turn.asked_by_person else ""), date.min)
-        for text in texts:
-            if isinstance(text, str) and text: self.echoes.heed(turn.batch, label, text, said.hold)
+        for text in found: self.echoes.heed(turn.batch, label, text, said.hold)
 
     def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
         "Remember the places in these views of the notes."
