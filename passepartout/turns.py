@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/turns.html.md"""
 # %% auto #0
 __all__ = ['RECENT', 'STRANGE', 'VERDICT_FIELDS', 'Reply', 'Turn', 'text_in', 'Exchange', 'read_in', 'is_strange',
            'without_quotes', 'taken_back', 'last_exchanges', 'Conversations', 'parts', 'Noting', 'Heeding', 'turn_of',
-           'Opening', 'answer_body', 'try_again', 'unrecorded', 'Turns', 'recorded_turn', 'recorded_turns',
+           'Opening', 'answer_body', 'try_again', 'unrecorded', 'Writing', 'Turns', 'recorded_turn', 'recorded_turns',
            'is_message', 'only_refused', 'only_tried']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
@@ -267,17 +267,8 @@ def unrecorded(turn: Turn, batch: Any, error: JournalError) -> JournalError:
                         f"again. {error}")
 
 # %% ../nbs/17a_turns.ipynb #4e331bc6
-class Turns(Opening):
-    "The open turns of one agent, written to its journal, shown to whoever watches."
-    def heed_answer(self, turn: Turn, told: str) -> None:
-        "Remember the places in an answer that was given under the influence of a stranger."
-        if turn.label is not PERSON and is_strange(turn.label): return self.heed(turn, turn.label, told)
-        for each in self.spoken.get(turn.session, ()):
-            if each.read in STRANGE: return self.heed(turn, Label(each.read, sources=("an earlier answer",)), told)
-
-    def refused(self, turn: str) -> bool: return only_refused(self.journal, turn)
-    def tried(self, turn: str) -> bool: return only_tried(self.journal, turn)
-
+class Writing(Opening):
+    "How what a turn has collected gets into the journal."
     def begun(self, turn: Turn) -> None:
         "Have what a turn begins with written, with what it commits first or as soon as anybody waits. Needs a running event loop."
         if self.journal.path is not None and turn.batch.records: self.soon(turn, durable=False)
@@ -302,6 +293,18 @@ class Turns(Opening):
         for each in left:
             if each.error: problem = unrecorded(turn, each, each.error)
         if problem is not None: raise problem
+
+# %% ../nbs/17a_turns.ipynb #ffdb620a
+class Turns(Writing):
+    "The open turns of one agent, written to its journal, shown to whoever watches."
+    def heed_answer(self, turn: Turn, told: str) -> None:
+        "Remember the places in an answer that was given under the influence of a stranger."
+        if turn.label is not PERSON and is_strange(turn.label): return self.heed(turn, turn.label, told)
+        for each in self.spoken.get(turn.session, ()):
+            if each.read in STRANGE: return self.heed(turn, Label(each.read, sources=("an earlier answer",)), told)
+
+    def refused(self, turn: str) -> bool: return only_refused(self.journal, turn)
+    def tried(self, turn: str) -> bool: return only_tried(self.journal, turn)
 
     async def end(self, signal: Signal) -> Reply:
         "Record what was said, write the rest, and close the turn."
