@@ -24,6 +24,34 @@ def on_record(agent):
     with contextlib.closing(sqlite3.connect(agent.journal.path)) as db: return [kind for kind, in db.execute("SELECT kind FROM chain WHERE turn > '' ORDER BY seq")]
 
 
+NOTE_IT = "(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL \"note-it\" :ARGS () :EXPLANATION \"The person wants it noted.\"))"
+
+
+def noting(agent, ran):
+    "A tool with an effect, and a model that has it called once. It waits each time, and notes what is on record then."
+    seen = []
+
+    async def slow(prompt, system_prompt, *, model=None):
+        await asyncio.sleep(0)
+        seen.append(on_record(agent)[-1:])
+        return NOTE_IT if not ran else "Done."
+    agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted"))
+    register_backend(agent, "slow", slow)
+    return seen
+
+
+def filling(agent, monkeypatch, left):
+    "A disk that refuses as many writes as `left[0]` says."
+    plain = type(agent.journal).write
+
+    def full(journal, drafts, durable=True):
+        if left[0] > 0:
+            left[0] -= 1
+            raise JournalError("The disk is full, so nothing was written.")
+        plain(journal, drafts, durable)
+    monkeypatch.setattr(type(agent.journal), "write", full)
+
+
 async def test_a_request_is_on_record_while_a_model_thinks(disk_agent):
     seen = []
 
@@ -48,47 +76,19 @@ async def test_what_is_answered_without_waiting_is_written_once(disk_agent):
 async def test_a_beginning_that_could_not_be_written_is_tried_once_more_before_anything_is_done(disk_agent, monkeypatch, failures):
     "The disk is full for one write, or stays so; then nothing is done, and the person is told."
     ran, left = [], [failures]
-    plain = type(disk_agent.journal).write
-
-    def full(journal, drafts, durable=True):
-        if left[0] > 0:
-            left[0] -= 1
-            raise JournalError("The disk is full, so nothing was written.")
-        plain(journal, drafts, durable)
-
-    async def slow(prompt, system_prompt, *, model=None):
-        await asyncio.sleep(0)
-        return "(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL \"note-it\" :ARGS () :EXPLANATION \"The person wants it noted.\"))" if not ran else "Done."
-    disk_agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted"))
-    register_backend(disk_agent, "slow", slow)
-    monkeypatch.setattr(type(disk_agent.journal), "write", full)
+    noting(disk_agent, ran)
+    filling(disk_agent, monkeypatch, left)
     reply = await disk_agent.handle("note it")
     told = (ran, reply.status, "disk is full" in reply)
     assert told == (([1], "answered", False) if failures == 1 else ([], "failed", True)), reply
     assert on_record(disk_agent)[0] == "turn" if failures == 1 else "intent" not in on_record(disk_agent)
 
 
-NOTE_IT = "(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL \"note-it\" :ARGS () :EXPLANATION \"The person wants it noted.\"))"
-
-
-def noting(agent, ran):
-    "A tool with an effect, and a model that has it called once. It waits each time, and notes what is on record then."
-    seen = []
-
-    async def slow(prompt, system_prompt, *, model=None):
-        await asyncio.sleep(0)
-        seen.append(on_record(agent)[-1])
-        return NOTE_IT if not ran else "Done."
-    agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or "noted"))
-    register_backend(agent, "slow", slow)
-    return seen
-
-
 async def test_an_outcome_is_on_record_while_a_model_thinks(disk_agent):
     ran = []
     seen = noting(disk_agent, ran)
     assert (await disk_agent.handle("note it")).status == "answered" and len(ran) == 1
-    assert seen == ["turn", "outcome"]
+    assert seen == [["turn"], ["outcome"]]
 
 
 async def test_an_effect_takes_two_synced_commits_and_no_third_when_nobody_waits(disk_agent):
@@ -106,16 +106,9 @@ async def test_an_effect_takes_two_synced_commits_and_no_third_when_nobody_waits
 async def test_an_outcome_that_could_not_be_written_is_tried_once_more_and_told(disk_agent, tmp_path, monkeypatch, failures, told):
     "The disk is full from the effect on. What was done is not done again, and the next start finds it unknown."
     ran, left = [], [0]
-    plain = type(disk_agent.journal).write
-
-    def full(journal, drafts, durable=True):
-        if left[0] > 0:
-            left[0] -= 1
-            raise JournalError("The disk is full, so nothing was written.")
-        plain(journal, drafts, durable)
     noting(disk_agent, ran)
+    filling(disk_agent, monkeypatch, left)
     disk_agent.tools.register(Tool("note-it", "Notes it.", [], lambda: ran.append(1) or left.__setitem__(0, failures) or "noted"))
-    monkeypatch.setattr(type(disk_agent.journal), "write", full)
     reply = await disk_agent.handle("note it")
     assert (len(ran), "Done." in reply, "counts as unknown" in reply, reply.status) == (1, True, told, "failed" if told else "answered"), reply
     left[0] = 0
