@@ -1,5 +1,5 @@
 "tools/site.py finds what would be wrong on the site; each fault is planted once"
-import importlib.util, json, shutil
+import importlib.util, json, re, shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -96,6 +96,21 @@ def test_two_pages_at_one_place_are_found(site):
 
 def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
     assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
+
+
+def test_the_notebooks_themselves_have_no_fault_that_can_be_seen_without_the_site():
+    "The whole check processes every page, which takes a minute; what a page does not say can be read off its notebook, before anything lands."
+    spec = importlib.util.spec_from_file_location("site_of_the_project", ROOT / "tools" / "site.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    names = [path.relative_to(tool.NBS).as_posix() for path in sorted(tool.NBS.rglob("*.ipynb")) if not any(part[0] in "_." for part in path.relative_to(tool.NBS).parts)]
+    hidden = re.compile(r"^#\|\s*(?:hide|export|exporti)\b(?!s)", re.M)                                       # no reader of the site sees these cells
+    shown = lambda name: [cell for cell in json.loads((tool.NBS / name).read_text(encoding="utf-8"))["cells"] if not hidden.search("".join(cell["source"]))]
+    pages = {name: tool.Page(name, shown(name)) for name in names}
+    found = [f"{book}: nothing speaks of {name}" for _, name, book, documented in tool.public_symbols() if documented and not pages[book].mentions(name)]
+    found += [*tool.silent_pages(pages), *tool.same_place(pages)]
+    found += [line for page in pages.values() for line in (*tool.bad_fences(page), *tool.bad_diagrams(page))]
+    assert len(pages) > 300 and found == []
 
 
 @pytest.mark.slow
