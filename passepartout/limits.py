@@ -122,27 +122,79 @@ async def in_thread(fn: Callable, *args, **kwargs) -> Any:
     threading.Thread(target=work, daemon=True, name=f"passepartout-{getattr(fn, '__name__', 'call')}").start()
     return await done
 
+# %% ../nbs/10a_limits.ipynb #aad08c65
+class _Deadline:
+    "When the task that waits here is to be cancelled. `over` when that has happened; `cancelling` counts the cancellations that others had asked for before."
+    __slots__ = ("task", "when", "over", "cancelling")
+
+    def __init__(self, task: asyncio.Task, when: float): self.task, self.when, self.over, self.cancelling = task, when, False, task.cancelling()
+
+    def take_back(self) -> bool:
+        "Take back the cancellation that this deadline asked for, if it did; `True` when nobody else wants the task to end."
+        if not self.over: return False
+        self.over = False
+        return self.task.uncancel() <= self.cancelling
+
+# %% ../nbs/10a_limits.ipynb #ac97ed6d
+class _Watch:
+    "The deadlines of one event loop, behind one timer."
+    SOON_S = 0.01
+
+    def __init__(self, loop: asyncio.AbstractEventLoop): self.loop, self.waiting, self.at, self.timer = loop, set(), float("inf"), None
+
+    def wind(self, when: float) -> None:
+        "Wake up at `when`, and not at any other time."
+        if self.timer is not None: self.timer.cancel()
+        self.at, self.timer = when, self.loop.call_later(max(0.0, when - time.monotonic()), self.ring)
+
+    def ring(self) -> None:
+        "Cancel what is due, and wait for the next; not sooner than in `SOON_S`, or a thousand deadlines in a row would be looked through a thousand times."
+        now, self.at, self.timer = time.monotonic(), float("inf"), None
+        for deadline in [each for each in self.waiting if each.when <= now]:
+            self.waiting.discard(deadline)
+            deadline.over = True
+            deadline.task.cancel()
+        if self.waiting: self.wind(max(min(each.when for each in self.waiting), now + self.SOON_S))
+
+_here = threading.local()
+
+def _watch() -> _Watch:
+    "The watch of the running event loop."
+    loop, watch = asyncio.get_running_loop(), getattr(_here, "watch", None)
+    if watch is None or watch.loop is not loop: watch = _here.watch = _Watch(loop)
+    return watch
+
 # %% ../nbs/10a_limits.ipynb #c4dee66a
 async def within(seconds: float, coroutine: Any) -> Any:
     "Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm."
     try: waits_for = coroutine.send(None)
     except StopIteration as done: return done.value
-    async with asyncio.timeout(seconds): return await _go_on(coroutine, waits_for)
+    watch, deadline = _watch(), _Deadline(asyncio.current_task(), time.monotonic() + seconds)
+    watch.waiting.add(deadline)
+    if deadline.when < watch.at: watch.wind(deadline.when)
+    try: return await _go_on(coroutine, waits_for)
+    except asyncio.CancelledError as error:
+        if deadline.take_back(): raise TimeoutError from error
+        raise
+    finally:
+        watch.waiting.discard(deadline)
+        deadline.take_back()
 
 GRACE = 0.25
 
 @types.coroutine
 def _go_on(coroutine: Any, waits_for: Any):
     "Continue a started coroutine inside the current task; a second cancellation leaves it behind."
-    last_call = None
+    last_call, task, given_up = None, asyncio.current_task(), []
+    def give_up(): given_up.append(task.cancel())
     try:
         while True:
             try: result = yield waits_for
             except asyncio.CancelledError as error:
                 if last_call is not None:
-                    asyncio.current_task().uncancel()
+                    if given_up: task.uncancel()
                     raise
-                last_call = asyncio.get_running_loop().call_later(GRACE, asyncio.current_task().cancel)
+                last_call = asyncio.get_running_loop().call_later(GRACE, give_up)
                 step, value = coroutine.throw, error
             except BaseException as error: step, value = coroutine.throw, error
             else: step, value = coroutine.send, result

@@ -1,0 +1,124 @@
+"`limits.within` ends what `asyncio.timeout` would end, and leaves the task as that would; one timer serves all deadlines of a loop"
+import asyncio
+import random
+import threading
+import time
+
+import pytest
+
+from passepartout.limits import within, _watch
+
+
+async def library(seconds, coroutine):
+    "The same by the standard library."
+    async with asyncio.timeout(seconds): return await coroutine
+
+async def quick():
+    await asyncio.sleep(0.001)
+    return "done"
+
+async def slow():
+    await asyncio.sleep(30)
+    return "late"
+
+async def swallows():
+    "Ends at once when it is cancelled, and says nothing of it."
+    try: await asyncio.sleep(30)
+    except asyncio.CancelledError: return "swallowed"
+
+async def breaks():
+    try: await asyncio.sleep(30)
+    finally: 1 / 0
+
+async def cleans_up():
+    try: await asyncio.sleep(30)
+    finally: await asyncio.sleep(0.15)
+
+async def cancels_itself():
+    await asyncio.sleep(0.001)
+    raise asyncio.CancelledError("of its own")
+
+async def times_out_by_itself():
+    async with asyncio.timeout(0.005): await asyncio.sleep(30)
+
+BODIES = [quick, slow, swallows, breaks, cleans_up, cancels_itself, times_out_by_itself]
+
+
+async def outcome(way, body, seconds, others):
+    "What became of a task that runs `body` in a limit, and how many cancellations are open behind it; `others` cancel it after so many seconds."
+    seen = []
+    async def work():
+        try: seen.append(await way(seconds, body()))
+        except BaseException as error: seen.append(type(error).__name__)
+        seen.append(asyncio.current_task().cancelling())
+    task = asyncio.ensure_future(work())
+    for after in others: asyncio.get_running_loop().call_later(after, task.cancel)
+    await asyncio.wait([task], timeout=10)
+    return seen
+
+
+def test_it_ends_and_leaves_what_the_library_would():
+    cases = [(body, seconds, others) for body in BODIES for seconds in (0.4, 20) for others in ((), (0.1,), (0.1, 0.17))
+             if others or seconds < 20 or body in (quick, cancels_itself, times_out_by_itself)]                     # the others would take half a minute
+    async def all_of_them(way): return await asyncio.gather(*(outcome(way, *case) for case in cases))
+    async def both(): return await asyncio.gather(all_of_them(within), all_of_them(library))
+    ours, theirs = asyncio.run(both())
+    different = [(body.__name__, seconds, others, a, b) for (body, seconds, others), a, b in zip(cases, ours, theirs) if a != b]
+    assert different == [] and len(cases) == 38 and len({str(each) for each in ours}) >= 8
+
+
+@pytest.mark.parametrize("inner, outer", [(0.02, 20), (20, 0.02), (0.02, 0.02)])
+def test_one_limit_in_another(inner, outer):
+    async def nested(way): return await way(outer, way(inner, slow()))
+    for way in (within, library):
+        with pytest.raises(TimeoutError): asyncio.run(nested(way))
+
+
+def test_a_limit_after_one_that_was_exceeded_is_a_new_one():
+    async def main():
+        seen = []
+        for _ in range(3):
+            try: await within(0.01, slow())
+            except TimeoutError: seen.append("over")
+            seen.append(await within(5, quick()))
+        return seen, asyncio.current_task().cancelling(), len(_watch().waiting)
+    assert asyncio.run(main()) == (["over", "done"] * 3, 0, 0)
+
+
+def test_many_deadlines_are_kept_in_order_by_one_timer_and_none_is_early():
+    async def one(seconds, stays):
+        began = time.monotonic()
+        try: await within(seconds, asyncio.sleep(30 if stays else seconds / 3))
+        except TimeoutError: return stays and time.monotonic() - began >= seconds
+        return not stays
+    async def main():
+        chance, timers = random.Random(7), []
+        loop = asyncio.get_running_loop()
+        tasks = [asyncio.ensure_future(one(chance.uniform(0.05, 0.4), chance.random() < 0.5)) for _ in range(600)]
+        await asyncio.sleep(0.03)
+        timers = [each for each in loop._scheduled if not each.cancelled() and "ring" in repr(each._callback)]
+        ends = await asyncio.gather(*tasks)
+        return len(timers), all(ends), len(_watch().waiting)
+    assert asyncio.run(main()) == (1, True, 0)
+
+
+def test_a_deadline_is_met_though_a_later_one_was_there_first():
+    async def main():
+        long = asyncio.ensure_future(within(60, slow()))
+        await asyncio.sleep(0.01)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError): await within(0.05, slow())
+        long.cancel()
+        return time.monotonic() - began
+    assert 0.05 <= asyncio.run(main()) < 5
+
+
+def test_loops_in_turn_and_in_two_threads_have_watches_of_their_own():
+    async def main():
+        try: await within(0.05, slow())
+        except TimeoutError: return id(_watch())
+    ends = []
+    threads = [threading.Thread(target=lambda: ends.append(asyncio.run(main()))) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join(10)
+    assert None not in [*ends, asyncio.run(main()), asyncio.run(main())] and len(ends) == 3
