@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/journalfile.html.md"""
 
 # %% auto #0
 __all__ = ['TROUBLE', 'SCHEMA', 'JournalBusy', 'explain', 'explained', 'private_folder', 'refuse_foreign', 'connect', 'set_up',
-           'find_key', 'files_now', 'claim', 'lock_of', 'is_alive']
+           'find_key', 'Whereabouts', 'claim', 'lock_of', 'is_alive']
 
 # %% ../nbs/05bc_journalfile.ipynb #e6016551
 import fcntl, os, sqlite3, time
@@ -151,15 +151,36 @@ def find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) -> 
         db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", [("key", key_name(key)), ("first_key", key_name(key))])
     return key, lost
 
-# %% ../nbs/05bc_journalfile.ipynb #4cff9001
-def files_now(path: Path) -> tuple:
-    "Which files the journal and its log are now; `None` for one that is gone."
-    return tuple([_which(name) for name in (path, f"{path}-wal")])
+# %% ../nbs/05bc_journalfile.ipynb #69036ab2
+class Whereabouts:
+    "Which files the journal at `path` and its log are, for as long as it is open."
+    def __init__(self, path: Path):
+        self.path, self.log, self.held = path, f"{path}-wal", _stand_in(f"{path}-wal")
+        self.called = f"/proc/self/fd/{self.held}"
+        self.at_first = self.now()
+
+    def now(self) -> tuple:
+        "What they are now; `None` for one that is gone."
+        return _which(self.path), _which(self.log) if self.held is None else os.readlink(self.called)
+
+    def close(self) -> None:
+        if self.held is not None: os.close(self.held)
+        self.held = None
 
 def _which(path) -> tuple[int, int] | None:
     try: found = os.stat(path)
     except OSError: return None
     return found.st_dev, found.st_ino
+
+def _stand_in(path: str) -> int | None:
+    "A descriptor that stands for the file; `None` where the system has none, or cannot say what it is called."
+    try: held = os.open(path, os.O_PATH)
+    except (OSError, AttributeError): return None
+    try: os.readlink(f"/proc/self/fd/{held}")
+    except OSError:
+        os.close(held)
+        return None
+    return held
 
 # %% ../nbs/05bc_journalfile.ipynb #a0169a73
 def claim(folder: Path, owner: str) -> int:

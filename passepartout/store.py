@@ -15,7 +15,7 @@ from typing import Any, Callable
 from .breaks import Break, survey
 from .chain import (START, Anchor, JournalError, Verdict, check, encode_body, head_of, judge, key_name, keyed, read_anchor,
                                 read_key, seal, unwritable, write_anchor)
-from .journalfile import TROUBLE, claim, connect, explain, explained, files_now, find_key, set_up
+from .journalfile import TROUBLE, Whereabouts, claim, connect, explain, explained, find_key, set_up
 
 # %% ../nbs/05c_store.ipynb #4642bf9c
 class Draft:
@@ -56,7 +56,7 @@ class Writer:
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
         self._run, self._run_many = db.cursor().execute, db.cursor().executemany
-        self._seen = self._full = self._owner = self._files = None
+        self._seen = self._full = self._owner = self._places = None
         self._anchored = 0
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
 
@@ -82,7 +82,7 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
         store._full = durable
     try:
         run("BEGIN IMMEDIATE")
-        if durable and store._files is not None and files_now(store.path) != store._files:
+        if durable and (places := store._places) is not None and places.now() != places.at_first:
             raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
@@ -210,7 +210,7 @@ def _begin(store: "Store", lost: str | None) -> None:
         store.seq, store.head = store.db.execute(_LAST).fetchone() or (0, START)
     if lost:
         _take_over(store, lost)
-    store._files = files_now(store.path)
+    store._places = Whereabouts(store.path)
 
 def _take_over(store: "Store", lost: str) -> None:
     "Record that a new key has taken the place of the one that was lost."
@@ -303,6 +303,7 @@ class Store(Looked):
                 os.unlink(self.path.with_suffix(".owners") / self.boot)
                 os.close(self._owner)
                 self._owner = None
+            if self._places is not None: self._places.close()
             self._run = self._run_many = self.db.execute        # lets go of the cursors, which would keep the file open
             self.db.close()
 
