@@ -107,6 +107,7 @@ class Known:
         self.by_skeleton: dict[bytes, str] = rare | self.by_bone
         self.by_text: dict[bytes, str] = {s.value: s.name for s in reversed(self.secrets) if len(skeleton(s.value)) < SHORTEST}
         self.longest = max([*map(len, self.by_bone), *map(len, self.by_text)], default=0)
+        self.shortest = min([*map(len, self.by_skeleton), *map(len, self.by_text)], default=0)
 
     @cached_property
     def bones(self): return _one_of(self.by_skeleton)
@@ -116,7 +117,7 @@ class Known:
 
     def find(self, raw: bytes) -> list[Finding]:
         "Every known value in `raw`: where it is written, and under which name."
-        if not self.secrets: return []
+        if not self.secrets or len(raw) < self.shortest: return []
         found = _matches(self.bones, self.by_skeleton, skeleton(raw), lambda: _places(raw)) if self.by_skeleton else []
         return found + _matches(self.texts, self.by_text, raw, lambda: range(len(raw))) if self.by_text else found
 
