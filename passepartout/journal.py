@@ -61,7 +61,7 @@ class Committing(Shared):
         if self._can_wait():
             return
         try:
-            await _next_tick()
+            if self.journal.path is not None: await _next_tick()        # no disk, no need to share one
         finally:
             if not (self.written or self.error):        # nobody woke earlier
                 self.journal.flush()
