@@ -169,23 +169,24 @@ async def within(seconds: float, coroutine: Any) -> Any:
     "Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm."
     try: waits_for = coroutine.send(None)
     except StopIteration as done: return done.value
-    watch, deadline = _watch(), _Deadline(asyncio.current_task(), time.monotonic() + seconds)
+    watch, task = _watch(), asyncio.current_task()
+    deadline = _Deadline(task, time.monotonic() + seconds)
     watch.waiting.add(deadline)
     if deadline.when < watch.at: watch.wind(deadline.when)
-    try: return await _go_on(coroutine, waits_for)
+    try: return await _go_on(coroutine, waits_for, task)
     except asyncio.CancelledError as error:
         if deadline.take_back(): raise TimeoutError from error
         raise
     finally:
         watch.waiting.discard(deadline)
-        deadline.take_back()
+        if deadline.over: deadline.take_back()
 
 GRACE = 0.25
 
 @types.coroutine
-def _go_on(coroutine: Any, waits_for: Any):
-    "Continue a started coroutine inside the current task; a second cancellation leaves it behind."
-    last_call, task, given_up = None, asyncio.current_task(), []
+def _go_on(coroutine: Any, waits_for: Any, task: asyncio.Task):
+    "Continue a started coroutine inside `task`, the current one; a second cancellation leaves it behind."
+    last_call, given_up = None, []
     def give_up(): given_up.append(task.cancel())
     try:
         while True:
