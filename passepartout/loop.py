@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from .act import act_gate, feedback, tell
+from .act import act_gate, tell
 from .conditions import PassepartoutError, as_condition, restart_case
 from .context import log_about
 from .health import CHECKS, examine, health_of
@@ -26,6 +26,7 @@ from .plist import read_plist
 from .reason import reason_gate
 from .recall import note_written
 from .records import record
+from .results import feedback
 from .verify import brief
 
 # %% ../nbs/18_loop.ipynb #ed6ca539

@@ -12,7 +12,7 @@ __all__ = ['execute_plan', 'begin', 'carry_on', 'finish', 'stand_still', 'wait',
 import os
 from typing import Any
 
-from .act import tell, tool_error, tool_output
+from .act import tell
 from .attestations import Attests
 from .conditions import GateError, PassepartoutError
 from .flow import follows_link
@@ -21,6 +21,7 @@ from .messages import (APPROVAL_REQUIRED, PLAN, TOOL_ERROR, TOOL_OUTPUT, Action,
                                    pick)
 from .planstate import STEP, PlanState, index_plans, label_record
 from .planworld import Reading, StepAsks, data_of
+from .results import tool_error, tool_output
 from .tools import ToolResult
 from .turns import without_quotes
 from .verify import clear

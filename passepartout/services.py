@@ -15,7 +15,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Callable
 
-from .act import ActuatorRegistry, register_core_actuators
+from .act import register_core_actuators
+from .actuators import ActuatorRegistry
 from .approvals import ApprovalDesk
 from .backends import BackendRegistry
 from .budget import Sight

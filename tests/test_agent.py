@@ -452,3 +452,17 @@ async def test_a_disk_that_is_full_is_told_once(tmp_path):
     assert reply.status == "failed" and reply.count("disk is full") == 1
     agent.journal.db.execute("PRAGMA max_page_count = 1000000")
     await agent.close()
+
+
+async def test_a_channel_is_registered_at_the_door_of_act_and_asks_before_anything_goes_out(tmp_path):
+    from passepartout.act import act_gate, format_tool_result, register_actuator
+    from passepartout.messages import Signal
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state")
+    sent = []
+    register_actuator(agent, "telegraph", lambda action, signal: sent.append(action.payload["text"]) or {"status": "error", "message": "the line is down"})
+    asked = Signal.of({"type": "EVENT", "meta": {"source": "cli"}, "approved_action": '(:TARGET :TELEGRAPH :PAYLOAD (:TEXT "STOP" :EXPLANATION "They wait for an answer"))'})
+    result = await act_gate(agent, asked)
+    await agent.close()
+    assert (result, sent) == (None, [])
+    assert format_tool_result("telegraph", {":STATUS": "ERROR", "message": "the line is down"}) == "ERROR [telegraph]: the line is down"

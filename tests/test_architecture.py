@@ -30,7 +30,7 @@ ROOMS = """
     breaker prices purse meter selector suppliers showing askone backends providers.dates providers.german providers.captures providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement
-    reason lookonly previews
+    reason lookonly previews actuators results
     previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skilltalk skillmemory skillfolders skillbook skillwatch skilltools
     loop
     gates.*
