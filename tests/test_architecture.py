@@ -23,7 +23,7 @@ ROOMS = """
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
     summaries context
     schedule skills skillpage
-    tools rules rulefile notesource findtool agendatool notetools edittools web
+    declarations tools rules rulefile notesource findtool agendatool notetools edittools web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
     plan planrun deciders plantext
     normaliser askgate clearances verify
