@@ -62,8 +62,9 @@ class Ending(Inspection):
             self.interrupted = None
 
     def let_go(self) -> None:
-        "Close journal, purse, index and folders."
+        "Close journal, purse, index and folders, and let go of what the providers hold."
         self.kept_prompts.flush()
+        self.backends.let_go()
         self.journal.close()
         self.purse.close()
         if self.upkeep is not None: self.upkeep.close()

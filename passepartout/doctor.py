@@ -78,7 +78,7 @@ class Patient:
 
 # %% ../nbs/19c_doctor.ipynb #26ba69dc
 EXTRAS = {"watch": ("watchfiles", "notes are read as soon as they change"), "semantic": ("wordllama", "search goes by meaning as well"), "prices": ("genai_prices", "what a question costs is known for most models"), "tui": ("textual", "there is a window: passepartout tui"),
-          "keyring": ("keyring", "keys of providers can lie in the keyring of the desktop"), "gguf": ("xllamacpp", "a model in a file can run inside the program"), "otel": ("opentelemetry.sdk", "turns can be collected as spans"), "tokens": ("bpe_openai", "contexts for models of OpenAI are counted in their own tokens")}
+          "keyring": ("keyring", "keys of providers can lie in the keyring of the desktop"), "gguf": ("xllamacpp", "a model in a file can run without a server"), "otel": ("opentelemetry.sdk", "turns can be collected as spans"), "tokens": ("bpe_openai", "contexts for models of OpenAI are counted in their own tokens")}
 
 def there(module: str) -> bool:
     "Is a module installed? It is not loaded for that."

@@ -66,6 +66,11 @@ class BackendRegistry:
                                                       frozenset(names & {"model", "context", "hear", "meter", "compose"}), local is True,
                                                       blind is True, breaker)
 
+    def let_go(self) -> None:
+        "Have each provider that holds something open, as a process with a model in it, let go of that."
+        for backend in self._backends.values():
+            if callable(release := getattr(backend.fn, "let_go", None)): release()
+
     def unregister(self, name: str) -> None: self._backends.pop(provider_name(name), None)
     def clear(self) -> None: self._backends.clear()
     def get(self, name: str) -> Backend | None: return self._backends.get(provider_name(name))

@@ -27,6 +27,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import Phase, settings
 
 
@@ -79,7 +80,8 @@ def pytest_unconfigure(config):
     shutil.rmtree(NOBODY, ignore_errors=True)
 
 
-LIMIT_S = 600          # for one test; most take milliseconds, the longest two minutes
+LIMIT_S = 300 if os.environ.get("CI") else 600          # for one test; most take milliseconds, the longest two minutes on a machine of its own
+STUCK_S = 120          # for all threads of a process together: so long no Python ran in it at all
 
 
 def hung(signum, frame): pytest.fail(f"It did not come to an end within {LIMIT_S} s. The traceback shows where it waited; what the other threads did is on standard error.")
@@ -87,11 +89,15 @@ def hung(signum, frame): pytest.fail(f"It did not come to an end within {LIMIT_S
 
 class Watch(threading.Thread):
     """Rings for the test that runs too long. One thread looks every few seconds: a timer for each test was a thread for each, which on a
-    machine with nothing to spare is waited for longer than most tests take."""
-    test = None
+    machine with nothing to spare is waited for longer than most tests take.
+
+    What waits in a library and lets nobody else run cannot be rung for, neither in a test nor when the interpreter ends after the last one: the destructor of a model did so.
+    Then nobody tells faulthandler any more that somebody looks. Its own thread, which needs no Python, says where everybody is and ends the process."""
+    test, said = None, sys.__stderr__
 
     def run(self, sleep=time.sleep, now=time.monotonic):          # what a test puts in their place does not matter here
         while True:
+            self.looks()
             sleep(min(5, LIMIT_S))
             if (test := self.test) is not None and now() > test[1]:
                 self.test = None
@@ -99,7 +105,16 @@ class Watch(threading.Thread):
                 signal.pthread_kill(test[0], signal.SIGUSR2)
 
 
+    def looks(self): faulthandler.dump_traceback_later(STUCK_S, exit=True, file=self.said)
+
+
 watch, now = Watch(daemon=True), time.monotonic
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact():
+    "A test has failed, and pytest has told faulthandler to look no more: a debugger may be used. That runs in Python."
+    if watch.is_alive(): watch.looks()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -107,9 +122,12 @@ def pytest_runtest_protocol(item):
     """A test that hangs fails, names itself and shows where, and the others go on.
 
     pytest-timeout has two ways to do this: with the alarm signal, which `limits` leaves alone when it is wound, so that the tests would try another way than
-    the program; or by ending the process, which pytest-xdist takes for a crash, and it gives the same test to every new worker."""
+    the program; or by ending the process, and then all that can be said of the other tests in it is that they did not run. pytest's own setting,
+    `faulthandler_timeout`, says where a test is and lets it hang."""
     signal.signal(signal.SIGUSR2, hung)
-    if not watch.is_alive(): watch.start()
+    if not watch.is_alive():
+        watch.said = item.config.stash.get(fault_handler_stderr_fd_key, sys.__stderr__)          # not what is read while a test runs
+        watch.start()
     watch.test = threading.get_ident(), now() + LIMIT_S
     try: return (yield)
     finally: watch.test = None
@@ -260,6 +278,16 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadFileScheduling
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid): return nodeid if "test_notebooks.py::" in nodeid else super()._split_scope(nodeid)
+
+        def remove_node(self, node):
+            "What a worker that has ended was at, and has failed with it, is not given to the next: that would end as well, and so on. The rest of its files is."
+            left = {scope: unit for scope, unit in self.assigned_work.pop(node).items() if not all(unit.values())}
+            if not left: return None
+            unit = next(iter(left.values()))
+            unit[failed := next(test for test, over in unit.items() if not over)] = True
+            self.workqueue.update({scope: unit for scope, unit in left.items() if not all(unit.values())})
+            for other in self.assigned_work: self._reschedule(other)
+            return failed
     return Files(config, log)
 
 

@@ -39,7 +39,7 @@ SERVICES = {
 }
 NEARBY = (Service("http://127.0.0.1:11434", "ollama"), Service("http://127.0.0.1:8080/v1", "compatible"),
           Service("http://127.0.0.1:1234/v1", "compatible"))
-BUILT_IN = ("reflex", "scripted")      # and "gguf", a model that runs inside the program
+BUILT_IN = ("reflex", "scripted")      # and "gguf", a model in a file
 
 # %% ../../nbs/providers/catalogue.ipynb #b2a5a22b
 def dialect_of(kind: str) -> Any:
