@@ -222,6 +222,7 @@ class Program:
     variables: tuple[tuple[str, str], ...] = ()       # set for the call, which switches off what could run something
     listing: frozenset[str] = frozenset()             # options under which operands are patterns of what is listed, not names of something new
     settings: tuple[str, ...] = ()                    # files in the folder it stands in, or above, by which it could be told to start something
+    apart: tuple[str, ...] = ()                       # the first of these options is asked about together with any other of them
     recurses: str = ""                                # the option that makes it go through folders, hidden ones too
     yes: tuple[str, ...] = ()                         # examples that pass
     no: tuple[str, ...] = ()                          # examples that are asked about
@@ -231,7 +232,7 @@ class TableError(PassepartoutError):
     "A program is declared wrongly."
 
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
-            add: str = "", tail: str = "", settings: str = "", **more) -> Program:
+            add: str = "", tail: str = "", settings: str = "", apart: str = "", **more) -> Program:
     "A declaration from its text form. Examples are separated by line ends or semicolons."
     table: dict[str, str | None] = {}
     for word in options.split():
@@ -245,7 +246,7 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     lines = lambda text: tuple(line.strip() for line in re.split(r"[\n;]", text) if line.strip())
     return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()),
                    listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes),
-                   no=lines(no), **more)
+                   no=lines(no), apart=tuple(apart.split()), **more)
 
 # %% ../../nbs/shell/programs.ipynb #2931e92e
 def _long(declared: Program, word: str, rest: list[str], found: list, seen: set) -> str | None:
@@ -324,6 +325,8 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     seen: set[str] = set()
     found, operands, why = _parse(declared, words, seen) if words or declared.must else ((), (), None)
     if why: return why
+    if declared.apart and declared.apart[0] in seen and (both := seen.intersection(declared.apart[1:])):
+        return f"{declared.name} {declared.apart[0]} with {min(both)} follows links to where they lead."
     if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
     if not found and not operands: return None
