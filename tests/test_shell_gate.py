@@ -813,7 +813,7 @@ def test_a_folder_that_git_passes_over_hides_no_repository_from_the_judge(memex,
     assert is_whole(str(inner)) is None and level("cd src && git diff", roots) == ASK
 
 
-@pytest.mark.parametrize("text", ["git config user.name -l", "git config core.editor --system", "git config core.pager --name-only -l", "git config --show-origin core.editor -z", "ls -LR", "ls -lLR src", "ls --recursive -L", "du -L", "du -shL src"])
+@pytest.mark.parametrize("text", ["git config user.name -l", "git config core.editor --system", "git config core.pager --name-only -l", "git config --show-origin core.editor -z", "ls -LR", "ls -lLR src", "ls --recursive -L", "du -L", "du -shL src", "ss 'state established'", "ss dst established", "ss established", "ss sport = :22 state established", "ss exclude 'listening or state'"])
 def test_an_option_behind_a_name_or_beside_another_one_may_mean_something_else(text, roots):
     assert level(text, roots) > READ
 

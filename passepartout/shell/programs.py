@@ -172,14 +172,17 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
-_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup state exclude all connected "
-                          "synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
-                          "close-wait last-ack closing".split())
+_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup".split())
+_STATES = frozenset("all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
+                    "close-wait last-ack closing".split())
 _FILTER = Regex(r"[=<>!&|]+|:(?:[\w-]+|\*)|\*(?::[\w*-]+)?|\d[\d.]*(?:/\d+)?(?::[\w*-]+)?|\[[0-9a-fA-F:]*\](?::[\w*-]+)?|/\S*", re.ASCII)
 _SOCKETS = Regex(r"[46]?(?:TCP|UDP)?(?:@(?:\d[\d.]*|\[[0-9a-fA-F:]*\]))?(?::[\w,-]+)?|(?:TCP|UDP):\^?\w+(?:,\^?\w+)*", re.ASCII | re.I)
 
 def _filter(value: str, places: Places) -> str | None:
-    strange = next((word for word in re.split(r"[\s()]+", value) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)),
+    "`value`: all operands, with a zero character between them."
+    words = value.split("\0")
+    while len(words) > 1 and words[0] in ("state", "exclude") and words[1] in _STATES: del words[:2]
+    strange = next((word for word in re.split(r"[\s()]+", " ".join(words)) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)),
                    None)
     return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
 
@@ -336,6 +339,7 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     if not operands: return None
     given = declared.given and any([option in declared.given for option, _, _ in found])
     kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if given else declared.operands)
+    if kinds == ["filter*"]: operands = ["\0".join(operands)]
     for value in operands:
         if not kinds: return f"{shown(value)} is one operand more than {declared.name} only reads."
         if why := checks[kinds[0].rstrip("*")](value, places): return why
