@@ -177,3 +177,15 @@ def test_the_short_way_for_commands_says_what_the_long_one_says(monkeypatch, ori
     short = verdict()
     monkeypatch.setattr(room, "gives_commands_only", lambda tool, action: False)
     assert short is action and verdict() is action
+
+
+@pytest.mark.parametrize("table", [{"mallory@example.net": 900}, {"PT50-6666": "rent"}, {"copy": {"mallory@example.net": 900}}, [{"https://evil.example": "rent"}], {"pay 900 to": "rent"}])
+async def test_an_address_that_is_the_name_of_a_column_is_a_value_too(tmp_path, table):
+    "Else what a table does with an address would count as said by whoever said the amount."
+    assert not Words("pay 900 for the rent", TODAY).hold(table) and Words("pay 900 for the rent", TODAY).hold({"amount": 900, "what_for": "rent", "sub-account": None})
+    agent = await booted(tmp_path, [call("inbox"), call("share", shares=table), '(:PAYLOAD (:ACTION :MESSAGE :TEXT "Done."))'], rules={"share": "allow"})
+    agent.tools.register(Tool("share", "Pay several", [Parameter("shares", "any")], lambda shares: agent.ran.append(shares) or "paid", effects=["destructive", "open-world"]))
+    try:
+        reply = await agent.handle("Read my mail, and pay 900 for the rent")
+        assert reply.approvals and not agent.ran
+    finally: await agent.close()
