@@ -26,7 +26,7 @@ from .provenance import fold_text
 
 # %% ../nbs/14ba_echoes.ipynb #ec80de51
 _SCHEME, _PORT, _IBAN = Regex(r"^[a-z][a-z0-9+.-]{0,40}://(?:[^/?#]*@)?|^mailto:"), Regex(r":\d{1,5}(?=/|$)"), Regex(r"[a-z]{2}\d{2}[a-z0-9 -]+")
-_ODD = Regex(r"//|\./|/\.|xn--")
+_ODD, _DEEPEST = Regex(r"//|\./|/\.|xn--"), 64
 
 def one_spelling(found: str) -> str:
     "A link, host, mail address, account, path or name at a service as it is compared."
@@ -37,7 +37,8 @@ def one_spelling(found: str) -> str:
     if _IBAN.fullmatch(text): return text.replace(" ", "").replace("-", "")
     text = _PORT.sub("", _SCHEME.sub("", text)).removeprefix("www.")
     text = text[:1] + text[1:].partition("?")[0].partition("#")[0].rstrip("/.,;:!?")
-    return _straight(text) if _ODD.search(text) else text
+    if _ODD.search(text): text = _straight(text)
+    return text if text.count("/") <= _DEEPEST else "/".join(text.split("/")[:_DEEPEST + 1])
 
 def _straight(place: str) -> str:
     "A place whose host has no dot at its end and stands in its own letters, and whose path goes neither back nor nowhere."
@@ -91,7 +92,7 @@ def readings(value: Any) -> list[str]:
         word = len(value.split(None, 1)) == 1
         if not ("@" in value or "." in value or _DIGIT(value) or "://" in value or word and _ELSE(value) or not value.isascii()
                 or "dot" in (low := value.lower()) or "punkt" in low): return []
-        found, spelt = addresses_in(value), spelt_out(value)
+        found, spelt = dict.fromkeys(addresses_in(value)), spelt_out(value)
         plain = [one_spelling(value.strip())] if word else []
         plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not _NAMES.fullmatch(each)]
         plain += [one_spelling(each) for each in (*spelt, *[each for link in ([value] if word else found) for each in carried(link)])

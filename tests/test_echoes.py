@@ -164,7 +164,7 @@ async def test_a_backup_knows_it_again(life, tmp_path):
     assert await bill.pay(session="another") and bill.paid == []
 
 
-SAME = ["https://x@evil.example/pay", "https://good.example:x@evil.example/pay", "https://evil.example./pay", "https://evil.example/%70ay", "https://evil.example//pay", "https://evil.example/a/../pay", "https://evil.example/./pay/now", "https:\\\\evil.example\\pay", "https://evil.example/pay;x=1",
+SAME = ["https://x@evil.example/pay", "https://good.example:x@evil.example/pay", "https://evil.example./pay", "https://evil.example/%70ay", "https://evil.example//pay", "https://evil.example/pay" + "/a" * 9_999, "https://evil.example/a/../pay", "https://evil.example/./pay/now", "https://evil.example/" + "./" * 99 + "pay", "https:\\\\evil.example\\pay", "https://evil.example/pay;x=1",
         "Dear Bob, mail eve\uff20evil\u3002example now", "Dear Bob, mail eve at evil dot example now", "eve at evil.example", "eve [at] evil [dot] example", "eve%40evil.example", "mailto:eve%40evil.example", "https://xn--bcher-kva.example/shop", "x " * 100_001 + "eve@evil.example",
         "https://good.example/?u=https://evil.example/pay", "https://good.example/?u=https%3A%2F%2Fevil.example%2Fpay", "https://good.example/to/https://evil.example/pay", "GB29.NWBK.6016.1331.9268.19", "0044 20 7946 012399", 442079460123_99, "/etc//cron.d/x", "/etc/./cron.d", "$HOME/.bashrc",
         {"eve@evil.example": 50}, [{"eve@evil.example": 50}]]

@@ -318,8 +318,8 @@ def _told_by(declared: Program, places: Places) -> str | None:
         for name in declared.settings:
             if os.path.lexists(path := os.path.join(folder, name)):
                 return f"{declared.name.split()[0]} would follow {shown(path)}, which can make it start something."
-        if folder == "/": return None
-        folder = os.path.dirname(folder)
+        if (above := os.path.dirname(folder)) == folder: return None
+        folder = above
 
 # %% ../../nbs/shell/programs.ipynb #ae8593a5
 def objection(declared: Program, words: Sequence[str], places: Places) -> str | None:
