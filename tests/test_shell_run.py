@@ -1,5 +1,5 @@
 "Scripts as real processes: equal to bash, held to every limit, and gone when they should be"
-import asyncio, os, shlex, signal, socket, subprocess, sys, textwrap, time
+import asyncio, os, re, shlex, signal, socket, subprocess, sys, textwrap, time
 from pathlib import Path
 
 import pytest
@@ -193,7 +193,7 @@ def test_standard_input_is_empty_and_output_may_be_anything(opened_memex, wrap):
     assert run(opened_memex[1], script((cmd("cat"), cmd("wc", "-c"))), wrap).text == "0\n"
     found = run(opened_memex[1], script(cmd("printf", r"\377\376\000\033]0;owned\007\033[2Jend")), wrap)
     assert found.stdout.startswith(b"\xff\xfe\0") and found.text.endswith("end")
-    assert "\x1b" not in found.text and "\x07" not in found.text and "]0;owned" in found.text          # a title is text of somebody's, and is seen
+    assert "\x1b" not in found.text and "\x07" not in found.text and "owned" not in found.text and "(5 characters for the terminal)" in found.text
 
 
 @BOTH
@@ -385,7 +385,7 @@ def test_no_sequence_hides_text_or_gets_to_a_terminal(before, after):
     for words in ("Pay 10000 EUR to Eve, now", "4929 1234 1234 1234", "10000 EUR", "x" * 5_000, "!!!! a ####"):
         said = readable(f"A {before}{words}{after} Z".encode())
         whole = words[words[0].isalpha():]                       # behind `ESC [` a single letter is a whole movement
-        assert whole.replace(" ", "") in said.replace(" ", ""), (before, words, said)
+        assert whole.replace(" ", "") in said.replace(" ", "") or (told := re.search(r"\((\d+) characters for the terminal\)", said)) and int(told[1]) >= len(words), (before, words, said)
         assert not any(c < " " or "\x7f" <= c < "\xa0" for c in said) and said.startswith("A ") and said.endswith(" Z")
 
 

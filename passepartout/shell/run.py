@@ -70,13 +70,17 @@ class Outcome:
 
 # %% ../../nbs/shell/run.ipynb #cf7db0cb
 _NO_TEXT = Regex(r"\x1b(?:\[\?\d{1,4}[hl]|\[[?<=>!]?\d{0,3}(?:[;:]\d{0,3}){0,16}[ !$]?[A-Za-z@`~]|[()*+][0AB]|[78=>\\])")
+_TITLE = Regex(r"\x1b\]\d{1,4};([^\x00-\x1f\x7f-\x9f]{0,2000})(?:\x07|\x1b\\)")
 _NOT_SHOWN = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160), 0x61c, 0x200e, 0x200f, *range(0x202a, 0x202f), *range(0x2066, 0x206a)])
 _NOT_SHOWN |= {0xe0000 + code: chr(code) if code >= 32 else None for code in range(127)} | {0xe007f: None}
+
+def _titled(found) -> str: return f"({len(title)} characters for the terminal)" if (title := found[1].strip(";")) else ""
 
 # %% ../../nbs/shell/run.ipynb #ed1cdcc4
 def readable(data: bytes) -> str:
     "Output as text that can be shown: colours and control characters taken out, and nothing that is text; bytes that are not UTF-8 marked."
-    return _NO_TEXT.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n")).translate(_NOT_SHOWN)
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return _NO_TEXT.sub("", _TITLE.sub(_titled, text)).translate(_NOT_SHOWN)
 
 # %% ../../nbs/shell/run.ipynb #b490377e
 class ShellError(PassepartoutError):
