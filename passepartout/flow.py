@@ -19,6 +19,7 @@ from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_dat
 from .messages import MODEL, NOTHING, PERSON, Action, FrozenDict, Label, pick
 from .provenance import Words, fold_text
 from .records import record
+from .resources import cited
 from .tools import Parameter, Tool
 
 # %% ../nbs/14c_flow.ipynb #714b380f
@@ -158,12 +159,12 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
     "Why the call has to be asked about, in sentences; none when it may run."
     if not case.planned and not case.alone: return [made_late(case.read)]
     args = whole_call(tool, case) if tool.foreign else case.args
-    said = [f"The {name.replace('_', '-')} is “{str(plain_data(value))[:120]}”: {stood_in(label_of(value))}."
+    said = [f"The {name.replace('_', '-')} is {cited(plain_data(value), 120)}: {stood_in(label_of(value))}."
             for name, value in (*strange_targets(tool, {name: value for name, value in args.items()
                                                         if not is_left_to_model(case, label_of(value))}, words, endorsed),
                                 *strange_texts(tool, case))]
     if not case.alone:
-        said += [f"The {name.replace('_', '-')} carries “{found[:120]}”: {stood_in(label_of(value))}."
+        said += [f"The {name.replace('_', '-')} carries {cited(found, 120)}: {stood_in(label_of(value))}."
                  for name, found, value in strange_addresses(tool, args, words)]
     if leaks(tool, args, words, case.under): said.append("Something private would go to somebody whom you did not name.")
     return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/resources.html.md"""
 
 # %% auto #0
 __all__ = ['BENEATH', 'NO_SYMLINKS', 'NO_MAGICLINKS', 'NO_XDEV', 'PATH_ONLY', 'LOOK', 'READ', 'FOLDER', 'INSIDE', 'MOST_NAMES',
-           'ODD', 'ELSEWHERE', 'CLOSED', 'PathRefused', 'shown', 'Root', 'Held', 'Described', 'OpenedPath', 'astray',
-           'said_of', 'resolve', 'Place', 'where']
+           'ODD', 'ELSEWHERE', 'CLOSED', 'PathRefused', 'shown', 'cited', 'Root', 'Held', 'Described', 'OpenedPath',
+           'astray', 'said_of', 'resolve', 'Place', 'where']
 
 # %% ../nbs/11_resources.ipynb #917d27cc
 import errno, os, re, stat, sys
@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from .conditions import PassepartoutError
+from .lazy import Regex
 from .sensitive import sensitive
 from .tuples import NamedTuple
 
@@ -37,6 +38,18 @@ def shown(text: str, limit: int = 160) -> str:
         if "\udc80" <= char <= "\udcff": return f"\\x{ord(char) - 0xdc00:02x}"
         return char.encode("unicode_escape", "backslashreplace").decode()
     return "".join(map(spell, text))
+
+# %% ../nbs/11_resources.ipynb #4eaacb15
+def cited(value: object, most: int = 200) -> str:
+    "`value` in a sentence: between quotes that it cannot close, in one line, many blanks counted, and cut visibly behind `most` characters."
+    text = str(value)
+    if not (text.isascii() and text.isprintable()) or "  " in text: text = _MANY.sub(_counted, text).translate(_NOT_CITED)
+    return f"“{text}”" if len(text) <= most else f"“{text[:most]}…” ({len(str(value)):,} characters)"
+
+_MANY = Regex(r"[^\S\n]{4,}")
+_NOT_CITED = {ord("\n"): "⏎", 0x2028: "⏎", 0x2029: "⏎", 0x85: "⏎", ord("“"): '"', ord("”"): '"', ord("„"): '"'}
+
+def _counted(found) -> str: return f" <{len(found[0]):,} blanks> "
 
 # %% ../nbs/11_resources.ipynb #bafb9506
 BENEATH, NO_SYMLINKS, NO_MAGICLINKS, NO_XDEV = 0x08, 0x04, 0x02, 0x01          # from linux/openat2.h

@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from passepartout.checkboxes import add_item, check
+from passepartout.echoes import and_above, mark, readings
 from passepartout.headerargs import split_arguments
 from passepartout.labels import addresses_in
 from passepartout.markdown import parse_markdown
@@ -22,6 +23,7 @@ def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
 
 HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, "a+"), "a name that is none": (addresses_in, "a1."), "a scheme without an end": (addresses_in, "http"), "accounts": (addresses_in, "0 "),
            "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
+           **{f"a value of {unit}": (lambda text: [mark(place) for each in readings(text) for place in and_above(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
            "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
 
 

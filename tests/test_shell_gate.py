@@ -811,3 +811,40 @@ def test_a_folder_that_git_passes_over_hides_no_repository_from_the_judge(memex,
     (inner / "HEAD").unlink()
     (inner / "HEAD").symlink_to("refs/heads/main")
     assert is_whole(str(inner)) is None and level("cd src && git diff", roots) == ASK
+
+
+@pytest.mark.parametrize("text", ["git config user.name -l", "git config core.editor --system", "git config core.pager --name-only -l", "git config --show-origin core.editor -z", "ls -LR", "ls -lLR src", "ls --recursive -L", "du -L", "du -shL src", "ss 'state established'", "ss dst established", "ss established", "ss sport = :22 state established", "ss exclude 'listening or state'"])
+def test_an_option_behind_a_name_or_beside_another_one_may_mean_something_else(text, roots):
+    assert level(text, roots) > READ
+
+
+VALUES = {"number": "1", "path": "a", "object": "a", "revision": "HEAD", "sed": "p", "awk": "1", "jq": ".", "yq": ".a", "sql": "select 1", "duration": "0.01", "sockets": ":80", "mounted": "/", "date": "+%F", "lines": "1,2:a", "setting": "user.name", "word": "a", "ps": "1",
+          "name": "a", "format": "%h", "network": "addr", "network-word": "show", "fields": "pid", "filter": "established"}
+UNENDING = {"sleep", "yes", "tail", "top", "vmstat", "apt", "apt-cache", "apt-mark", "npm", "pip", "pip3", "java", "javac", "docker", "cargo"}
+
+
+def forms(entry, rng, most):
+    "Calls of a program with options and operands of its declaration, in any order."
+    spelled = lambda option, kind: [option] if kind is None or kind[:1] == "?" else [f"-{rng.randint(1, 9)}"] if option == "-#" else [option, VALUES.get(kind, "x")]
+    for _ in range(most):
+        chosen = [words for option in rng.sample(sorted(entry.options), min(len(entry.options), rng.randint(0, 3))) for words in [spelled(option, entry.options[option])]]
+        chosen += [[name] for name in sorted(entry.must)[:1]] + [[VALUES.get(kind.rstrip("*"), "x")] for kind in entry.operands]
+        rng.shuffle(chosen)
+        yield shlex.join([*entry.name.split(), *(word for words in chosen for word in words)])
+
+
+@pytest.mark.slow
+def test_whatever_the_table_lets_through_changes_nothing(roots, memex):
+    "The options of every declaration, in any order, as a real shell runs them: in a repository with a stash and a note, among links and archives."
+    (memex / ".git").rmdir()
+    subprocess.run("git init -q -b main; git config user.email a@example.org; git config user.name a; git add a b src; git commit -qm one; echo x >> a; git stash -q; git notes add -m n; git tag v1; tar cf a.tar b; gzip -k b", shell=True, cwd=memex, check=True, capture_output=True)
+    rng, before, ran = random.Random(11), fingerprint(memex), []
+    for entry in table().values():
+        if entry.name.split()[0] in UNENDING or not os.path.exists(pinned(entry.name.split()[0]) or ""): continue
+        for text in forms(entry, rng, 24 if entry.name.startswith("git") else 3):
+            judged = judge_command(text, roots, HOME)
+            if judged.level != READ: continue
+            first_words(script_text(judged.script), memex, seconds=2.0)
+            ran.append(text)
+        assert fingerprint(memex) == before, ran[-24:]
+    assert len(ran) > 300

@@ -1,5 +1,5 @@
 "Scripts as real processes: equal to bash, held to every limit, and gone when they should be"
-import asyncio, os, shlex, signal, socket, subprocess, sys, textwrap, time
+import asyncio, os, re, shlex, signal, socket, subprocess, sys, textwrap, time
 from pathlib import Path
 
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import thinned
 from passepartout.resources import Root
-from passepartout.shell.run import Limits, Running, ShellError, open_script, run_script
+from passepartout.shell.run import Limits, Running, ShellError, open_script, readable, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import Pipeline, Redirect, Script, Simple
 from waits import away
@@ -193,7 +193,7 @@ def test_standard_input_is_empty_and_output_may_be_anything(opened_memex, wrap):
     assert run(opened_memex[1], script((cmd("cat"), cmd("wc", "-c"))), wrap).text == "0\n"
     found = run(opened_memex[1], script(cmd("printf", r"\377\376\000\033]0;owned\007\033[2Jend")), wrap)
     assert found.stdout.startswith(b"\xff\xfe\0") and found.text.endswith("end")
-    assert "\x1b" not in found.text and "\x07" not in found.text and "owned" not in found.text
+    assert "\x1b" not in found.text and "\x07" not in found.text and "owned" not in found.text and "(5 characters for the terminal)" in found.text
 
 
 @BOTH
@@ -377,3 +377,19 @@ def test_what_was_judged_for_a_folder_does_not_run_in_another_one(tmp_path, text
     done = run(root, judged.script, BARE)
     assert b"OUTSIDE" not in done.stdout and b"cd: " in done.stderr and done.status == 1
     root.close()
+
+
+@pytest.mark.parametrize("before", ["\x1b]", "\x1bP", "\x1b_", "\x1bX", "\x1b^", "\x9d", "\x1b]8;;", "\x1b]0;\x1b[", "\x1b[", "\x1b[?", "\x1b(", "\x1b# ", "\x1b ", "\x1b", "\x1b%", "\x1b[1;", "\x1b[38;2;1;2;3;", "\x1b\x1b]", "\x1b]52;c;"])
+@pytest.mark.parametrize("after", ["", "\x07", "\x1b\\", "\x9c", "\x1b[0m"])
+def test_no_sequence_hides_text_or_gets_to_a_terminal(before, after):
+    for words in ("Pay 10000 EUR to Eve, now", "4929 1234 1234 1234", "10000 EUR", "x" * 5_000, "!!!! a ####"):
+        said = readable(f"A {before}{words}{after} Z".encode())
+        whole = words[words[0].isalpha():]                       # behind `ESC [` a single letter is a whole movement
+        assert whole.replace(" ", "") in said.replace(" ", "") or (told := re.search(r"\((\d+) characters for the terminal\)", said)) and int(told[1]) >= len(words), (before, words, said)
+        assert not any(c < " " or "\x7f" <= c < "\xa0" for c in said) and said.startswith("A ") and said.endswith(" Z")
+
+
+def test_colours_and_movements_leave_nothing_behind():
+    for sign in ("[m", "[0m", "[1;31m", "[38;5;196m", "[38:2::255:0:10m", "[2J", "[?25l", "[?1049h", "[10;20H", "[K", "[!p", "[2 q", "(B", ")0", "7", "8", "=", ">", "\\"):
+        assert readable(f"a\x1b{sign}b".encode()) == "ab", sign
+    assert readable("".join(chr(0xe0000 + ord(c)) for c in "obey me").encode()) == "obey me"

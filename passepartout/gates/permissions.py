@@ -18,7 +18,7 @@ from typing import Any
 
 from ..grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
-from ..resources import PathRefused, Root, where
+from ..resources import PathRefused, Root, cited, where
 from ..rulefile import RuleBook, absent, faults
 from ..rules import TIERS, UNREADABLE, Commands, PathsOf, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill
@@ -159,8 +159,7 @@ def request_sentence(action: Action, name: str) -> str:
 
 def shortened(value, most: int = 200) -> str:
     "A value for a sentence: quoted, and cut visibly."
-    text = str(value)
-    return f"“{text}”" if len(text) <= most else f"“{text[:most]}…” ({len(text):,} characters)"
+    return cited(value, most)
 
 def rule_sentence(rule: Rule) -> str:
     "A rule in a sentence: its name, where it stands, and why it is there."

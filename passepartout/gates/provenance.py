@@ -16,7 +16,7 @@ from typing import Any
 from ..echoes import and_above, named_in
 from ..flow import Case, alone, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
-from ..provenance import Words, fold_text
+from ..provenance import Words, fold_text, parts_of
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
 
@@ -41,7 +41,7 @@ def nowhere_met(value: Any, but: Callable[[str], bool]) -> Label | None:
 
 def touches(words: Words, value: Any) -> bool:
     "Does a part of `value` stand in these words?"
-    if is_mapping(value): value = tuple(value.values())
+    if is_mapping(value): value = tuple(parts_of(value))
     if isinstance(value, (tuple, list)): return any([each not in (None, "") and touches(words, each) for each in value])
     return words.hold(value)
 

@@ -10,7 +10,7 @@ __all__ = ['HIGH', 'LETTERS', 'DIGITS', 'BUILTINS', 'MOST_SAID', 'MOST_TEXT', 'M
            'do_export', 'do_echo', 'unescape', 'character', 'succeed', 'fail', 'start', 'status_of', 'others',
            'memory_of', 'adopt_orphans', 'Ended', 'Stage', 'began', 'judged', 'builtin', 'complain', 'forked', 'ready',
            'begin', 'output_file', 'fill', 'taken', 'names_in', 'split', 'names_of', 'run_one', 'needs_all', 'pipeline',
-           'close', 'wait', 'reaped', 'census', 'sweep', 'childless', 'turned', 'perform', 'is_judged_cd',
+           'close', 'wait', 'reaped', 'census', 'sweep', 'childless', 'turned', 'enter', 'perform', 'is_judged_cd',
            'left_behind', 'main']
 
 # %% ../../nbs/shell/inside.ipynb #4a69b12e
@@ -493,13 +493,31 @@ def turned(mark: str, operator: str, status: int, live: bool, around: list) -> t
         return 0 if mark == "fi" and runs and not taken else status, before
     return status, live
 
+# %% ../../nbs/shell/inside.ipynb #1e00ddeb
+def enter(stage: Stage, commands: list, around: list, status: int) -> tuple[int, bool, list[int]]:
+    "(the status, whether what follows runs, what was opened) where a condition or group begins that redirects."
+    table = dict(stage.table)
+    try: opened = stage.redirect(table, [each for command in commands for each in command[3]])
+    except OSError as error:
+        around[-1][1] = False
+        return complain(stage.table, error.strerror or str(error), 1), False, []
+    stage.table = table
+    return status, True, opened
+
 # %% ../../nbs/shell/inside.ipynb #e4b7716b
 def perform(stage: Stage, items: list) -> int:
     "Run pipelines as their operators say; the last status."
-    status, live, around = 0, True, []
+    status, live, around, tables = 0, True, [], []                      # tables: those around what is open, and what was opened for it
     for operator, negated, commands, *mark in items:
         if mark:
-            stage.status, live = status, live = turned(mark[0], operator, status, live, around)
+            before, (status, live) = stage.table, turned(mark[0], operator, status, live, around)
+            if len(around) > len(tables):
+                status, live, opened = enter(stage, commands, around, status) if live and commands else (status, live, [])
+                tables.append((before, opened))
+            elif len(around) < len(tables):
+                stage.table, opened = tables.pop()
+                close(opened)
+            stage.status = status
             continue
         if not live or operator == "&&" and status or operator == "||" and not status: continue
         status = pipeline(stage, commands)

@@ -172,14 +172,17 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
-_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup state exclude all connected "
-                          "synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
-                          "close-wait last-ack closing".split())
+_FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup".split())
+_STATES = frozenset("all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
+                    "close-wait last-ack closing".split())
 _FILTER = Regex(r"[=<>!&|]+|:(?:[\w-]+|\*)|\*(?::[\w*-]+)?|\d[\d.]*(?:/\d+)?(?::[\w*-]+)?|\[[0-9a-fA-F:]*\](?::[\w*-]+)?|/\S*", re.ASCII)
 _SOCKETS = Regex(r"[46]?(?:TCP|UDP)?(?:@(?:\d[\d.]*|\[[0-9a-fA-F:]*\]))?(?::[\w,-]+)?|(?:TCP|UDP):\^?\w+(?:,\^?\w+)*", re.ASCII | re.I)
 
 def _filter(value: str, places: Places) -> str | None:
-    strange = next((word for word in re.split(r"[\s()]+", value) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)),
+    "`value`: all operands, with a zero character between them."
+    words = value.split("\0")
+    while len(words) > 1 and words[0] in ("state", "exclude") and words[1] in _STATES: del words[:2]
+    strange = next((word for word in re.split(r"[\s()]+", " ".join(words)) if word and word not in _FILTER_WORDS and not _FILTER.fullmatch(word)),
                    None)
     return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
 
@@ -222,6 +225,7 @@ class Program:
     variables: tuple[tuple[str, str], ...] = ()       # set for the call, which switches off what could run something
     listing: frozenset[str] = frozenset()             # options under which operands are patterns of what is listed, not names of something new
     settings: tuple[str, ...] = ()                    # files in the folder it stands in, or above, by which it could be told to start something
+    apart: tuple[str, ...] = ()                       # the first of these options is asked about together with any other of them
     recurses: str = ""                                # the option that makes it go through folders, hidden ones too
     yes: tuple[str, ...] = ()                         # examples that pass
     no: tuple[str, ...] = ()                          # examples that are asked about
@@ -231,7 +235,7 @@ class TableError(PassepartoutError):
     "A program is declared wrongly."
 
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
-            add: str = "", tail: str = "", settings: str = "", **more) -> Program:
+            add: str = "", tail: str = "", settings: str = "", apart: str = "", **more) -> Program:
     "A declaration from its text form. Examples are separated by line ends or semicolons."
     table: dict[str, str | None] = {}
     for word in options.split():
@@ -245,7 +249,7 @@ def program(name: str, options: str = "", operands: str = "", *, given: str = ""
     lines = lambda text: tuple(line.strip() for line in re.split(r"[\n;]", text) if line.strip())
     return Program(name, table, tuple(operands.split()), tuple(add.split()), given=frozenset(given.split()), must=frozenset(must.split()),
                    listing=frozenset(listing.split()), tail=tuple(tail.split()), settings=tuple(settings.split()), yes=lines(yes),
-                   no=lines(no), **more)
+                   no=lines(no), apart=tuple(apart.split()), **more)
 
 # %% ../../nbs/shell/programs.ipynb #2931e92e
 def _long(declared: Program, word: str, rest: list[str], found: list, seen: set) -> str | None:
@@ -314,8 +318,8 @@ def _told_by(declared: Program, places: Places) -> str | None:
         for name in declared.settings:
             if os.path.lexists(path := os.path.join(folder, name)):
                 return f"{declared.name.split()[0]} would follow {shown(path)}, which can make it start something."
-        if folder == "/": return None
-        folder = os.path.dirname(folder)
+        if (above := os.path.dirname(folder)) == folder: return None
+        folder = above
 
 # %% ../../nbs/shell/programs.ipynb #ae8593a5
 def objection(declared: Program, words: Sequence[str], places: Places) -> str | None:
@@ -324,6 +328,8 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     seen: set[str] = set()
     found, operands, why = _parse(declared, words, seen) if words or declared.must else ((), (), None)
     if why: return why
+    if declared.apart and declared.apart[0] in seen and (both := seen.intersection(declared.apart[1:])):
+        return f"{declared.name} {declared.apart[0]} with {min(both)} follows links to where they lead."
     if declared.settings and (why := _told_by(declared, places)): return why
     if len(operands) < declared.least: return f"{declared.name} does something else without operands."
     if not found and not operands: return None
@@ -333,6 +339,7 @@ def objection(declared: Program, words: Sequence[str], places: Places) -> str | 
     if not operands: return None
     given = declared.given and any([option in declared.given for option, _, _ in found])
     kinds = ["text*"] if declared.listing & seen else list(declared.operands[1:] if given else declared.operands)
+    if kinds == ["filter*"]: operands = ["\0".join(operands)]
     for value in operands:
         if not kinds: return f"{shown(value)} is one operand more than {declared.name} only reads."
         if why := checks[kinds[0].rstrip("*")](value, places): return why

@@ -61,8 +61,8 @@ def repository_of(folder: str) -> str | None:
     "The folder of the repository in which git works when it is started in `folder`; `None` when there is none."
     place = folder
     while not os.path.lexists(git := os.path.join(place, ".git")) or is_whole(git) is False:
-        if place == "/": return None
-        place = os.path.dirname(place)
+        if (above := os.path.dirname(place)) == place: return None
+        place = above
     return place
 
 # %% ../../nbs/shell/repository.ipynb #9c3d56c4

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
 
 from ..conditions import PassepartoutError
+from ..lazy import Regex
 from ..records import record
 from ..resources import READ, OpenedPath, Root, resolve, shown
 from .sandbox import SANDBOX_HOME, Bubblewrap, Cover, environment, interpreter, sandbox_command
@@ -67,14 +68,19 @@ class Outcome:
         if room and data: self.chunks.append((fd, data[:room]))
         self.kept += len(data[:room]); self.cut += len(data) - len(data[:room])
 
+# %% ../../nbs/shell/run.ipynb #cf7db0cb
+_NO_TEXT = Regex(r"\x1b(?:\[\?\d{1,4}[hl]|\[[?<=>!]?\d{0,3}(?:[;:]\d{0,3}){0,16}[ !$]?[A-Za-z@`~]|[()*+][0AB]|[78=>\\])")
+_TITLE = Regex(r"\x1b\]\d{1,4};([^\x00-\x1f\x7f-\x9f]{0,2000})(?:\x07|\x1b\\)")
+_NOT_SHOWN = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160), 0x61c, 0x200e, 0x200f, *range(0x202a, 0x202f), *range(0x2066, 0x206a)])
+_NOT_SHOWN |= {0xe0000 + code: chr(code) if code >= 32 else None for code in range(127)} | {0xe007f: None}
+
+def _titled(found) -> str: return f"({len(title)} characters for the terminal)" if (title := found[1].strip(";")) else ""
+
 # %% ../../nbs/shell/run.ipynb #ed1cdcc4
 def readable(data: bytes) -> str:
-    "Output as text that can be shown: escape sequences and control characters taken out, bytes that are not UTF-8 marked."
-    import re
+    "Output as text that can be shown: colours and control characters taken out, and nothing that is text; bytes that are not UTF-8 marked."
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-    text = re.sub(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-~]?)", "", text)
-    return "".join(c for c in text if c in "\n\t" or ord(c) >= 32 and not 127 <= ord(c) < 160
-                   and c not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    return _NO_TEXT.sub("", _TITLE.sub(_titled, text)).translate(_NOT_SHOWN)
 
 # %% ../../nbs/shell/run.ipynb #b490377e
 class ShellError(PassepartoutError):

@@ -79,7 +79,7 @@ def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
 # %% ../../nbs/shell/script.ipynb #1c5e4069
 @record
 class Pipeline:
-    "Commands that run at once, the output of each being the input of the next. The status is that of the last one. Without commands, the mark of a condition or group."
+    "Commands that run at once, the output of each being the input of the next. The status is that of the last one. With a `mark`, the word of a condition or group."
     commands: tuple[Simple, ...]
     negated: bool = False                            # `! a | b`: success and failure are exchanged
     mark: str = ""
@@ -194,8 +194,11 @@ def command_text(command: Simple) -> str:
 # %% ../../nbs/shell/script.ipynb #fe5678dd
 def script_text(script: Script) -> str:
     "The whole script in one line: what was judged and what will run."
-    text = ""
+    text, around = "", []                              # of each that is open: what it redirects
     for operator, pipeline in script.items:
+        said = pipeline.mark or " | ".join(map(command_text, pipeline.commands))
+        if pipeline.mark in ("if", "{", "("): around.append(" ".join(map(command_text, pipeline.commands)))
+        elif pipeline.mark in ("fi", "}", ")"): said = f"{said} {around.pop()}".rstrip()
         text += operator if operator == ";" else f" {operator}" if operator else ""
-        text += (" " if text else "") + ("! " if pipeline.negated else "") + (pipeline.mark or " | ".join(map(command_text, pipeline.commands)))
+        text += (" " if text else "") + ("! " if pipeline.negated else "") + said
     return text

@@ -268,6 +268,7 @@ def _read(reader: _Reader, node, operator: str) -> None:
             rest = [n for n in node.children if n.type not in _REDIRECTS]
             if len(rest) > 1: raise Impure("a redirection is not read with certainty")
             if rest and rest[0].type in ("list", "pipeline", "negated_command"): return _read_tail(reader, rest[0], operator, redirects)
+            if rest and rest[0].type in _GROUPS: return _group(reader, rest[0], operator, redirects)
             _settle(reader, operator)
             _put(reader, operator, [_redirected(reader, rest[0] if rest else None, redirects)], False)
         case kind if kind in _GROUPS: _group(reader, node, operator)
@@ -283,6 +284,7 @@ def _read_tail(reader: _Reader, node, operator: str, redirects: Sequence) -> Non
         _read(reader, left, operator)
         reader.use(sign)
         return _read_tail(reader, right, sign.type, redirects)
+    if node.type in _GROUPS: return _group(reader, node, operator, redirects)
     _settle(reader, operator)
     _put(reader, operator, *_pipeline(reader, node, redirects))
 
@@ -390,9 +392,11 @@ def _statements(reader: _Reader, nodes: Sequence) -> None:
 _OPENS, _CLOSES = frozenset(("if", "then", "elif", "else", "{", "(")), frozenset(("fi", "}", ")"))
 _GROUPS = frozenset(("if_statement", "compound_statement", "subshell"))
 
-def _group(reader: _Reader, node, operator: str) -> None:
-    "Read a condition or a group: its words as marks, and the statements between them."
+def _group(reader: _Reader, node, operator: str, redirects: Sequence = ()) -> None:
+    "Read a condition or a group: its words as marks, and the statements between them. The first mark has the `redirects`, which hold for all of it."
     _settle(reader, operator)
+    own = (_redirected(reader, None, redirects),) if redirects else ()
+    if own and (own[0].argv or own[0].fills): raise Impure("a word stands behind a redirection of a condition or group")
     parts, run, reader.branch = [], [], reader.branch + 1
     for each in node.children: parts += each.children if each.type in ("elif_clause", "else_clause") else [each]
     for each in parts:
@@ -402,7 +406,7 @@ def _group(reader: _Reader, node, operator: str) -> None:
         if each is not parts[0] and not _read_within(reader, run): raise Impure(f"nothing stands before {each.type}")
         if each.type == "{" and not reader.source[each.end_byte:each.end_byte + 1].isspace(): raise Impure("no blank stands behind {")
         reader.use(each)
-        reader.items.append((operator if each is parts[0] else ";", Pipeline((), mark=each.type)))
+        reader.items.append((operator, Pipeline(own, mark=each.type)) if each is parts[0] else (";", Pipeline((), mark=each.type)))
         if len(reader.items) > _MOST_COMMANDS: raise Impure("it has too many commands")
         run = []
     reader.branch -= 1
