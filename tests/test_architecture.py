@@ -19,7 +19,7 @@ ROOMS = """
     protocol seal
     chain breaks journalfile store ledger erasure journal
     objects changes memory recall
-    org markdown privacy budget measure elements links timestamps agenda views wallclock search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
+    org bullets markdown privacy budget measure elements links timestamps agenda views wallclock search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
     identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
     summaries context
     schedule skills skillpage

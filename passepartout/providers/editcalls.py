@@ -22,7 +22,7 @@ from .commands import Command
 from .dates import read_day, say_day
 from .lookups import (Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome,
                                             question)
-from ..states import BOXES
+from ..states import states_of
 from ..targets import Place, choose, places_of, read_target, resolve_target
 from ..timestamps import stamps
 
@@ -41,14 +41,14 @@ STATE_NAMES = {"waiting": ("WAITING", "WAIT", "HOLD", "BLOCKED"), "wait": ("WAIT
 def to_state(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-set-todo; a state has to be one of the file."
     word, (outline, node) = command.args["state"].lower(), node_at(place, around)
-    name, known = name_of(place, around), tuple(BOXES) if outline.format == "markdown" else tuple(outline.keywords.states)
+    name, known = name_of(place, around), tuple(states_of(outline, node))
     if word == "done":
         if place.done: return say(f"{name} is {place.keyword} already.")
         if not place.open: return decline(f"{name} is no task: it has no state. Nothing was done.")
         return call("org-set-todo", command, place, around, state="done")
     if word == "todo":
         if place.open: return say(f"{name} is open already: {place.keyword}.")
-        wanted = ("TODO",) if outline.format == "markdown" else outline.keywords.open[:1]
+        wanted = known[:1] if outline.format == "markdown" else outline.keywords.open[:1]
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := letter_for(word)):
