@@ -74,7 +74,8 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
               or any(is_private(notes.tags_at(file, line), private) for file, line in named))
     more = [item for item in every[MOST_ITEMS:] if secret or not is_private(item.tags, private)]
     listed = render_agenda([*items, *more], first, last, today, most=MOST_ITEMS)
-    text = "\n".join(filter(None, [listed, say_broken(broken), say_programs(programs), *clock_remarks(items), notes.report()]))
+    text = "\n".join(filter(None, [listed, say_broken(broken), say_programs(programs), *clock_remarks(items),
+                                  source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
 
 # %% ../nbs/12ae_agendatool.ipynb #f678edcf
@@ -110,4 +111,4 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
-    return ToolResult("\n".join(filter(None, [text, notes.report()])), shown, notes_label((item.file for _, item in every), secret))
+    return ToolResult("\n".join(filter(None, [text, source.doubts(notes, context.today or date.today(), not shown)])), shown, notes_label((item.file for _, item in every), secret))

@@ -109,5 +109,5 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context) for hit in found.hits[:max(0, min(quote, 5))]]
-    text = told + say_found(asked, found, notes.report(), passages)
+    text = told + say_found(asked, found, source.doubts(notes, today, not found.hits or bool(told)), passages)
     return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/states.html.md"""
 
 # %% auto #0
 __all__ = ['COOKIE', 'BOXES', 'BOX', 'Draft', 'cookie', 'counted', 'set_state', 'change_state', 'repeating', 'first_state',
-           'repeat', 'as_wanted', 'complete', 'next_dates', 'set_box', 'is_bullet', 'states_of', 'set_word']
+           'repeat', 'as_wanted', 'done_word', 'complete', 'next_dates', 'set_box', 'is_bullet', 'states_of',
+           'set_word']
 
 # %% ../nbs/08fc_states.ipynb #6969ba12
 import re
@@ -146,15 +147,20 @@ def as_wanted(outline: Outline, draft: Draft, node: Node) -> str:
     return settled(outline, draft.outline.text, node, above, keyword=after.keyword, done=after.done,
                    properties={**node.properties, **repeated})
 
+# %% ../nbs/08fc_states.ipynb #cc6a4290
+def done_word(outline: Outline, node: Node) -> str:
+    "The first done state of the sequence of `node`, or of the file; empty when it has none. A task in Markdown has one word for it."
+    if outline.format == "markdown": return "DONE"
+    own = next((s for s in sequences(outline)[0] if node.keyword in s.open), None)
+    return next(iter(own.done if own and own.done else outline.keywords.done), "")
+
 # %% ../nbs/08fc_states.ipynb #a7b63761
 def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
     "The text with `node` done: in the first done state of its sequence, begun again if it repeats."
     if node.done: raise RewriteError(f"“{node.title}” is {node.keyword} already; nothing was changed.")
-    if outline.format == "markdown": return set_state(outline, node, "DONE", now=now)
-    own = next((s for s in sequences(outline)[0] if node.keyword in s.open), None)
-    states = own.done if own and own.done else outline.keywords.done
-    if not states: raise RewriteError(f"{outline.file} has no state that means done; nothing was changed.")
-    return set_state(outline, node, states[0], now=now, note=note, logging=logging)
+    if not (word := done_word(outline, node)):
+        raise RewriteError(f"{outline.file} has no state that means done; nothing was changed.")
+    return set_state(outline, node, word, now=now, note=note, logging=logging)
 
 # %% ../nbs/08fc_states.ipynb #5dc0a47b
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}

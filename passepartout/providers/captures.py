@@ -338,7 +338,10 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
     if kind == "task" and not literal:
         line, tail_file, when, repeat = repeated_parts(first, today)
-        if when is None and (english := dated_line(first, today)): line, tail_file, when, repeat = repeated_parts(english, today)
+        bare, named = take_file(first)
+        if when is None and (english := dated_line(bare, today)):
+            line, tail_file, when, repeat = repeated_parts(english, today)
+            tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
         first = line + (tags[0].rstrip() if tags else "")
     elif not newline: first, tail_file = take_file(first)

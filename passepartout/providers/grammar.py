@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'help_about', 'cannot', 'unfit', 'shell_line', 'paths_of', 'inbox', 'for_journal', 'read_there', 'timed',
-           'first_fit', 'answer', 'exact_call', 'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion',
-           'misspelt', 'understood', 'translated', 'looked_for', 'mentioned', 'offered_before', 'completed', 'went_on',
-           'spelled_out', 'from_now', 'from_day', 'clock', 'in_time', 'plan_in_time', 'offered_line', 'hour_over',
-           'next_time', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'help_about', 'cannot', 'unfit', 'shell_line', 'timed', 'first_fit', 'answer', 'exact_call', 'in_sequence',
+           'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated', 'looked_for',
+           'mentioned', 'offered_before', 'completed', 'went_on', 'spelled_out', 'from_now', 'from_day', 'clock',
+           'in_time', 'plan_in_time', 'offered_line', 'hour_over', 'next_time', 'several_questions', 'of_models',
+           'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -28,6 +28,7 @@ from .dates import (MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, When, read_day
                                           words_of)
 from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
+from .files import for_journal, in_quotes, inbox, read_there, unknown_file
 from .hours import clocked
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
@@ -229,51 +230,6 @@ def shell_line(request: Request) -> dict | None:
     found = re.fullmatch(r"(?:\$[ \t]+|run:[ \t]*)([^\n\r]*\S)", request.text.strip(), re.I)
     return tool_call("shell", "You asked to run this command.", command=found[1]) if found else None
 
-# %% ../../nbs/providers/grammar.ipynb #c7211cde
-_INBOX = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+stands)?(?:\s+(?:new|left))?|(?:is\s+there\s+|do\s+i\s+have\s+)?anything(?:\s+new)?|show(?:\s+me)?|open|read|list|see|check|how\s+(?:full\s+is|many\s+\w+\s+are))\s+)?(?:(?:in|on|inside)\s+)?(?:my\s+|the\s+)?inbox", re.I)
-
-def paths_of(around: Surroundings) -> list[str]:
-    "The names of all notes."
-    names = lambda around: ([outline.file for outline in around.outlines()] if (index := around.index()) is None
-                            else [path for path, _ in index.guarded(index.files).values()])
-    return names(around) if isinstance(found := settled(names, around), dict) else found
-
-def inbox(request: Request, around: Surroundings) -> Outcome:
-    "what is in my inbox, inbox"
-    if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
-    names = {path.rpartition("/")[2].partition(".")[0].casefold() for path in paths_of(around)}
-    if (around.index() is not None or names) and "inbox" not in names:
-        return say("Your inbox is empty: there is no inbox.org yet. What you say with “note: …” or “todo …” goes there.")
-    return look(Request.of("show inbox", request.today), around) or tool_call("read-file", "You asked to read inbox.org", path="inbox.org")
-
-# %% ../../nbs/providers/grammar.ipynb #736fd2ba
-_DAY_PAGE = Regex(r"(.*/)?(\d{4})([-_.]?)(\d\d)\3(\d\d)\.(org|md)")
-_FOR_JOURNAL = Regex(r"(?:dear\s+(?:diary|journal)\b[,:]?|(?:my\s+)?(?:journal|diary|log)(?:\s+entry)?\s*:|(?:add|write|put|append|note|log)(?:\s+(?:it|this|down|something|an?\s+(?:line|note|entry)))?\s+(?:to|in|into|for)\s+(?:my\s+|the\s+|today's\s+)?(?:journal|diary)(?:\s*:|,?\s+that\b))\s*(?P<what>.*)|(?:write|add|append|put|log)\b.{0,40}\b(?:journal|diary)\b.*", re.I | re.S)
-
-# %% ../../nbs/providers/grammar.ipynb #609e0804
-def for_journal(request: Request, around: Surroundings) -> dict | None:
-    "journal: slept badly; dear diary, …; write in my journal that …"
-    line = request.text.strip().replace("’", "'")
-    if len(line) > 2000 or "\n" in line or not (found := _FOR_JOURNAL.fullmatch(line)): return None
-    pages = sorted((match[2] + match[4] + match[5], match) for path in paths_of(around) if (match := _DAY_PAGE.fullmatch(path)))
-    newest = pages[-1][1] if pages else None
-    page = f"{newest[1] or ''}{request.today:%Y}{newest[3]}{request.today:%m}{newest[3]}{request.today:%d}.{newest[6]}" if newest else "journal.org"
-    if not found["what"]: return decline(f"A line goes into a file by its name, for example: note in {page}: slept badly")
-    return decline(f"I write into files by their names. Did you mean “note in {page}: {found['what'][:200]}”? Say “yes”, and I'll do it. Or answer "
-                   f"{TODO_OR_NOTE} to keep it in the inbox.")
-
-def read_there(request: Request, around: Surroundings) -> dict | None:
-    "read roof.org: the one file of that name, if it lies in a folder that was not said"
-    proposal = read(request)
-    if proposal is None or proposal["payload"]["action"] != "CALL": return proposal
-    path, paths = proposal["payload"]["args"]["path"], paths_of(around)
-    if path in paths: return proposal
-    same = [each for each in paths if f"/{each}".casefold().endswith(f"/{path.removeprefix('./')}".casefold())]
-    if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
-    if not same: return proposal
-    payload = proposal["payload"]
-    return {**proposal, "payload": {**payload, "explanation": f"You asked to read {same[0]}", "args": {**payload["args"], "path": same[0]}}}
-
 # %% ../../nbs/providers/grammar.ipynb #053bfbd3
 _WRITES = ("remind", "reminder", "todo", "capture", "remember", "postpone", "schedule", "reschedule", "unschedule", "rename", "archive",
            "reopen", "cancel", "complete")
@@ -286,7 +242,7 @@ def timed(request: Request) -> dict | None:
 # %% ../../nbs/providers/grammar.ipynb #e5a1e417
 Form = Callable[[Request, Surroundings], Outcome]
 alone = lambda form: lambda request, around: form(request)
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, alone(capture), alone(remind), alone(placed))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, unknown_file, alone(capture), alone(remind), alone(placed))
 THEN: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), how_long,
                           when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words, alone(cannot),
                           alone(timed))
@@ -324,6 +280,7 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
 
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
+    text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
     return exact_call(text, today, around)
@@ -625,6 +582,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     "The same for a request that can be one."
     today = request.today
     try:
+        if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
