@@ -111,4 +111,5 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
-    return ToolResult("\n".join(filter(None, [text, source.doubts(notes, context.today or date.today(), not shown)])), shown, notes_label((item.file for _, item in every), secret))
+    told = "\n".join(filter(None, [text, source.doubts(notes, context.today or date.today(), not shown)]))
+    return ToolResult(told, shown, notes_label((item.file for _, item in every), secret))

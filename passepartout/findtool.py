@@ -45,8 +45,8 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     lines = [f"{'More than ' if found.cut else ''}{total} {match} “{query.strip()}”:"]
     lines += [say_hit(n, hit, passages[n - 1] if n <= len(passages) else ()) for n, hit in enumerate(found.hits, 1)]
     if left := total - len(found.hits):
-        more = f"ask again with limit {min(total, MOST_HITS)}, or add" if len(found.hits) < MOST_HITS else "add"
-        lines.append(found.cut or f"{left} more not shown: {more} a word.")
+        more = f"“more” (limit {min(total, MOST_HITS)}) shows them, a further word narrows it down." if len(found.hits) < MOST_HITS else "add a word."
+        lines.append(found.cut or f"{left} more not shown: {more}")
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12ad_findtool.ipynb #8cc9be5e

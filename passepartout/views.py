@@ -59,7 +59,7 @@ def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> Item:
                 stamp is not None and stamp.repeat is not None, habit)
 
 # %% ../nbs/08m_views.ipynb #f6a53fc7
-WAITING = frozenset(("WAITING", "WAIT", "HOLD", "ON-HOLD", "BLOCKED", "DELEGATED"))
+WAITING = frozenset(("WAITING", "WAIT", "WARTEN", "WARTET", "WARTE", "HOLD", "ON-HOLD", "BLOCKED", "DELEGATED"))
 
 def waiting(items: Iterable[Item], states: Iterable[str] = WAITING) -> list[Item]:
     "The items that wait for somebody, by their state or by a tag of that name, in any case."

@@ -26,6 +26,7 @@ from .german import in_english_days
 from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from ..targets import Place, files_called
 from ..timestamps import Stamp, occurrences, stamps
+from ..views import WAITING
 
 # %% ../../nbs/providers/answers.ipynb #e7e91643
 _UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
@@ -150,7 +151,7 @@ def told_state(words: str, asked: str, around: Surroundings, today: date) -> dic
     "The states of the tasks that are called so, each behind a yes or a no."
     match = look_up(around, Command("when", object_of(words), ""), today)
     tasks = [place for place in match.places if place.keyword] if match.kind in ("one", "several") else []
-    waits = lambda place: place.keyword in ("WAITING", "WAIT", "HOLD")
+    waits = lambda place: place.keyword in WAITING
     so = {"open": lambda place: place.open, "waiting": waits}.get(asked, lambda place: place.done)
     return say("\n".join(f"{'Yes' if so(place) else 'No'}. {name_of(place, around)} is {place.keyword}"
                          + "".join(f", {say_date(stamp, today)}" for stamp in dates_of(place, around) if place.open)

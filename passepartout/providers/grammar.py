@@ -8,9 +8,9 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
            'help_about', 'cannot', 'unfit', 'shell_line', 'timed', 'first_fit', 'answer', 'exact_call', 'in_sequence',
            'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated', 'looked_for',
-           'mentioned', 'offered_before', 'completed', 'went_on', 'spelled_out', 'from_now', 'from_day', 'clock',
-           'in_time', 'plan_in_time', 'offered_line', 'hour_over', 'next_time', 'several_questions', 'of_models',
-           'understand', 'meant_by', 'not_understood']
+           'mentioned', 'offered_before', 'completed', 'went_on', 'shown_more', 'spelled_out', 'from_now', 'from_day',
+           'clock', 'in_time', 'plan_in_time', 'offered_line', 'hour_over', 'next_time', 'several_questions',
+           'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -30,6 +30,7 @@ from .commands import STATE_WORDS, object_of, read_command
 from .german import in_english
 from .files import for_journal, in_quotes, inbox, read_there, unknown_file
 from .hours import clocked
+from .paraphrases import paraphrased
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, settled
 from .lookups import ENDING, Outcome, Question, Surroundings
 from .questions import (AROUND, SHOW, STOP, agenda, file_and_rest, filtered, filters, find, journal, journal_of_today, query_of,
@@ -75,7 +76,7 @@ def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
-    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for", "what can you do for me",
+    if said in ("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for", "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do i use this", "how do i use you", "what now",
                 "commands", "usage", "help me"):
         return say(HELP)
     if request.text.strip() in ("?", "??", "/help"): return say(HELP)
@@ -91,13 +92,19 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"):
         return say("All right. Nothing was done.")
     if said in ("stop", "cancel", "abort"): return say("There is nothing under way. Ctrl-C interrupts a request that is.")
-    if said in ("how are you", "who are you", "what are you", "are you there"):
+    if said in _WHERE_NOTES:
+        return say("Your notes are files of plain text in one folder on this machine: “passepartout doctor --settings” names it, as memex_dir. This engine sends nothing of them anywhere. A model that you name in the settings sees what its prompts hold; passepartout trace shows what was asked and done.")
+    if said in _JUST_DONE:
+        return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
+    if said in ("how are you", "who are you", "what are you", "are you there", "are you an ai", "are you a bot", "are you human", "are you chatgpt", "do you use chatgpt", "do you use ai", "which model are you"):
         return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
 
 # %% ../../nbs/providers/grammar.ipynb #0cfb955e
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
+_WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
+_JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what has changed", "what did you write"))
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
@@ -107,9 +114,11 @@ _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:in
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
 _NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
+_NEW_LIST = Regex(r"(?:(?:create|make|start|begin)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list", re.I)
 _JUST_NOW = Regex(r"(?:the\s+)?(?:it|that|this|them|(?:last|previous|new|letzten?|neuen?)(?:\s+\w+)?)", re.I)
+_FROM_AGENDA = Regex(r"\s+from\s+(?:my|the)\s+(?:agenda|calendar|schedule|tasks?|to-?dos?|list)$", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
-_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes|changes|files)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
+_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
 _FILES = Regex(r"(?:(?:list|show|which|what|how\s+many)\s+)(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:files|folders|notes)(?:\s+(?:do\s+(?:i|we)\s+have|are\s+there|i\s+have))?|where\s+are\s+my\s+(?:notes|files)", re.I)
 _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s+)?([\w ]{1,30}?\s?liste?)", re.I)
 _COMMANDS = "A command is given exactly as it is, behind a dollar sign or “run:”, as in “$ ls -la”. It passes the shell gate first."
@@ -167,14 +176,17 @@ def cannot(request: Request) -> dict | None:
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    if found := _NEW_FILE.fullmatch(line):
+    if found := _NEW_LIST.fullmatch(line):
+        name = (found[1] or "shopping").strip().lower().replace(" ", "-")
+        return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
+    if found := _NEW_FILE.fullmatch(line) or ((asked := _HOW_TO.fullmatch(line)) and _NEW_FILE.fullmatch(asked[1] or asked[2] or "")):
         return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
     if (found := _DELETE.fullmatch(line)) and file_and_rest(found[1]) and not file_and_rest(found[1])[1]:
         return decline("I delete nothing, and no files. That is done in your file manager, or by a command behind a dollar sign, which asks first.")
     if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")
-    if found := _DELETE.fullmatch(line):
+    if found := _DELETE.fullmatch(_FROM_AGENDA.sub("", line)):
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
@@ -388,8 +400,8 @@ def understood(request: Request, around: Surroundings) -> dict | None:
     return in_sequence(request, around) or answer(request, around)
 
 def translated(request: Request, around: Surroundings) -> dict | None:
-    "The proposal for a German sentence; `None` when it is none, or when its English is not understood."
-    for english in in_english(request.text, request.today):
+    "The proposal for a sentence in German or in other words; `None` when it is none, or when what it means has no form either."
+    for english in (*paraphrased(request.text), *in_english(request.text, request.today)):
         proposal = understood(Request.of(english, request.today), around)
         if proposal is None: continue
         payload = proposal["payload"]
@@ -398,7 +410,8 @@ def translated(request: Request, around: Surroundings) -> dict | None:
     return None
 
 # %% ../../nbs/providers/grammar.ipynb #d4925ada
-_ASKED = frozenset("what what's whats who who's how which whose was is are can does do did will when when's where where's".split())
+_GERMAN = frozenset("wer wen wem was wann wo woher wohin wie welche welcher welches welchen warum ist sind war waren hat haben habe hatte wird werden wurde kann ich du er sie es wir ihr mein meine meinen meiner das der die den dem des ein eine einen einem einer vom von zum zur zu im in am an auf aus mit bei beim für und oder nicht noch schon denn eigentlich heißt lautet heissen steht stehen mir mich uns unser unsere gibt viel viele groß alt lange nach über".split())
+_ASKED = frozenset("wer wen wem was wann wo wie welche welcher welches what what's whats who who's how which whose was is are can does do did will when when's where where's".split())
 _TWO_QUESTIONS = Regex(r"\band\s+(?:what|when|who|where|how|which|is|are|do|did)\b", re.I)
 _WORDS_OF_ASKING = (AROUND | STOP
                     | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use "
@@ -409,7 +422,8 @@ def looked_for(request: Request, around: Surroundings) -> dict | None:
     if not request.words or not ("?" in request.text or request.words[0] in (*_ASKED, "files",
             "tell")) or len(request.text) > 200 or "\n" in request.text or _TWO_QUESTIONS.search(request.text):
         return None
-    topic = query_of(" ".join(w for w in request.text.split()[:20] if w.lower().strip("?!.,'’") not in _WORDS_OF_ASKING))
+    known = _WORDS_OF_ASKING | (_GERMAN if request.words[0] in _GERMAN and request.words[0] not in ("was", "war") or {*request.words[1:]} & _GERMAN - _WORDS_OF_ASKING else set())
+    topic = query_of(" ".join(w for w in request.text.split()[:20] if w.lower().strip("?!.,'’") not in known))
     if not topic or topic.lower().strip("?!. ") in _WORDS_OF_ASKING or not all(len(word) > 2 for word in topic.split()): return None
     held = settled(lambda around: [True] if mentioned(topic, around) else [], around)
     return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
@@ -438,7 +452,7 @@ def completed(request: Request, around: Surroundings) -> dict | None:
     before = replace(around, earlier=around.earlier[:-1])
     if understand(asked, request.today, before)["payload"].get("text") != answered: return None
     of_its_own = understood(request, around) if answered.startswith(("Remind you of what?", "What shall the ")) else None
-    if of_its_own and not of_its_own["payload"].get("declined"): return None
+    if of_its_own and (not of_its_own["payload"].get("declined") or of_its_own["payload"]["text"] == answered): return of_its_own
     again = Request.of(meant, request.today)
     return from_now(again, before) or in_time(understood(again, before) or translated(again, before), again, before)
 
@@ -456,6 +470,18 @@ def went_on(request: Request, around: Surroundings) -> dict | None:
     end = first + timedelta(days=6 if found[1].lower() == "week" else 0)
     return tool_call("org-agenda", f"You asked what is due after that, {say_day(first)}" + (f" to {say_day(end)}" if end > first else ""),
                      start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"))
+
+# %% ../../nbs/providers/grammar.ipynb #86ebf154
+_MORE = Regex(r"(?:(?:show|see|give)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)
+
+def shown_more(request: Request, around: Surroundings) -> dict | None:
+    "The last search once more, with all that it can show; `None` when the last answer was no search that left something out."
+    if not around.earlier or not _MORE.fullmatch(request.text.strip().rstrip("?!. ")) or " more not shown: " not in around.earlier[-1][1]: return None
+    asked, before = Request.of(around.earlier[-1][0], request.today), replace(around, earlier=around.earlier[:-1])
+    last = understood(asked, before) or translated(asked, before) or misspelt(asked, before) or looked_for(asked, before)
+    if not last or last["payload"].get("tool") != "org-find": return None
+    args = {name: value for name, value in last["payload"]["args"].items() if name not in ("quote", "limit")}
+    return tool_call("org-find", f"You asked for all that has “{args['query']}”", **args, limit=50)
 
 # %% ../../nbs/providers/grammar.ipynb #b3c9a2c8
 def spelled_out(around: Surroundings, today: date) -> Surroundings:
@@ -586,7 +612,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         around = spelled_out(around, today)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
-        return (completed(request, around) or went_on(request, around) or clock(request, around) or from_now(request, around)
+        return (completed(request, around) or went_on(request, around) or shown_more(request, around) or clock(request, around) or from_now(request, around)
                 or from_day(request, around) or several_questions(request, around)
                 or in_time(understood(request, around) or translated(request, around), request, around) or misspelt(request, around)
                 or looked_for(request, around) or decline(not_understood(request, around)))
