@@ -279,6 +279,11 @@ class IndexedNotes:
         self.index, self.folder = index, folder.relative
         index.refresh(progress=progress)
 
+    @property
+    def empty(self) -> bool:
+        "Whether there is no note at all."
+        return not self.index.known
+
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."
         return find_indexed(self.index, query, limit=limit, now=now, today=today, folder=self.folder, private=private)

@@ -163,7 +163,7 @@ def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, fi
 # %% ../nbs/20db_notecommands.ipynb #d998694f
 def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | None, json_: bool) -> None:
     "Open tasks in one of the views."
-    from passepartout.views import VIEWS
+    from passepartout.views import NOTHING, VIEWS
     if view not in VIEWS: fail(f"There is no view {short(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
     project_of = projects(opened) if project else None
     groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items()
@@ -172,7 +172,7 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
         return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name}
                 for name, items in groups.items() for item in items]})
     show_groups(opened, {name or "without a tag": [item_row(item, opened.today, True) for item in items] for name, items in groups.items()},
-                f"Nothing found: {VIEWS[view]}.", next((items[0] for items in groups.values()), None))
+                f"Nothing found: {VIEWS[view]}." if tags or project else NOTHING.get(view, "Nothing is open."), next((items[0] for items in groups.values()), None))
 
 # %% ../nbs/20db_notecommands.ipynb #ad19610d
 class FindCommand(TyperCommand):

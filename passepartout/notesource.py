@@ -38,6 +38,11 @@ class ReadNotes:
     def __init__(self, folder: OpenedPath, cache: NoteCache):
         self.notes, self.kept_out = read_notes(folder, cache), folder.kept_out
 
+    @property
+    def empty(self) -> bool:
+        "Whether there is no note at all."
+        return not (self.notes.outlines or self.notes.skipped)
+
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."
         return find(self.notes.outlines, query, limit=limit, now=now, private=private)

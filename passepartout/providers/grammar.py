@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 
 # %% auto #0
 __all__ = ['HELP', 'GREETINGS', 'DATE_QUESTIONS', 'REASONS', 'BY_WORD', 'Form', 'alone', 'FIRST', 'THEN', 'READERS', 'pleasantry',
-           'help_about', 'cannot', 'unfit', 'shell_line', 'timed', 'first_fit', 'answer', 'exact_call', 'in_sequence',
-           'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated', 'looked_for',
-           'mentioned', 'offered_before', 'completed', 'went_on', 'shown_more', 'spelled_out', 'from_now', 'from_day',
-           'clock', 'in_time', 'plan_in_time', 'offered_line', 'hour_over', 'next_time', 'several_questions',
-           'of_models', 'understand', 'meant_by', 'not_understood']
+           'help_about', 'cannot', 'unfit', 'shell_line', 'timed', 'first_fit', 'answer', 'pasted', 'exact_call',
+           'in_sequence', 'exact_form', 'stated', 'dated_first', 'suggestion', 'misspelt', 'understood', 'translated',
+           'looked_for', 'mentioned', 'offered_before', 'completed', 'went_on', 'shown_more', 'spelled_out', 'from_now',
+           'from_day', 'clock', 'in_time', 'plan_in_time', 'offered_line', 'hour_over', 'next_time',
+           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -22,7 +22,7 @@ from typing import Callable
 
 from ..lazy import Regex
 from .answers import (TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, kept, taken_up, when_is)
-from .captures import (MOST_TEXT, Request, appointment, capture, capture_call, decline, doubt, placed, remind,
+from .captures import (MOST_TEXT, capture_head, Request, appointment, capture, capture_call, decline, doubt, placed, remind,
                                              repeated_parts, say, tool_call)
 from .dates import (MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, When, read_day, read_repeat, read_when, say_day, split_when,
                                           words_of)
@@ -274,6 +274,16 @@ def answer(request: Request, around: Surroundings) -> dict | None:
         return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
     return first_fit(THEN, request, around)
 
+# %% ../../nbs/providers/grammar.ipynb #aaa7fa72
+def pasted(text: str) -> str | None:
+    "Several lines that all begin as a task, as the sentence for all of them; `None` for every other text."
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    if not 1 < len(lines) <= 9 or any(len(line) > 200 or set(line) & set(';"”') for line in lines): return None
+    heads = [capture_head(line) for line in lines]
+    if not all(head and head[0] == "task" and head[1].strip() for head in heads): return None
+    begins = {line[:len(line) - len(head[1])].strip().casefold() for line, head in zip(lines, heads)}
+    return "; ".join(f"todo: {head[1].strip()}" for head in heads) if len(begins) == 1 else None
+
 # %% ../../nbs/providers/grammar.ipynb #14b9dd02
 READERS = frozenset(("org-find", "org-agenda", "read-file"))
 
@@ -293,7 +303,7 @@ def in_sequence(request: Request, around: Surroundings) -> dict | None:
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
     text = text if unfit(text) else in_quotes(text, around)
-    if unfit(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
+    if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
     return exact_call(text, today, around)
 
@@ -608,6 +618,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
     "The same for a request that can be one."
     today = request.today
     try:
+        if lines := pasted(request.text): request = Request.of(lines, today)
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
         if meant := offered_before(request, around):
