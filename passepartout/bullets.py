@@ -70,7 +70,7 @@ def first_word(text: str) -> str:
     return "LATER" if used & {"NOW", "LATER"} and not used & {"TODO", "DOING"} and is_outliner_page(text) else "TODO"
 
 # %% ../nbs/08a_bullets.ipynb #ddf889eb
-BOXED = Regex(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/-]\][ \t]", re.M)
+BOXED = Regex(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!?-]\][ \t]", re.M)
 FOLDER = Regex(r"(?:.*/)?(?:pages|journals)/[^/]*\Z")
 
 # %% ../nbs/08a_bullets.ipynb #4eff2597

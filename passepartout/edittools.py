@@ -21,7 +21,7 @@ from .agendatool import read_clock, read_when
 from .edits import FileEdit
 from .notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
 from .notetools import LINES, READS, READ_TAKES, read_file
-from .org import Node, Outline
+from .org import Node, Outline, plain_text
 from .privacy import is_private
 from .records import record
 from .resources import OpenedPath
@@ -128,7 +128,7 @@ class Editor:
         "A heading in a sentence."
         if node.kind == "file": return outline.file
         return (f"the heading in line {node.line} of {outline.file}" if is_private(outline.tags(node), self.private)
-                else f"“{node.title}” in {outline.file}")
+                else f"“{plain_text(node.title)}” in {outline.file}")
 
     def other_with(self, note: Note, node: Node, ident: str) -> str:
         "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."

@@ -103,7 +103,7 @@ def line_tags(line: str) -> tuple[str, ...]:
 
 # %% ../nbs/08a_markdown.ipynb #015c6c0d
 FINISHED = frozenset(DONE)
-STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False)}
+STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False), "!": ("TODO", False), "?": ("TODO", False)}
 URGENT = {"🔺": "A", "⏫": "A", "🔼": "B", "🔽": "C", "⏬": "C"}
 _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?"
 MARK = Regex(rf"""
@@ -133,7 +133,7 @@ def without_last_tags(title: str) -> str:
 
 # %% ../nbs/08a_markdown.ipynb #16599d71
 LINE = Regex(r"([ \t]*)([^ \t\r\n][^\r\n]*)")
-ITEM = Regex(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/-])\](?:[ \t]+([^\r\n]*)|$)")
+ITEM = Regex(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/!?-])\](?:[ \t]+([^\r\n]*)|$)")
 ATX = Regex(r"(#{1,6})(?:[ \t]+(.*))?$")
 FENCE = Regex(r"(`{3,}(?=[^`]*$)|~{3,})")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks

@@ -164,7 +164,7 @@ def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", log
 
 # %% ../nbs/08fc_states.ipynb #5dc0a47b
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}
-BOX = Regex(r"\[([ xX/-])\]")
+BOX = Regex(r"\[([ xX/!?-])\]")
 
 # %% ../nbs/08fc_states.ipynb #474a9dbf
 def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:

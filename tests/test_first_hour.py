@@ -102,3 +102,20 @@ def test_a_folder_without_notes_says_so(tmp_path):
 def test_more_of_a_search_is_shown(tmp_path):
     answers, _ = play(tmp_path, {"a.org": "".join(f"* bread number {n}\n" for n in range(20))}, "find bread", "more", "more")
     assert "12 more not shown: “more”" in answers[0] and answers[1].count("bread number") == 20 and "bread number" not in answers[2]
+
+
+def test_what_was_named_is_meant_by_the_next_sentences(tmp_path):
+    answers, files = play(tmp_path, {"Meine Notizen/x.org": "* Notes\n"}, "todo buy paint in Meine Notizen/x.org", "make that high priority", "set it to friday", "at 9", "rename it to buy white paint", "is it done?",
+                          "note: cheap at Obi", "make it a task", "remind me about that tomorrow", "move that note to Meine Notizen/x.org")
+    assert files["Meine Notizen/x.org"] == "* Notes\n* TODO [#A] buy white paint\nSCHEDULED: <2026-11-20 Fri 09:00>\n" and answers[5].startswith("No. “buy white paint”"), answers
+    assert files["inbox.org"].startswith("* TODO cheap at Obi\n* TODO cheap at Obi\nSCHEDULED: <2026-11-20 Fri>"), "two of one title: which was meant is asked and not guessed"
+
+
+def test_that_note_is_no_heading_called_notes(tmp_path):
+    (answer,), files = play(tmp_path, {"a.org": "* Notes\nx\n", "b.org": ""}, "move that note to b.org")
+    assert "which one “that note”" in answer and files == {"a.org": "* Notes\nx\n", "b.org": ""}
+
+
+def test_a_day_that_is_misspelt_in_a_reminder_is_offered(tmp_path):
+    answers, files = play(tmp_path, {}, "remind me tomorow at 9 to call Ana", "yes")
+    assert "“remind me tomorrow at 9 to call Ana”" in answers[0] and "2026-11-20 Fri 09:00" in files["inbox.org"]

@@ -296,6 +296,7 @@ def capture(request: Request) -> dict | None:
             "about") and ":" not in request.text[:60]:
         return None
     kind, text = found
+    if text.strip().lower().rstrip(".!") in ("it", "that", "this") and ":" not in request.text: text = ""       # note it: what?
     if text.strip().lower().rstrip(".!") in ("list", "lists") and ":" not in request.text: return None          # make a todo list
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())

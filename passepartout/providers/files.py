@@ -53,15 +53,16 @@ def for_journal(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/providers/files.ipynb #cb79722c
 def called(path: str, paths: list[str]) -> list[str]:
-    "Those of `paths` that end in `path`, in whichever case."
-    return [each for each in paths if f"/{each}".casefold().endswith(f"/{path.removeprefix('./')}".casefold())]
+    "Those of `paths` that end in `path`, in whichever case, and with or without the ending."
+    wanted = f"/{path.removeprefix('./')}".casefold()
+    return [each for each in paths if f"/{each}".casefold().endswith((wanted, f"{wanted}.org", f"{wanted}.md"))]
 
 def read_there(request: Request, around: Surroundings) -> dict | None:
     "read roof.org: the one file of that name, if it lies in a folder that was not said"
     proposal = read(request)
     if proposal is None or proposal["payload"]["action"] != "CALL": return proposal
     path, paths = proposal["payload"]["args"]["path"], paths_of(around)
-    if path in paths: return proposal
+    if path in paths or path.endswith("/"): return proposal
     same = called(path, paths)
     if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
     if not same: return proposal
