@@ -32,10 +32,12 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
     "The first and last day that are meant. `PassepartoutError` for what is no range."
     from passepartout.providers.dates import read_span
+    from passepartout.providers.german import in_english_days
     if sum((bool(words), days is not None, bool(first or last))) > 1:
         raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
     if words:
-        if span := read_span("today" if words == "day" else words, today): return span.start, span.end
+        for said in ("today" if words == "day" else words, in_english_days(words)):
+            if said and (span := read_span(said, today)): return span.start, span.end
         raise PassepartoutError(f"“{short(words, 40)}” names no days.{nearly(words, today)} Write day, tomorrow, week, month, next week, november or 16 to 22 november.")
     if not (first or last): return today, later(today, (7 if days is None else days) - 1)
     begin = as_day(read_moment(first, today)) if first else today
