@@ -6,14 +6,15 @@ Docs: https://example.org/passepartout/capture.html.md"""
 
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'org_lines',
-           'markdown_lines', 'check_span', 'line_ending', 'new_text', 'append_headline', 'readable', 'in_encoding',
-           'first_open', 'check_found']
+           'markdown_lines', 'bullet_lines', 'word_for', 'check_span', 'line_ending', 'new_text', 'append_headline',
+           'readable', 'in_encoding', 'first_open', 'check_found']
 
 # %% ../nbs/08e_capture.ipynb #69d973f1
 import re
 from datetime import date, datetime, time
 from typing import Sequence
 
+from .bullets import first_word, takes_bullets
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
@@ -72,13 +73,25 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
     return [head, *([" ".join(planned)] if planned else []), *clean_body(body, "org")]
 
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
-                   repeat: str = "") -> list[str]:
-    "The lines of a new Markdown task or section."
+                   repeat: str = "", word: str = "") -> list[str]:
+    "The lines of a new Markdown task or section; `word` is the keyword of a task that is no box but a bullet, as in Logseq."
     every = f" 🔁 every {read_repeat(repeat)[0]} {UNITS[repeat[-1]]}s" if repeat else ""
     dates = every + "".join(f" {sign} {str(day)[:16]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
     lines = clean_body(body, "markdown")
+    if kind == "task" and word: return bullet_lines(title, scheduled, deadline, lines, word, repeat)
     if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
+
+# %% ../nbs/08e_capture.ipynb #f424c218
+def bullet_lines(title: str, scheduled: date | None, deadline: date | None, body: Sequence[str], word: str, repeat: str = "") -> list[str]:
+    "The lines of a new task in a page of Logseq: keyword behind the dash, dates below as in Org."
+    planned = [f"{name}: {write_stamp(day)[:-1]}{repeat and ' ' + repeat}>"
+               for name, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
+    return [f"- {word} {title}", *("  " + line if line else "" for line in (*planned, *body))]
+
+def word_for(outline: Outline) -> str:
+    "The keyword of a new task in a Markdown file; empty where it is a box."
+    return first_word(outline.text) if takes_bullets(outline.text, outline.file) else ""
 
 # %% ../nbs/08e_capture.ipynb #ab96c491
 def check_span(day: date | None, until: time, file: str) -> None:
@@ -121,8 +134,9 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
         added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, keyword or first_open(outline), repeat, until), False)
     else:
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
-        lines = markdown_lines(title, kind, scheduled, deadline, body, 2 if tops == 1 else 1, repeat)
-        added = new_text(outline, lines, kind == "note" or outline.nodes[-1].kind != "task")
+        word = word_for(outline) if kind == "task" else ""
+        lines = markdown_lines(title, kind, scheduled, deadline, body, 2 if tops == 1 else 1, repeat, word)
+        added = new_text(outline, lines, not word and (kind == "note" or outline.nodes[-1].kind != "task"))
     check_found(outline, added, file)
     return data + in_encoding(seen, added, file)
 

@@ -112,7 +112,8 @@ def todo(target: Annotated[Optional[list[str]],
         with shelf(memex, today, json_) as opened: list_tasks(opened, view, tag or (), project, json_)
         return
     if len(words) == 1:
-        fail(f"Say which state as well: passepartout todo {short(words[0])} DONE. Without a task, todo lists what is open.", 2, json_)
+        fail(f"Say which state as well: passepartout todo {short(words[0])} DONE. Without a task, todo lists what is open. For a new task: "
+             f"passepartout capture --todo {short(words[0])}", 2, json_)
     set_state(" ".join(words[:-1]), words[-1], as_typed(note), f"todo {' '.join(words)}", lambda place: place.keyword is not None, memex,
               session, json_, today)
 

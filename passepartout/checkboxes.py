@@ -17,7 +17,7 @@ from .lazy import Regex
 from .moves import insert_headline, own_end
 from .org import Node, Outline, inside
 from .rewrite import Change, RewriteError, ending_at, line_span, one_line, replaced, reread, settled
-from .states import COOKIE, cookie, set_box
+from .states import COOKIE, cookie, set_state, states_of
 
 # %% ../nbs/08fe_checkboxes.ipynb #d9edd06c
 BULLET = Regex(r"([ \t]*)([-+]|(?<=[ \t])\*|\d+[.)])(?:[ \t]+|$)(?:\[@(?:start:)?\w+\][ \t]*)?(?:\[([ X-])\](?:[ \t]+|$))?")
@@ -120,7 +120,7 @@ def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetim
         names = "; ".join(n.title for n in (found or tasks)[:12])
         raise RewriteError(f"{'Several tasks fit' if found else 'No task is called'} {item!r} in "
                            f"{outline.file}{': ' + names if names else ''}. Nothing was changed.")
-    return set_box(outline, found[0], "DONE" if done else "TODO", now or datetime.min)
+    return set_state(outline, found[0], "DONE" if done else next(iter(states_of(outline, found[0]))), now=now or datetime.min)
 
 # %% ../nbs/08fe_checkboxes.ipynb #06396334
 def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: datetime | None = None) -> str:

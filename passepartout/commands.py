@@ -23,10 +23,10 @@ from .draftview import draft_shown
 from .progress import reading_shown
 
 # %% ../nbs/20c_commands.ipynb #d6d2fac6
-def ask(text: Annotated[list[str], typer.Argument(help="What you want, in plain words; - reads it from standard input.")],
+def ask(text: Annotated[list[str] | None, typer.Argument(help="What you want, in plain words; - reads it from standard input.")] = None,
         memex: Memex = None, session: Session = "main", json_: AsJson = False, today: Today = None, no_daemon: NoDaemon = False) -> None:
     "Ask about your notes, or have one thing done."
-    words = read_input(json_) if text == ["-"] else as_typed(" ".join(text))
+    words = read_input(json_) if text == ["-"] else as_typed(" ".join(text or ()))
     if not words.strip(): fail("Nothing was asked. For example: passepartout ask \"what is due this week?\"", 2, json_)
     with reached(memex, today, json_, no_daemon) as agent:
         with reading_shown(agent.upkeep), nullcontext() if json_ else draft_shown(agent, session):

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/edittools.html.md"""
 
 # %% auto #0
 __all__ = ['ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'plain_path', 'refuse', 'heading_at', 'find_heading', 'Note',
-           'open_note', 'Editor', 'moment', 'read_heading', 'todo_edit', 'begins_again', 'schedule_edit',
+           'open_note', 'Editor', 'moment', 'read_heading', 'state_meant', 'todo_edit', 'begins_again', 'schedule_edit',
            'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
            'set_edit', 'edit_tools', 'declare']
 
@@ -21,7 +21,7 @@ from .agendatool import read_clock, read_when
 from .edits import FileEdit
 from .notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
 from .notetools import LINES, READS, READ_TAKES, read_file
-from .org import Node, Outline
+from .org import Node, Outline, plain_text
 from .privacy import is_private
 from .records import record
 from .resources import OpenedPath
@@ -128,7 +128,7 @@ class Editor:
         "A heading in a sentence."
         if node.kind == "file": return outline.file
         return (f"the heading in line {node.line} of {outline.file}" if is_private(outline.tags(node), self.private)
-                else f"“{node.title}” in {outline.file}")
+                else f"“{plain_text(node.title)}” in {outline.file}")
 
     def other_with(self, note: Note, node: Node, ident: str) -> str:
         "Where another heading has this ID: in the same note as it is now, elsewhere as the index knows it. Its title is not said, which may be private."
@@ -154,21 +154,27 @@ def read_heading(do: Editor, context: ToolContext, heading: str) -> ToolResult:
     return read_file(node.line, note.outline.text.count("\n", node.start, max(node.start, node.end - 1)) + 1, context, do.private,
                      rest=False)
 
+# %% ../nbs/12c_edittools.ipynb #a695c5bf
+def state_meant(outline: Outline, node: Node, words: str) -> str | None:
+    "The state of the file that `words` mean for `node`; `None` for no state, and words that are none as they stand."
+    from passepartout.states import done_word, states_of
+    known = states_of(outline, node)
+    if words in known: return words
+    if words.lower() == "none": return None
+    if words.lower() == "done": return done_word(outline, node) or words
+    return next((state for state in known if state.casefold() == words.casefold()), words)
+
 # %% ../nbs/12c_edittools.ipynb #aa30e449
 def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
     "The edit that sets a state; \"done\" is the done state of the heading's own sequence, \"none\" takes the state away."
     from passepartout.states import complete, set_state
-    now, words = moment(context), state.strip()
-    def make(outline: Outline, node: Node) -> str:
-        if words in outline.keywords.states: return set_state(outline, node, words, now=now, note=note)
-        if words.lower() == "none": return set_state(outline, node, None, now=now, note=note)
-        if words.lower() == "done": return complete(outline, node, now=now, note=note)
-        return set_state(outline, node, next((s for s in outline.keywords.states if s.casefold() == words.casefold()), words), now=now,
-                         note=note)
-    opened, node = editor.find(context, heading)
-    text, name = make(opened.outline, node), editor.name(opened.outline, node)
-    said = f"Set {name} to {words.upper()}" if words.lower() != "none" else f"Took the state from {name}"
-    return opened.edit(text, said + begins_again(parse_note(text, opened.outline.file, default=editor.cache.default), node))
+    now, words, (opened, node) = moment(context), state.strip(), editor.find(context, heading)
+    outline, meant = opened.outline, state_meant(opened.outline, node, words)
+    if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note)
+    else: text = set_state(outline, node, meant, now=now, note=note)
+    name = editor.name(outline, node)
+    said = f"Set {name} to {meant}" if meant else f"Took the state from {name}"
+    return opened.edit(text, said + begins_again(parse_note(text, outline.file, default=editor.cache.default), node))
 
 # %% ../nbs/12c_edittools.ipynb #5809f86b
 def begins_again(outline: Outline, before: Node) -> str:

@@ -12,6 +12,7 @@ __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'GROUPS', 'lineage', 'lineages', '
 
 # %% ../nbs/08j_finding.ipynb #560055d3
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
@@ -23,7 +24,7 @@ from .notefiles import file_mark
 from .notes import MOST_BYTES, Notes, decode
 from .org import plain_text
 from .privacy import is_private
-from .query import Question, QueryError, ask, misread
+from .query import Question, QueryError, ask, misread, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
 from .resources import OpenedPath, resolve
 from .search import Found, Hit, Term, clip, fold, no_terms
@@ -146,9 +147,10 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     doubt = any(found and all(found) for found in held.values())
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
-        return f"No note mentions {' or '.join(map(repr, missing))}." + (f" Close to it: {', '.join(near)}." if near
+        said = [repr(re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
+        return f"No note mentions {' or '.join(said)}." + (f" Close to it: {', '.join(near)}." if near
                 else "") + misread(query), doubt
-    if not held: return f"Nothing fits this filter: {query.strip()[:80]}." + misread(query), doubt
+    if not held: return f"Nothing in your notes {say_filter(query)}." + misread(query), doubt
     many = [f"{word}: {len(found)}" if len(found) <= MOST else f"{word}: more than {MOST}" for word, found in held.items()]
     said = "" if secret else f" ({', '.join(many)})"
     return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2
@@ -276,6 +278,11 @@ class IndexedNotes:
     def __init__(self, index: Index, folder: OpenedPath, progress: Callable[[int, int, str], None] | None = None):
         self.index, self.folder = index, folder.relative
         index.refresh(progress=progress)
+
+    @property
+    def empty(self) -> bool:
+        "Whether there is no note at all."
+        return not self.index.known
 
     def find(self, query: str, limit: int, now: float, today: date, private: Sequence[str] = ()) -> Found:
         "The hits for a query."

@@ -45,8 +45,8 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     lines = [f"{'More than ' if found.cut else ''}{total} {match} “{query.strip()}”:"]
     lines += [say_hit(n, hit, passages[n - 1] if n <= len(passages) else ()) for n, hit in enumerate(found.hits, 1)]
     if left := total - len(found.hits):
-        more = f"ask again with limit {min(total, MOST_HITS)}, or add" if len(found.hits) < MOST_HITS else "add"
-        lines.append(found.cut or f"{left} more not shown: {more} a word.")
+        more = f"“more” (limit {min(total, MOST_HITS)}) shows them, a further word narrows it down." if len(found.hits) < MOST_HITS else "add a word."
+        lines.append(found.cut or f"{left} more not shown: {more}")
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12ad_findtool.ipynb #8cc9be5e
@@ -109,5 +109,5 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context) for hit in found.hits[:max(0, min(quote, 5))]]
-    text = told + say_found(asked, found, notes.report(), passages)
+    text = told + say_found(asked, found, source.doubts(notes, today, not found.hits or bool(told)), passages)
     return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))

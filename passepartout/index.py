@@ -194,6 +194,16 @@ class Index(Database):
             left = [Remark(path, known.why) for path, known in sorted(self.known.items()) if known.why]
             return (*left, *self.passed), tuple([Remark(path, known.flag) for path, known in sorted(self.known.items()) if known.flag])
 
+    def told_on(self, text: str, day: int) -> bool:
+        "Whether `text` was told on `day` (counted from the year 1) before; from now on it was. What was told on other days is forgotten."
+        def look() -> bool:
+            if self.db.execute("SELECT 1 FROM told WHERE text = ? AND day = ?", (text, day)).fetchone(): return True
+            with self.transaction():
+                self.db.execute("DELETE FROM told WHERE day <> ? OR text = ?", (day, text))
+                self.db.execute("INSERT INTO told VALUES (?, ?)", (text, day))
+            return False
+        return self.guarded(look)
+
     def count(self) -> int:
         "How many headings (and files) are indexed."
         return self.guarded(lambda: self.db.execute("SELECT count(*) FROM node").fetchone()[0])

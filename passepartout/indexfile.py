@@ -19,7 +19,7 @@ from pathlib import Path
 from .conditions import PassepartoutError
 
 # %% ../nbs/08gb_indexfile.ipynb #f49fb635
-VERSION = 11
+VERSION = 12
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -43,6 +43,7 @@ CREATE INDEX link_file ON link(file);
 CREATE INDEX link_name ON link(name);
 CREATE INDEX date_delay ON date(day) WHERE live AND warn AND kind = 1;
 CREATE TABLE broken(file INTEGER, line INTEGER, text TEXT, program INTEGER);
+CREATE TABLE told(text TEXT PRIMARY KEY, day INTEGER);
 CREATE TABLE gone(ident TEXT PRIMARY KEY, own BLOB, at REAL);
 CREATE INDEX gone_own ON gone(own);
 CREATE TABLE version(ident TEXT, own BLOB, until REAL);

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/moves.html.md"""
 
 # %% auto #0
 __all__ = ['WIDE', 'RECORDS', 'MODES', 'inserted', 'grown', 'own_end', 'body_lines', 'insert_headline', 'insert_org',
-           'markdown_place', 'insert_markdown', 'releveled', 'dedented', 'arrival', 'arrived', 'without', 'logged',
-           'refile', 'refile_to', 'archive_name', 'archive_location', 'context_of', 'remaining', 'archive_markdown',
-           'archive', 'prose_span', 'inked', 'edit_body']
+           'markdown_place', 'beside', 'insert_markdown', 'releveled', 'dedented', 'arrival', 'arrived', 'without',
+           'logged', 'refile', 'refile_to', 'archive_name', 'archive_location', 'context_of', 'remaining',
+           'archive_markdown', 'archive', 'prose_span', 'inked', 'edit_body']
 
 # %% ../nbs/08fd_moves.ipynb #52251e2e
 import re
@@ -16,11 +16,11 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Sequence
 
-from .capture import clean_body, line_ending, markdown_lines, org_lines
+from .capture import clean_body, line_ending, markdown_lines, org_lines, word_for
 from .lazy import Regex
 from .logbook import inherited, log_change, log_time, logging_of, with_note
 from .org import Node, Outline, inside, plain_text
-from .rewrite import ORG_TAG, RewriteError, ending_at, facts, line_span, one_line, replaced, reread, set_property, settled
+from .rewrite import ORG_TAG, RewriteError, ending_at, facts, line_span, lines_above, one_line, replaced, reread, set_property, settled
 from .states import COOKIE, Draft, counted
 
 # %% ../nbs/08fd_moves.ipynb #142cfd3b
@@ -109,6 +109,12 @@ def markdown_place(outline: Outline, node: Node, kind: str, first: bool) -> tupl
     at = own_end(outline, node)
     return node.index + 1, at, at == node.body_start
 
+# %% ../nbs/08fd_moves.ipynb #343663c0
+def beside(outline: Outline, node: Node, first: bool) -> str:
+    "The blanks that a new task below `node` begins with."
+    tasks = [n for n in outline.children(node) if n.kind == "task"]
+    return lines_above(outline, line_span(outline.text, tasks[0 if first else -1].start)[1]) if tasks else ""
+
 # %% ../nbs/08fd_moves.ipynb #5e6cca61
 def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str],
                     first: bool) -> str:
@@ -118,10 +124,12 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
     level = node.level + 1
     if kind == "note" and level > 6:
         raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed.")
-    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level)
+    word = word_for(outline) if kind == "task" else ""
+    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level, word=word)
     place, at, joins = markdown_place(outline, node, kind, first)
+    if kind == "task": lines = [beside(outline, node, first) + line if line else "" for line in lines]
     end, before = line_ending(outline.text), outline.text[:at]
-    joins = joins or not before or re.search(r"\n[ \t\r]*\n\Z", before)
+    joins = joins or word or not before or re.search(r"\n[ \t\r]*\n\Z", before)
     text = ("" if joins else end) + "".join(line + end for line in lines)
     if kind == "note" and (rest := outline.text[at:at + 2]) and rest[0] not in "\r\n": text += end
     after = grown(outline, replaced(outline.text, [inserted(outline, at, text, end)]), place, node.index)
@@ -255,13 +263,14 @@ def remaining(outline: Outline, above: Node, gone: Node) -> list:
 def archive_markdown(outline: Outline, node: Node, archived: str | None, now: datetime, where: str) -> tuple[str, str]:
     "The same for Markdown: the subtree at the end of the archive, with a comment that says where it was."
     end = line_ending(archived or outline.text)
-    lines = (releveled(outline, node, 1, end) if node.kind == "heading" else dedented(outline, node, end)).split("\n", 1)
+    above = 1 + len(outline.text[line_span(outline.text, node.start)[1]:node.planning[1]].splitlines()) if node.planning else 1
+    lines = (releveled(outline, node, 1, end) if node.kind == "heading" else dedented(outline, node, end)).split("\n", above)
     context = context_of(outline, node, now, where)
     comment = "; ".join(f"{name[8:].lower()} {value}" for name, value in context.items() if name != "ARCHIVE_CATEGORY").replace("--", "- -")
     text = archived or ""
     gap = end * ((text != "" and not text.endswith("\n")) + (text != ""))
-    return without(outline, node), text + gap + lines[0] + "\n" + ("  " if node.kind == "task"
-            else "") + f"<!-- archived: {comment} -->{end}" + lines[1]
+    return without(outline, node), text + gap + "\n".join(lines[:-1]) + "\n" + ("  " if node.kind == "task"
+            else "") + f"<!-- archived: {comment} -->{end}" + lines[-1]
 
 # %% ../nbs/08fd_moves.ipynb #6f870842
 def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime, where: str) -> tuple[str, str]:

@@ -32,10 +32,12 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
     "The first and last day that are meant. `PassepartoutError` for what is no range."
     from passepartout.providers.dates import read_span
+    from passepartout.providers.german import in_english_days
     if sum((bool(words), days is not None, bool(first or last))) > 1:
         raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
     if words:
-        if span := read_span("today" if words == "day" else words, today): return span.start, span.end
+        for said in ("today" if words == "day" else words, in_english_days(words)):
+            if said and (span := read_span(said, today)): return span.start, span.end
         raise PassepartoutError(f"“{short(words, 40)}” names no days.{nearly(words, today)} Write day, tomorrow, week, month, next week, november or 16 to 22 november.")
     if not (first or last): return today, later(today, (7 if days is None else days) - 1)
     begin = as_day(read_moment(first, today)) if first else today
@@ -163,7 +165,7 @@ def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, fi
 # %% ../nbs/20db_notecommands.ipynb #d998694f
 def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | None, json_: bool) -> None:
     "Open tasks in one of the views."
-    from passepartout.views import VIEWS
+    from passepartout.views import NOTHING, VIEWS
     if view not in VIEWS: fail(f"There is no view {short(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
     project_of = projects(opened) if project else None
     groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items()
@@ -172,7 +174,7 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
         return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name}
                 for name, items in groups.items() for item in items]})
     show_groups(opened, {name or "without a tag": [item_row(item, opened.today, True) for item in items] for name, items in groups.items()},
-                f"Nothing found: {VIEWS[view]}.", next((items[0] for items in groups.values()), None))
+                f"Nothing found: {VIEWS[view]}." if tags or project else NOTHING.get(view, "Nothing is open."), next((items[0] for items in groups.values()), None))
 
 # %% ../nbs/20db_notecommands.ipynb #ad19610d
 class FindCommand(TyperCommand):

@@ -317,18 +317,18 @@ def _word(text: str) -> str:
 _short_word = lru_cache(maxsize=4096)(_word)
 
 # %% ../nbs/02_plist.ipynb #17a1b31b
-def _list_text(items, depth: int, left: list[int]) -> str:
-    "A list in print; `depth` is how deep it may still go, `left` holds how many values may still come."
+def _list_text(items, depth: int, left: list[int], plain: bool = False) -> str:
+    "A list in print; `depth` is how deep it may still go, `left` holds how many values may still come, `plain` says that no string is a word."
     left[0] -= len(items)
     if depth <= 0 or left[0] < 0:
         raise PlistError(_TOO_MUCH)
-    return f"({' '.join([_text(item, depth - 1, left) for item in items])})" if items else "NIL"
+    return f"({' '.join([_text(item, depth - 1, left, plain) for item in items])})" if items else "NIL"
 
 
 _TOO_MUCH = "The value is nested too deep, contains itself, or has too many parts to be printed. Send less."
 
 # %% ../nbs/02_plist.ipynb #ce4c7b4e
-def _entries_text(entries: Mapping, depth: int, left: list[int]) -> str:
+def _entries_text(entries: Mapping, depth: int, left: list[int], plain: bool = False) -> str:
     "A dictionary in print. PlistError for keys that are no strings, and for two that print alike."
     left[0] -= 2 * len(entries)
     if depth <= 0 or left[0] < 0:
@@ -342,7 +342,7 @@ def _entries_text(entries: Mapping, depth: int, left: list[int]) -> str:
         else:
             raise PlistError(f"A key must be a string; {shown(repr(key))} is of type {type(key).__name__}.")
         out.append(name)
-        kind = type(item)
+        kind, is_word = type(item), is_word and not plain
         if kind is Keyword:
             out.append(item.printed)
         elif kind is str and not is_word and '"' not in item and "\\" not in item:
@@ -350,7 +350,7 @@ def _entries_text(entries: Mapping, depth: int, left: list[int]) -> str:
         elif kind is str and is_word:
             out.append(_short_word(item) if len(item) <= 64 else _word(item))
         else:
-            out.append(_text(item, depth - 1, left))
+            out.append(_text(item, depth - 1, left, plain or name == ":ARGS"))
     if type(entries) is not Plist and (len(set(out[::2])) != len(entries) or exact and _clash(out[::2])):
         raise PlistError("Two keys of one dictionary print as the same keyword. Leave one of them out.")
     return f"({' '.join(out)})" if out else "NIL"
@@ -361,7 +361,7 @@ def _clash(names: list[str]) -> bool:
     return len(names) != len({name.replace("_", "-") for name in names})
 
 # %% ../nbs/02_plist.ipynb #ddb4a449
-def _text(value, depth: int, left: list[int]) -> str:
+def _text(value, depth: int, left: list[int], plain: bool = False) -> str:
     "Any value in print."
     kind = type(value)
     if kind is str:
@@ -373,10 +373,10 @@ def _text(value, depth: int, left: list[int]) -> str:
     if value is True:
         return "T"
     if isinstance(value, dict):
-        return _entries_text(value, depth, left)
+        return _entries_text(value, depth, left, plain)
     if isinstance(value, (list, tuple)):
-        return _list_text(value, depth, left)
-    return _number_text(value) if isinstance(value, (int, float)) else _other_text(value, depth, left)
+        return _list_text(value, depth, left, plain)
+    return _number_text(value) if isinstance(value, (int, float)) else _other_text(value, depth, left, plain)
 
 # %% ../nbs/02_plist.ipynb #aac9e446
 _INT_BOUND = 10**(MAX_ATOM - 1)
@@ -390,11 +390,11 @@ def _number_text(value: int | float) -> str:
     return int.__repr__(value)
 
 
-def _other_text(value, depth: int, left: list[int]) -> str:
+def _other_text(value, depth: int, left: list[int], plain: bool = False) -> str:
     if isinstance(value, str):
         return _quoted(str.__str__(value))
     if isinstance(value, Mapping):
-        return _entries_text(value, depth, left)
+        return _entries_text(value, depth, left, plain)
     raise PlistError(f"A {type(value).__name__} cannot be printed as part of a property list. Convert it to text or numbers first.")
 
 # %% ../nbs/02_plist.ipynb #23e88537

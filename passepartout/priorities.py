@@ -10,6 +10,7 @@ __all__ = ['SIGNS', 'letter_of', 'org_priority', 'markdown_priority', 'set_prior
 # %% ../nbs/08fba_priorities.ipynb #3be73b91
 import re
 
+from .bullets import BULLET
 from .markdown import URGENT
 from .org import Node, Outline
 from .rewrite import Change, RewriteError, head, replaced, settled, words
@@ -42,6 +43,8 @@ def markdown_priority(outline: Outline, node: Node, letter: str) -> Change:
     if letter and letter not in SIGNS:
         raise RewriteError(f"In Markdown there are the priorities A, B and C, and not {letter}. Nothing was changed.")
     start, end = words(outline, node)
+    if (bullet := BULLET.match(outline.text, node.start)) and (bullet[2] or not any(c in URGENT for c in outline.text[start:end])):
+        return (bullet.end(1), bullet.end(2) + 1 if bullet[2] else bullet.end(1), f" [#{letter}]" if letter else "")
     found = next((at for at in range(start, end) if outline.text[at] in URGENT), None)
     if found is None: return end, end, f" {SIGNS[letter]}"
     if letter: return found, found + 1, SIGNS[letter]

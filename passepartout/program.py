@@ -68,7 +68,8 @@ def defaults_for(commands: dict[str, Any], given: dict[str, str]) -> dict[str, A
 def build_app(name: str | None = None) -> typer.Typer:
     "The command `name` as a typer application, or all commands. Without a command, a chat begins."
     app = typer.Typer(add_completion=True, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False,
-                      help="A personal agent in your plain-text notes: the model proposes, gates decide.")
+                      help="A personal agent in your plain-text notes: the model proposes, gates decide.",
+                      context_settings={"help_option_names": ["--help", "-h"]})
     for each in (*COMMANDS, *GROUPS) if name is None else (name,): add_to(app, each)
     app.callback(invoke_without_command=True)(start)
     return app

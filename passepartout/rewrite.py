@@ -15,6 +15,7 @@ __all__ = ['Change', 'FACTS', 'BLANKS', 'ORG_TAG', 'SPECIAL', 'PLAIN', 'RewriteE
 import re
 from typing import Any, Iterable, Sequence
 
+from .bullets import BULLET
 from .capture import UNWANTED, line_ending
 from .conditions import PassepartoutError
 from .lazy import Regex
@@ -132,10 +133,11 @@ def head(outline: Outline, node: Node) -> Head:
 
 # %% ../nbs/08f_rewrite.ipynb #b08d5062
 def words(outline: Outline, node: Node) -> tuple[int, int]:
-    "Where the text of a Markdown heading or task stands: behind `##` or the box, before closing signs and trailing blanks."
+    "Where the text of a Markdown heading or task stands: behind `##`, the box or the keyword, before closing signs and trailing blanks."
     text, end = outline.text, line_span(outline.text, node.start)[0]
     start = skip(text, node.start, end, " \t")
     line = text[start:end].rstrip(" \t")
+    if node.kind == "task" and (bullet := BULLET.match(line)): return start + bullet.start(3), start + len(line)
     found = (ATX if node.kind == "heading" else ITEM).match(line)
     first, body = (found.start(2), found[2] or "") if found[2] is not None else (len(line), "")
     if node.kind == "heading" and (bare := body.rstrip("#")) != body and bare[-1:] in ("", " ", "\t"): body = bare.rstrip(" \t")

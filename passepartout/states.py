@@ -6,13 +6,15 @@ Docs: https://example.org/passepartout/states.html.md"""
 
 # %% auto #0
 __all__ = ['COOKIE', 'BOXES', 'BOX', 'Draft', 'cookie', 'counted', 'set_state', 'change_state', 'repeating', 'first_state',
-           'repeat', 'as_wanted', 'complete', 'next_dates', 'set_box']
+           'repeat', 'as_wanted', 'done_word', 'complete', 'next_dates', 'set_box', 'is_bullet', 'states_of',
+           'set_word']
 
 # %% ../nbs/08fc_states.ipynb #6969ba12
 import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
+from .bullets import BULLET, DONE, first_word, states_on
 from .lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import MARK, STATES
@@ -78,7 +80,8 @@ def set_state(outline: Outline, node: Node, state: str | None, *, now: datetime,
 
     `now` is written into the log; `note` goes with it, and is asked for nowhere. `logging` is what the person logs where the file says nothing."""
     if node.kind == "file": raise RewriteError("A whole file has no state; name a heading in it. Nothing was changed.")
-    if outline.format == "markdown": return set_box(outline, node, state, now)
+    if outline.format == "markdown":
+        return set_word(outline, node, state, now) if is_bullet(outline, node) else set_box(outline, node, state, now)
     if state is not None and state not in outline.keywords.states:
         raise RewriteError(f"{outline.file} has no state {state}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
     if state == node.keyword: return outline.text
@@ -144,19 +147,24 @@ def as_wanted(outline: Outline, draft: Draft, node: Node) -> str:
     return settled(outline, draft.outline.text, node, above, keyword=after.keyword, done=after.done,
                    properties={**node.properties, **repeated})
 
+# %% ../nbs/08fc_states.ipynb #cc6a4290
+def done_word(outline: Outline, node: Node) -> str:
+    "The first done state of the sequence of `node`, or of the file; empty when it has none. A task in Markdown has one word for it."
+    if outline.format == "markdown": return "DONE"
+    own = next((s for s in sequences(outline)[0] if node.keyword in s.open), None)
+    return next(iter(own.done if own and own.done else outline.keywords.done), "")
+
 # %% ../nbs/08fc_states.ipynb #a7b63761
 def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
     "The text with `node` done: in the first done state of its sequence, begun again if it repeats."
     if node.done: raise RewriteError(f"“{node.title}” is {node.keyword} already; nothing was changed.")
-    if outline.format == "markdown": return set_state(outline, node, "DONE", now=now)
-    own = next((s for s in sequences(outline)[0] if node.keyword in s.open), None)
-    states = own.done if own and own.done else outline.keywords.done
-    if not states: raise RewriteError(f"{outline.file} has no state that means done; nothing was changed.")
-    return set_state(outline, node, states[0], now=now, note=note, logging=logging)
+    if not (word := done_word(outline, node)):
+        raise RewriteError(f"{outline.file} has no state that means done; nothing was changed.")
+    return set_state(outline, node, word, now=now, note=note, logging=logging)
 
 # %% ../nbs/08fc_states.ipynb #5dc0a47b
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}
-BOX = Regex(r"\[([ xX/-])\]")
+BOX = Regex(r"\[([ xX/!?-])\]")
 
 # %% ../nbs/08fc_states.ipynb #474a9dbf
 def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
@@ -195,3 +203,26 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:
         raise RewriteError(f"The next “{node.title}” would not be read as a task, so nothing was changed.")
     return after
+
+# %% ../nbs/08fc_states.ipynb #1e518f25
+def is_bullet(outline: Outline, node: Node) -> bool:
+    "Whether a Markdown node is a bullet with a keyword."
+    return node.kind == "task" and BULLET.match(outline.text, node.start) is not None
+
+def states_of(outline: Outline, node: Node) -> dict[str, bool]:
+    "The states that `node` can have, and whether each means done; the first is that of a new task."
+    if outline.format != "markdown": return outline.keywords.states
+    if not is_bullet(outline, node): return {word: STATES[sign][1] for word, sign in BOXES.items()}
+    return {first_word(outline.text): False} | states_on(outline.text)
+
+# %% ../nbs/08fc_states.ipynb #ddf658a2
+def set_word(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
+    "The text with the keyword of the bullet `node` changed to `state`; a repeated task that is done begins again."
+    known = states_of(outline, node)
+    if state not in known:
+        raise RewriteError(f"In {outline.file} a bullet says one of {', '.join(known)}, not {state}; nothing was changed.")
+    if state == node.keyword: return outline.text
+    again = repeating(outline, node) if state == "DONE" else []
+    if again: state = next(iter(known))
+    changes = [(*BULLET.match(outline.text, node.start).span(1), state)] + [(a, b, advanced(outline.text[a:b], now)) for a, b in again]
+    return settled(outline, replaced(outline.text, changes), node, keyword=state, done=known[state])

@@ -21,11 +21,12 @@ from .captures import Request, decline, is_only_a_time, say
 from .commands import Command, object_of
 from .dates import (NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, Span, day_of_time, read_day, read_repeat, read_span, say_day,
                                           words_of)
-from .edits import settled
+from .edits import PRONOUNS, referent, settled
 from .german import in_english_days
 from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from ..targets import Place, files_called
 from ..timestamps import Stamp, occurrences, stamps
+from ..views import WAITING
 
 # %% ../../nbs/providers/answers.ipynb #e7e91643
 _UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
@@ -143,6 +144,8 @@ def is_it_done(request: Request, around: Surroundings) -> dict | None:
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line or not (found := _DONE_YET.fullmatch(line)): return None
     words, asked = found["thing"] or found["what"], (found["state"] or "done").lower()
+    if words.lower() in PRONOUNS and (place := settled(referent, around)) and isinstance(place, Place) and place.keyword:
+        return say(f"{'Yes' if place.done else 'No'}. {name_of(place, around)} is {place.keyword}")
     if _THE.sub("", words).lower() in _NO_NAME: return None
     return settled(lambda around: told_state(words, asked, around, request.today), around)
 
@@ -150,7 +153,7 @@ def told_state(words: str, asked: str, around: Surroundings, today: date) -> dic
     "The states of the tasks that are called so, each behind a yes or a no."
     match = look_up(around, Command("when", object_of(words), ""), today)
     tasks = [place for place in match.places if place.keyword] if match.kind in ("one", "several") else []
-    waits = lambda place: place.keyword in ("WAITING", "WAIT", "HOLD")
+    waits = lambda place: place.keyword in WAITING
     so = {"open": lambda place: place.open, "waiting": waits}.get(asked, lambda place: place.done)
     return say("\n".join(f"{'Yes' if so(place) else 'No'}. {name_of(place, around)} is {place.keyword}"
                          + "".join(f", {say_date(stamp, today)}" for stamp in dates_of(place, around) if place.open)
@@ -228,7 +231,7 @@ def say_count(days: int) -> str:
 # %% ../../nbs/providers/answers.ipynb #27afa417
 _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
 _YES = frozenset("yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
-_KEEPS = {"todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
+_KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
           "save it": "note:"}
 TODO_OR_NOTE, UNHEARD = "“todo” or “note”", "I didn't understand that"

@@ -296,6 +296,8 @@ def capture(request: Request) -> dict | None:
             "about") and ":" not in request.text[:60]:
         return None
     kind, text = found
+    if text.strip().lower().rstrip(".!") in ("it", "that", "this") and ":" not in request.text: text = ""       # note it: what?
+    if text.strip().lower().rstrip(".!") in ("list", "lists") and ":" not in request.text: return None          # make a todo list
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
     file = _FILE_AT_HEAD.match(text)
@@ -338,7 +340,10 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
     if kind == "task" and not literal:
         line, tail_file, when, repeat = repeated_parts(first, today)
-        if when is None and (english := dated_line(first, today)): line, tail_file, when, repeat = repeated_parts(english, today)
+        bare, named = take_file(first)
+        if when is None and (english := dated_line(bare, today)):
+            line, tail_file, when, repeat = repeated_parts(english, today)
+            tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
         first = line + (tags[0].rstrip() if tags else "")
     elif not newline: first, tail_file = take_file(first)

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/providers/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'which_one', 'propose', 'number_in', 'chosen', 'settled', 'open_question', 'by_number',
            'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list', 'numbers_in', 'by_places',
-           'by_place', 'referent', 'heading_on', 'listed', 'by_reference']
+           'by_place', 'referent', 'heading_on', 'listed', 'by_reference', 'remind_of_it']
 
 # %% ../../nbs/providers/edits.ipynb #6b534bd9
 import re
@@ -19,7 +19,7 @@ from ..indexfile import IndexFailed
 from ..lazy import Regex
 from ..privacy import is_private
 from ..org import Outline
-from .captures import Request, decline
+from .captures import Request, decline, remind
 from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
@@ -27,7 +27,8 @@ from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/providers/edits.ipynb #6894ba75
 PRONOUNS = frozenset("it that this them these those".split()) | {"that one", "this one", "the task", "that task", "this task",
-        "the appointment", "that appointment", "the same", "the last one"}
+        "the appointment", "that appointment", "the same", "the last one", "that note", "this note", "the last note", "my last note", "that entry",
+        "this entry", "that reminder", "this reminder", "the new one", "the new task", "the new note", "that heading", "this heading"}
 
 def which_one(said: str) -> str:
     "What to say when *it* means nothing."
@@ -36,6 +37,7 @@ def which_one(said: str) -> str:
 # %% ../../nbs/providers/edits.ipynb #b78604eb
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
+    if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(which_one(readings[0].target))
     if readings[0].verb == "check":
         return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
                 or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
@@ -134,7 +136,7 @@ def look(request: Request, around: Surroundings) -> Outcome:
 _PLACED = r"([^\n()“”]{1,200}?\.(?:org|md|markdown)):(\d+)"
 _ENTRY = Regex(rf"\d+\. {_PLACED}  .*|  .*\({_PLACED}(?:, in .*)?\)|(?:\d+\. [^“]*|Yes\. |No[.,] (?:not [^“]*)?)?“.*?” \({_PLACED}\).*")
 MOST_ENTRIES = 400
-_SHOWN = Regex(r"(\S+), lines (\d+)-\d+ of \d+")
+_SHOWN = Regex(r"([^\n]+?), lines (\d+)-\d+ of \d+")
 _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Renamed “", "Gave “", "Took ", "Tags of “",
         "Changed the text below “")
 _UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number")
@@ -208,14 +210,14 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
 
 # %% ../../nbs/providers/edits.ipynb #65a5759e
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
-_FILES = Regex(r" (?:in|to|from) (\S+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
-_ONE = Regex(r"1 section matches [^\n]*\n1\. (\S+):(\d+)  ")
+_FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
+_ONE = Regex(r"1 section matches [^\n]*\n1\. ([^\n]+?):(\d+)  ")
 _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 
 # %% ../../nbs/providers/edits.ipynb #40a96abd
 def referent(around: Surroundings) -> Place | None:
     "The one heading that the last answer was about; `None` when it named none, or when there is not exactly one such heading now. What was not understood in between does not count."
-    told = next((answered for _, answered in reversed(around.earlier[-3:]) if not answered.startswith(_UNHEARD)), "")
+    told = next((answered for _, answered in reversed(around.earlier[-6:]) if not answered.startswith(_UNHEARD)), "")
     if found := _SHOWN.match(told) or _ONE.match(told): return heading_on(found[1], int(found[2]), around)
     named = entries(told)
     only = place_of(named[0], around) if len(named) == 1 and not named[0][0][0].isdigit() else None
@@ -236,6 +238,7 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
+_AT_TIME = Regex(r"(?:at|um)\s+([\d:.]{1,5}(?:\s*(?:am|pm|h))?)(?:\s+uhr)?", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
@@ -254,14 +257,27 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
+    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “")):
+        amended = _AT_TIME.fullmatch(request.text.strip().rstrip("!."))
     said = request.text.strip().rstrip("!.")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
-    found = (read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended
-             else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
+    again = read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended else None
+    found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
     if not around.earlier: return None
     command = next((c for c in found if _ONCE_MORE.sub("", c.target.lower()) in PRONOUNS and c.verb != "check"), None)
     place = referent(around) if command else None
     return settled(lambda around: carry_out(command, place, around, request.today), around) if place else None
+
+# %% ../../nbs/providers/edits.ipynb #43a62a9e
+_ABOUT_IT = Regex(r"remind\s+me(?P<early>\s+.{1,40}?)?\s+(?:about|of)\s+(?P<it>it|that|this|them)(?P<late>\s+.{1,40})?", re.I)
+
+def remind_of_it(request: Request, around: Surroundings) -> Outcome:
+    "remind me about that tomorrow: a reminder with the title of what the last answer named"
+    if not (found := _ABOUT_IT.fullmatch(request.text.strip().rstrip("!."))): return None
+    place = settled(lambda around: referent(around), around)
+    if not isinstance(place, Place) or is_private(place.tags, around.private): return decline(which_one(found["it"]))
+    when = (found["early"] or found["late"] or "").strip()
+    return remind(Request.of(f"remind me {when} about {place.title}" if when else f"remind me about {place.title}", request.today))

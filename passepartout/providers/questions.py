@@ -16,6 +16,7 @@ from datetime import date, timedelta
 from ..lazy import Regex
 from .captures import MOST_WORDS, Request, decline, letter_for, plain_words, tool_call
 from .dates import WEEKDAYS, day_of_time, read_day, read_span, say_day, words_of
+from ..query import FIELDS, bare_filter
 
 # %% ../../nbs/providers/questions.ipynb #d4166529
 SHOW = ("read", "show", "open", "cat", "print", "display", "view")
@@ -211,11 +212,13 @@ def tasks(request: Request) -> dict | None:
 
 # %% ../../nbs/providers/questions.ipynb #40f65e2b
 _FILTER = Regex(r"-?(?:(?:tags?|due|scheduled|deadline|closed|on|prio|priority|file|title|prop):\S+|(?:todo|state):(?:open|done|any|none|todo|next|waiting|wait|hold|started|doing|someday|cancelled|canceled))", re.I)
+_BARE = Regex(r"(?:find|search|show)\s+(?:for\s+|me\s+)?(tags?|due|scheduled|deadline|closed|on|prio|priority|file|title|prop|todo|state):|(tags?|prio|priority|title|prop):", re.I)
 _HASHTAG = Regex(r"[#+](?=[^\W\d])[\w@%]{1,60}")
 
 def filters(request: Request) -> dict | None:
     "due:today, todo:open tag:house, #garden, +house"
     words = request.text.strip().split()
+    if bare := _BARE.fullmatch(request.text.strip()): return decline(bare_filter(bare[1] or bare[2], FIELDS[(bare[1] or bare[2]).lower()]))
     query = " ".join(f"tag:{word[1:]}" if _HASHTAG.fullmatch(word) else word for word in words[:MOST_WORDS])
     if not words or len(words) > MOST_WORDS or not all(_FILTER.fullmatch(word) for word in query.split()): return None
     return tool_call("org-find", f"You asked for what passes the filter {query}", query=query[:300], limit=50)

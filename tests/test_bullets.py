@@ -1,0 +1,60 @@
+"Logseq's bullets: an edit of one changes its own lines and no other byte, and what is not one is never touched"
+from datetime import date, datetime
+
+import pytest
+
+from passepartout.agenda import agenda
+from passepartout.notes import parse_note
+from passepartout.planning import schedule, unschedule
+from passepartout.priorities import set_priority
+from passepartout.rewrite import RewriteError, change_tags, retitle
+from passepartout.states import complete, set_state
+from passepartout.views import open_items
+
+NOON = datetime(2026, 11, 19, 12)
+PAGE = """title:: Haus\n\n- Dach\n\t- TODO [#A] Ziegel\n\t  id:: 65f2\n\t  DEADLINE: <2026-11-20 Fri .+1w>\n\t  SCHEDULED: <2026-11-18 Wed>\n\t  :LOGBOOK:
+\t  CLOCK: [2026-11-18 Wed 09:30:11]\n\t  :END:\n\t\t- rot   \n\t- LATER Feige \n- TODO: kein Wort\n- DONE gezahlt\n"""
+SHAPES = {"tabs": PAGE, "windows": PAGE.replace("\n", "\r\n"), "blanks": PAGE.replace("\t", "    "), "no end": PAGE.rstrip("\n")}
+EDITS = {"done": lambda o, n: complete(o, n, now=NOON), "waiting": lambda o, n: set_state(o, n, "WAITING", now=NOON), "priority": lambda o, n: set_priority(o, n, "C"),
+         "none": lambda o, n: set_priority(o, n, ""), "deadline": lambda o, n: schedule(o, n, date(2026, 12, 1), "deadline", now=NOON),
+         "scheduled": lambda o, n: schedule(o, n, datetime(2026, 12, 1, 9), now=NOON), "tag": lambda o, n: change_tags(o, n, ["eilig"]), "title": lambda o, n: retitle(o, n, "Neu")}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edit_changes_the_lines_of_its_bullet_and_no_other(shape, edit):
+    text = SHAPES[shape]
+    outline = parse_note(text, "pages/haus.md")
+    assert [(n.keyword, n.title) for n in outline.nodes[1:]] == [("TODO", "Ziegel"), ("LATER", "Feige"), ("DONE", "gezahlt")]
+    for node in outline.nodes[1:3]:
+        after = EDITS[edit](outline, node)
+        if (edit, node.index) == ("none", 2): assert after == text; continue
+        assert after != text
+        below = node.planning[1] if node.planning else node.body_start
+        assert after.startswith(text[:node.start]) and after.endswith(text[below:]), "something outside of the bullet was changed"
+        assert "\r" not in after.replace("\r\n", "") and (after.count("\r\n") == after.count("\n") or shape != "windows")
+
+
+def test_the_agenda_and_done_agree():
+    outline = parse_note(PAGE, "pages/haus.md")
+    week = lambda o: [(e.kind, e.title) for e in agenda([o], date(2026, 11, 18), date(2026, 11, 22), date(2026, 11, 18))]
+    assert ("deadline", "Ziegel") in week(outline) and [e.title for e in open_items([outline])] == ["Ziegel", "Feige"]
+    again = parse_note(complete(outline, outline.nodes[1], now=NOON), outline.file)
+    assert "<2026-11-26 Thu .+1w>" in again.text and again.nodes[1].keyword == "TODO", "what repeats begins again, a week from today"
+    once = parse_note(unschedule(outline, outline.nodes[1], "deadline"), outline.file)
+    over = parse_note(complete(once, once.nodes[1], now=NOON), outline.file)
+    assert week(over) == [] and [e.title for e in open_items([over])] == ["Feige"]
+
+
+@pytest.mark.parametrize("text", ["# List\n- NOW is the time\n", "Plain.\n- LATER we left\n", "* TODO a star\n", "- todo small\n", "- TODO\n", "- DONE: it\n", "```\n- TODO code\n```\n", "1. TODO numbered\n", "- TODOs of today\n"])
+def test_a_sentence_is_no_task(text):
+    assert all(n.keyword is None for n in parse_note(text, "x.md").nodes)
+
+
+def test_org_reads_as_before():
+    assert [n.keyword for n in parse_note("- TODO no task\n* TODO task\n- LATER no task\n", "x.org").nodes] == [None, "TODO"]
+
+
+def test_a_word_that_the_page_would_not_read_is_refused():
+    outline = parse_note("# List\n- TODO call\n", "x.md")
+    with pytest.raises(RewriteError, match="not LATER"): set_state(outline, outline.nodes[2], "LATER", now=NOON)

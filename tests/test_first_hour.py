@@ -1,0 +1,121 @@
+"The first hour with other people's folders: Logseq, Obsidian, German, names with blanks, pasted lines"
+import asyncio
+
+import pytest
+
+from passepartout.agent import Agent
+
+GERMAN = """#+TODO: OFFEN WARTET | ERLEDIGT ABGESAGT
+* OFFEN Zahnarzt
+SCHEDULED: <2026-11-26 Thu 14:30>
+* OFFEN Blumen
+SCHEDULED: <2026-11-18 Wed +1w>
+* WARTET Angebot vom Dachdecker
+* OFFEN Reifen wechseln
+* Einkaufsliste
+- [ ] Milch
+- [ ] Brot
+* Geburtstag von Mama <2026-12-12 Sat +1y>
+* WLAN
+Passwort des Gästenetzes: im Flur
+"""
+
+
+def play(folder, notes, *lines):
+    "The answer to each line, and what stands in each file afterwards."
+    memex = folder / "memex"
+    for name, text in notes.items():
+        (memex / name).parent.mkdir(parents=True, exist_ok=True)
+        (memex / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    memex.mkdir(exist_ok=True)
+
+    async def run():
+        agent = await Agent.boot(memex_dir=memex, state_dir=folder / "state", cache_dir=folder / "cache", today="2026-11-19")
+        try: return [str(await agent.handle(line, session="s")) for line in lines]
+        finally: await agent.close()
+    answers = asyncio.run(run())
+    return answers, {str(path.relative_to(memex)): path.read_text(errors="replace") for path in sorted(memex.rglob("*")) if path.is_file()}
+
+
+def test_a_task_moves_into_the_file_that_was_named_and_not_into_one_in_lower_case(tmp_path):
+    (answer,), files = play(tmp_path, {"Ana Souza.md": "# Ana\n", "Kitchen.md": "# Kitchen\n- [ ] compare prices\n"}, "move compare prices to Ana Souza.md")
+    assert set(files) == {"Ana Souza.md", "Kitchen.md"} and "compare prices" in files["Ana Souza.md"], answer
+
+
+@pytest.mark.parametrize("line", ["note in Meine Notizen/x.org: der Hahn tropft", "Notiz in meine notizen/x.org: der Hahn tropft", "note: der Hahn tropft in Meine Notizen/x.org"])
+def test_a_file_with_a_blank_in_its_name_needs_no_quotation_marks(tmp_path, line):
+    (answer,), files = play(tmp_path, {"Meine Notizen/x.org": "* a\n"}, line)
+    assert files == {"Meine Notizen/x.org": "* a\n* der Hahn tropft\n"}, answer
+
+
+@pytest.mark.parametrize("line, said", [("note in Neue Sachen/x.org: y", "no folder called “Neue Sachen”"), ("note in neues buch.org: y", "no file called"), ("note in x.org: y", "but Meine Notizen/x.org")])
+def test_a_file_that_is_not_there_is_asked_about_and_nothing_goes_to_the_inbox(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"Meine Notizen/x.org": "* a\n"}, line)
+    assert said in answer and files == {"Meine Notizen/x.org": "* a\n"}
+
+
+def test_the_file_that_was_offered_is_written_after_a_yes(tmp_path):
+    text = "a long remark " * 30
+    answers, files = play(tmp_path, {"Meine Notizen/x.org": "* a\n"}, f"note in x.org: {text}", "yes")
+    assert text.strip() in files["Meine Notizen/x.org"] and list(files) == ["Meine Notizen/x.org"], answers
+
+
+def test_the_state_of_the_file_is_told(tmp_path):
+    answers, files = play(tmp_path, {"a.org": GERMAN}, "done Zahnarzt", "Blumen erledigt", "sag Reifen ab", "worauf warte ich?")
+    assert "to ERLEDIGT" in answers[0] and "to ERLEDIGT; it begins again" in answers[1] and "to ABGESAGT" in answers[2] and "WARTET Angebot" in answers[3]
+    assert "DONE" not in files["a.org"]
+
+
+def test_what_is_not_read_is_said_once_and_with_every_empty_answer(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": GERMAN, "film.org": b"\0\0\0 ftyp"}, "was ist offen", "all open tasks", "find zebra", "find Dachdecker")
+    assert ["film.org" in answer for answer in answers] == [True, False, True, False] and "once a day" in answers[0]
+    again, _ = play(tmp_path, {}, "all open tasks", "find zebra")
+    assert ["film.org" in answer for answer in again] == [False, True], "another process on the same day"
+
+
+@pytest.mark.parametrize("line, said", [
+    ("hake Milch ab", "Checked off “Milch”"), ("Brot abhaken", "Checked off “Brot”"), ("wann hat Mama Geburtstag?", "12 December"), ("wo steht das Passwort", "WLAN"), ("wie lautet das WLAN Passwort", "WLAN"), ("was steht auf der Einkaufsliste?", "Milch"),
+    ("Zahnarzt ist wichtig", "priority A"), ("benenne Reifen wechseln um in Reifen holen", "“Reifen holen”"), ("kannst du mich morgen früh erinnern, Mama anzurufen?", "Mama anzurufen"), ("Termin am Freitag um 15 Uhr mit Herrn Pohl", "“Termin mit Herrn Pohl”"),
+    ("was liegt an", "Blumen"), ("ich habe die Reifen abgeholt", "“done Reifen”"), ("welche Woche haben wir", "week 47"), ("verschiebe den Zahnarzt auf nächsten Donnerstag", "already")])
+def test_everyday_german(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": GERMAN}, line)
+    assert said.casefold() in answer.casefold(), answer
+
+
+@pytest.mark.parametrize("line, said", [("what's left?", "all open tasks"), ("find tag:", "needs a word right behind it"), ("tag:zebra", "is tagged “zebra”"), ("where are my notes", "memex_dir"), ("shopping list", "no list called"), ("make a shopping list", "todo milk in shopping.md"),
+                                        ("what did I just do", "/trace"), ("what is this", "language model")])
+def test_other_words_for_what_there_is(tmp_path, line, said):
+    (answer,), files = play(tmp_path, {"a.org": GERMAN}, line)
+    assert said in answer and files["a.org"] == GERMAN, answer
+
+
+def test_pasted_tasks_are_as_many_and_a_task_with_boxes_is_one(tmp_path):
+    _, files = play(tmp_path, {}, "todo: buy milk\ntodo: call Ana by friday\n", "todo party\n- [ ] cake\n- [ ] tea")
+    assert files["inbox.org"] == "* TODO buy milk\n* TODO call Ana\nDEADLINE: <2026-11-20 Fri>\n* TODO party\n- [ ] cake\n- [ ] tea\n"
+
+
+def test_a_folder_without_notes_says_so(tmp_path):
+    answers, _ = play(tmp_path, {}, "what is due today", "what is overdue")
+    assert all("no notes in this folder" in answer for answer in answers) and answers[1].startswith("Nothing is overdue.")
+
+
+def test_more_of_a_search_is_shown(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "".join(f"* bread number {n}\n" for n in range(20))}, "find bread", "more", "more")
+    assert "12 more not shown: “more”" in answers[0] and answers[1].count("bread number") == 20 and "bread number" not in answers[2]
+
+
+def test_what_was_named_is_meant_by_the_next_sentences(tmp_path):
+    answers, files = play(tmp_path, {"Meine Notizen/x.org": "* Notes\n"}, "todo buy paint in Meine Notizen/x.org", "make that high priority", "set it to friday", "at 9", "rename it to buy white paint", "is it done?",
+                          "note: cheap at Obi", "make it a task", "remind me about that tomorrow", "move that note to Meine Notizen/x.org")
+    assert files["Meine Notizen/x.org"] == "* Notes\n* TODO [#A] buy white paint\nSCHEDULED: <2026-11-20 Fri 09:00>\n" and answers[5].startswith("No. “buy white paint”"), answers
+    assert files["inbox.org"].startswith("* TODO cheap at Obi\n* TODO cheap at Obi\nSCHEDULED: <2026-11-20 Fri>"), "two of one title: which was meant is asked and not guessed"
+
+
+def test_that_note_is_no_heading_called_notes(tmp_path):
+    (answer,), files = play(tmp_path, {"a.org": "* Notes\nx\n", "b.org": ""}, "move that note to b.org")
+    assert "which one “that note”" in answer and files == {"a.org": "* Notes\nx\n", "b.org": ""}
+
+
+def test_a_day_that_is_misspelt_in_a_reminder_is_offered(tmp_path):
+    answers, files = play(tmp_path, {}, "remind me tomorow at 9 to call Ana", "yes")
+    assert "“remind me tomorrow at 9 to call Ana”" in answers[0] and "2026-11-20 Fri 09:00" in files["inbox.org"]
