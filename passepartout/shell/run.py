@@ -69,7 +69,7 @@ class Outcome:
         self.kept += len(data[:room]); self.cut += len(data) - len(data[:room])
 
 # %% ../../nbs/shell/run.ipynb #cf7db0cb
-_NO_TEXT = Regex(r"\x1b(?:\[\?\d{1,4}[hl]|\[[?<=>!]?\d{0,3}(?:[;:]\d{0,3}){0,16}[ !$]?[A-Za-z@`~]|[()*+][0AB]|[78=>\\])")
+_NO_TEXT = Regex(r"\x1b(?:\[\?\d{1,4}[hl]|\[[?<=>!]?\d{0,3}(?:[;:]\d{0,3}){0,16}[ !$]?[A-Za-z@`~]|[*+()][0AB]|[78=>\\])")
 _TITLE = Regex(r"\x1b\]\d{1,4};([^\x00-\x1f\x7f-\x9f]{0,2000})(?:\x07|\x1b\\)")
 _NOT_SHOWN = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160), 0x61c, 0x200e, 0x200f, *range(0x202a, 0x202f), *range(0x2066, 0x206a)])
 _NOT_SHOWN |= {0xe0000 + code: chr(code) if code >= 32 else None for code in range(127)} | {0xe007f: None}
