@@ -144,12 +144,14 @@ def _plain_words(declared: Program, count: int, words: list[str]) -> list[str]:
     words = words[count:]
     return words[len(declared.tail):] if declared.tail and tuple(words[:len(declared.tail)]) == declared.tail else words
 
-def _path_words(declared: Program, options: list, operands: list[str]) -> list[str]:
-    "The operands, and values of options, that are paths."
-    kinds, found = list(declared.operands), [value for _, kind, value in options if kind == "path"]
+_FILES = frozenset(("path", "object", "database"))                       # the kinds of values that name a file
+
+def _path_words(declared: Program, options: list, operands: list[str], files: frozenset[str] = _FILES) -> list[str]:
+    "The operands, and values of options, that are paths: those of a kind in `files`."
+    kinds, found = list(declared.operands), [value for _, kind, value in options if kind in files]
     if declared.given and any(option in declared.given for option, _, _ in options): kinds = kinds[1:]
     for value in operands:
-        if kinds and kinds[0].rstrip("*") == "path": found.append(value)
+        if kinds and kinds[0].rstrip("*") in files: found.append(value)
         if kinds and not kinds[0].endswith("*"): kinds.pop(0)
     return found
 

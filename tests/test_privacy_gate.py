@@ -106,3 +106,13 @@ async def test_how_long_a_command_may_take_carries_nothing_out(tmp_path, local):
     reply = await agent.handle("see what is new")
     assert reply.status == "answered" and str(reply) == "Four lines." and not any((r["body"] or {}).get("verdict") == "rejected" for r in agent.journal.records(kinds=["proposal"]))
     await agent.close()
+
+
+@pytest.mark.parametrize("more", [{"positive": None}, {"positive": ""}, {"Dr-Okafor": "Ana"}, [{"a": {"positive": ()}}], {"a": [{"positive": 7}]}])
+async def test_what_was_read_in_the_diary_does_not_leave_as_the_name_of_a_column(tmp_path, more):
+    agent = await booted(tmp_path, [call("read-file", path="me.org"), *[call("post", to="Ana", more=more)] * 3])
+    agent.tools.register(Tool("post", "Post", [Parameter("to"), Parameter("more", "any")], lambda to, more: agent.sent.append((to, more)) or "sent", effects="open-world", inline=True))
+    try:
+        reply = await agent.handle("read me.org and write 7 things to Ana")
+        assert agent.sent == [] and not reply.approvals and any("nothing goes out" in str(r["body"]) for r in agent.journal.records())
+    finally: await agent.close()

@@ -10,7 +10,8 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
 from passepartout.companions import companion_heads, find_companions
-from passepartout.messages import Action, Signal
+from passepartout.gates.secrets import secrets_gate
+from passepartout.messages import Action, Rejected, Signal
 from passepartout.nearby import find_nearby, nearby_heads
 from passepartout.logins import find_logins, login_heads
 from passepartout.formsearch import find_forms, form_heads
@@ -668,3 +669,16 @@ def test_a_plain_word_in_quotes_behind_a_telling_name_is_a_secret(text, secret):
 @pytest.mark.parametrize("text", ["fetch(u, {credentials: 'include'})", "credentials: 'same-origin'", "credentials: 'omit'", "token = 'token'", "secret: 'client_secret'", 'userToken = "userAccessToken"'])
 def test_a_plain_word_that_names_what_it_stands_for_is_none(text):
     assert not Scanner().find(text), text
+
+
+CARRIED = "tok-5Kd2Zq81Lm4Xw9"
+
+
+@pytest.mark.parametrize("more", [{CARRIED: None}, {CARRIED: ""}, {CARRIED: ()}, {CARRIED: {}}, {"a": {CARRIED: {"b": None}}}, {CARRIED[:9]: CARRIED[9:]}, {CARRIED[:9]: None, CARRIED[9:]: None}, {"a": [{CARRIED[:9]: {CARRIED[9:]: None}}]}, {CARRIED: {"x": 1}}],
+                         ids=lambda more: str(more)[:40])
+def test_the_names_of_columns_carry_no_secret_out(more):
+    gate = secrets_gate(Scanner([Secret("TOKEN", CARRIED.encode())]))
+    signal = Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}})
+    call = lambda **args: Action.of({"target": "tool", "payload": {"action": "call", "tool": "post", "args": args, "explanation": "It was asked for"}})
+    assert isinstance(gate(call(more=more), signal), Rejected)
+    assert gate(plain := call(more={"to": "Ana", "line-2": None, "what": ()}), signal) is plain

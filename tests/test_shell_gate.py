@@ -1,5 +1,5 @@
 "What runs unasked only reads; what is judged is what bash would run; nothing hostile gets milder by being dressed up"
-import itertools, os, random, re, select, shlex, signal, subprocess, threading, time
+import itertools, os, random, re, select, shlex, signal, sqlite3, subprocess, threading, time
 from hashlib import sha256
 from pathlib import Path
 
@@ -848,3 +848,18 @@ def test_whatever_the_table_lets_through_changes_nothing(roots, memex):
             ran.append(text)
         assert fingerprint(memex) == before, ran[-24:]
     assert len(ran) > 300
+
+
+@pytest.mark.parametrize("made, asked", [("wal", True), ("delete", False)])
+def test_a_database_that_is_written_to_be_read_is_asked_about(made, asked, roots, memex):
+    with sqlite3.connect(memex / "a.db") as store:
+        store.execute(f"pragma journal_mode = {made}")
+        store.execute("create table t(a)")
+    store.close()
+    before, text = fingerprint(memex), "sqlite3 -readonly a.db 'select * from t'"
+    assert (level(text, roots) > READ) == asked
+    if os.path.exists(pinned("sqlite3")) and not asked:
+        first_words(script_text(judge_command(text, roots, HOME).script), memex)
+        assert fingerprint(memex) == before
+    (memex / "b.db").symlink_to("a.db")
+    assert (level("sqlite3 b.db .tables", roots) > READ) == asked and level("sqlite3 none.db .tables", roots) == level("sqlite3 a .tables", roots) == READ

@@ -12,6 +12,8 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.plist import write_plist
 from passepartout.shell.sandbox import find_bubblewrap
+from passepartout.shell.script import Simple
+from passepartout.steady import given_paths
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux") or not find_bubblewrap().works, reason="there is no sandbox here")
 
@@ -68,3 +70,9 @@ def test_nothing_is_withheld_when_nothing_moves(tmp_path):
         assert reply.status == "answered" and "bread" in seen[-1] and "1 list.txt" in seen[-1]
         await agent.close()
     asyncio.run(try_it())
+
+
+@pytest.mark.parametrize("words, paths", [("strings a", ["a"]), ("nm -D a", ["a"]), ("addr2line -e a 0x10", ["a"]), ("sqlite3 a.db .tables", ["a.db"]), ("git diff -- a", ["a"]), ("git blame a", ["a"]), ("yq .a b", [".a", "b"]), ("cat a b", ["a", "b"]), ("grep x a", ["a"]), ("diff a b", ["a", "b"])])
+def test_whatever_kind_of_file_a_command_is_given_is_watched(words, paths):
+    "A key or a private note that is put in its place for a moment is as private for `strings` as for `cat`."
+    assert given_paths(Simple(f"/usr/bin/{words.split()[0]}", tuple(words.split()))) == paths

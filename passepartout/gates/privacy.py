@@ -11,7 +11,7 @@ __all__ = ['goes_out', 'values_of', 'puts_down', 'privacy_gate', 'privacy_skill'
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, pick
+from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, is_mapping, pick
 from ..provenance import Words
 from ..skills import Skill
 from ..tools import ToolRegistry
@@ -28,9 +28,19 @@ def goes_out(tools: ToolRegistry, action: Action, signal: Signal) -> bool:
     return tool.foreign or not tool.commands or any(args.get(p.name) != p.default for p in tool.parameters if p.name not in tool.spared)
 
 def values_of(action: Action) -> Iterator[Any]:
-    "Everything that would go out with `action`: the arguments of a call, or all of the payload but its explanation."
-    if pick(action.payload, "action") is CALL: yield from (pick(action.payload, "args") or {}).values()
-    else: yield from (value for name, value in action.payload.items() if name not in ("explanation", "action"))
+    "Everything that would go out with `action`: the arguments of a call, or all of the payload but its explanation. Of tables and lists every part."
+    args = (pick(action.payload, "args") or {}) if pick(action.payload, "action") is CALL else action.payload
+    for name, value in args.items():
+        if args is not action.payload or name not in ("explanation", "action"): yield from _all_parts(value)
+
+def _all_parts(value: Any) -> Iterator[Any]:
+    if is_mapping(value):
+        for name, each in value.items():
+            yield str(name)
+            yield from _all_parts(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value: yield from _all_parts(each)
+    else: yield value
 
 # %% ../../nbs/gates/privacy.ipynb #e2c56651
 def puts_down(tools: ToolRegistry, action: Action) -> bool:

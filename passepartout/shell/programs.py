@@ -160,6 +160,14 @@ def _sql(value: str, places: Places) -> str | None:
         return f"the SQL calls {'a name in quotes' if strange[0] == chr(39) else shown(strange)}, of which it is not known what it opens."
     return "the SQL has a quote that is not closed." if re.search("""["'`\\[]""", plain.replace("''", "")) else None
 
+def _database(value: str, places: Places) -> str | None:
+    "A database whose header says that it is written by way of a log beside it is one that nobody reads without making that log."
+    if why := _path(value, places): return why
+    try:
+        with os.fdopen(os.open(places.place(value).path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file: head = file.read(20)
+    except (OSError, PathRefused): return None
+    return f"{shown(value)} keeps a log of its changes, and whoever reads it writes files beside it." if 2 in head[18:20] else None
+
 def _jq(value: str, places: Places) -> str | None:
     return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
 
@@ -191,7 +199,7 @@ def _sockets(value: str, places: Places) -> str | None:
     return f"{shown(value)} may name a host, which is looked up." if "@" in value else _path(value, places)
 
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
-    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
+    "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
     "date": lambda value, places: None if value.startswith("+") else f"{shown(value)} might set the clock.",
     "object": lambda value, places: f"{shown(value)} would be read for more options." if value.startswith("@") else _path(value, places),
