@@ -18,7 +18,7 @@ from difflib import get_close_matches
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, capture_head, decline, placed, remind, say, tool_call
+from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .dates import NoSuchDate, say_day
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, remind_of_it, settled
 from .files import for_journal, in_quotes, inbox, read_there, unknown_file
@@ -30,6 +30,7 @@ from .paraphrases import paraphrased
 from .passed import in_time, next_time
 from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
                                               tasks)
+from .reminders import appointment, remind
 from .replies import CLOCK, HELP, SETTING, cannot, pleasantry, unfit
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
