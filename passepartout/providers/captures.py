@@ -16,7 +16,10 @@ from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import WEEKDAY, NoSuchDate, When, closed_span, say_day, split_repeat, split_when, words_of
+from .dates import WEEKDAY, NoSuchDate, say_day, words_of
+from .repetitions import split_repeat
+from .spans import closed_span
+from .whens import When, split_when
 from .doubts import doubt
 from .german import dated_line
 from ..records import record

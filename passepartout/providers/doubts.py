@@ -12,8 +12,8 @@ import re
 from datetime import date
 
 from ..lazy import Regex
-from .dates import (MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, period, read_day, say_day,
-                                          split_when, words_of)
+from .dates import MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, a_count, period, read_day, say_day, words_of
+from .whens import When, split_when
 from .german import dated_line, in_english_days
 
 # %% ../../nbs/providers/doubts.ipynb #2f41efdf

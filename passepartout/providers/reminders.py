@@ -16,7 +16,9 @@ from datetime import date
 from ..lazy import Regex
 from .captures import (Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
                                              with_priority, with_rest)
-from .dates import MONTHS, NoSuchDate, When, read_repeat, read_when, split_when, words_of
+from .dates import MONTHS, NoSuchDate, words_of
+from .repetitions import read_repeat
+from .whens import When, read_when, split_when
 from .doubts import AND, doubt, repeats_doubt
 
 # %% ../../nbs/providers/reminders.ipynb #3b8348e5
