@@ -250,7 +250,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     file = file or tail_file or "inbox.org"
     return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
-
+# %% ../../nbs/providers/captures.ipynb #2f34f033
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:
     "The call of org-capture with these parts; a sentence instead when they were damaged before they came here."
     if "\ufffd" in title + (body or ''):

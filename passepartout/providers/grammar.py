@@ -72,12 +72,12 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
 THEN: tuple[Form, ...] = (*LOOKING, reworded, alone(cannot), alone(timed))
 
 # %% ../../nbs/providers/grammar.ipynb #722f5f89
-def answer(request: Request, around: Surroundings) -> dict | None:
-    "What the forms make of a request: commands and captures, questions, then what there is to say about the rest."
+def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:
+    "What the forms make of a request: commands and captures, questions, then what there is to say about the `rest`."
     if proposal := first_fit(FIRST, request, around): return proposal
     if "\n" in request.text.strip():
         return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
-    return first_fit(THEN, request, around)
+    return first_fit(rest or THEN, request, around)
 
 # %% ../../nbs/providers/grammar.ipynb #aaa7fa72
 def pasted(text: str) -> str | None:
@@ -95,7 +95,9 @@ READERS = frozenset(("org-find", "org-agenda", "read-file"))
 def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     "The call that `text`, taken as one request, names exactly."
     request = Request.of(text, today)
-    try: proposal = answer(request, around) if by_reference(request, around) is None else None
+    try:
+        about_it = by_reference(request, around) or remind_of_it(request, around)
+        proposal = answer(request, around, (*LOOKING, alone(cannot), alone(timed))) if about_it is None else None
     except NoSuchDate: return None
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
             else None)

@@ -36,7 +36,7 @@ class When:
         if not self.clock: return ""
         return f" from {self.clock:%H:%M} to {self.until:%H:%M}" if self.until else f" at {self.clock:%H:%M}"
 
-# %% ../../nbs/providers/whens.ipynb #987a02dd
+# %% ../../nbs/providers/whens.ipynb #0a53752a
 _DEADLINE = ("by", "before", "until", "till", "due", "deadline", "within")
 _SCHEDULED = ("on", "for", "from", "scheduled")
 _HOURS_AS_H = tuple(str(hour) for hour in range(7, 24))       # below, 2h is how long something takes
@@ -51,6 +51,7 @@ def _by_quarters(words) -> time | None:
     if minutes is None or hour is None or not 0 < hour < 24: return None
     return time(hour, minutes) if minutes > 0 else time(hour - 1, 60 + minutes)
 
+# %% ../../nbs/providers/whens.ipynb #987a02dd
 def read_time(words) -> time | None:
     "9:30, at 9, at 9.30, half past nine, quarter to ten, 5 pm, 5 o'clock, 17 Uhr, 14h, noon; `NoSuchDate` for 25:00. A bare number needs an `at`."
     at, words = (True, words[1:]) if words and words[0] == "at" else (False, words)
@@ -131,7 +132,7 @@ def without_clock(words):
             yield second(hours), words[:words[0] in _DEADLINE] + words[cut:]
     yield (None, None), words
 
-
+# %% ../../nbs/providers/whens.ipynb #584afb52
 _SURELY = Regex(r"(?:.*\d:\d\d.*|.*\d ?[ap]m|noon|(?:half|quarter) (?:past|to) .*|\d+ (?:o'clock|oclock|uhr))")
 
 def _leading_hours(words, early: bool):
@@ -140,12 +141,12 @@ def _leading_hours(words, early: bool):
     if len(words) == 2 and len(behind) == 1 and behind[0].isdigit() and 1 <= int(behind[0]) <= 12: return read_hours(("at", *behind), early)
     return read_hours(behind, early) if _SURELY.fullmatch(" ".join(behind)) else None
 
-# %% ../../nbs/providers/whens.ipynb #4dd1a92d
+# %% ../../nbs/providers/whens.ipynb #dd873d9b
 def _short_day(rest, words) -> bool:
     "Whether `rest`, before a time of day, is a weekday in short."
     return len(rest) == 1 and rest[0] in WEEKDAY and (rest[0] not in ("sat", "sun") or "at" not in words)
 
-
+# %% ../../nbs/providers/whens.ipynb #5c3dab83
 _OTHERWISE = ((("no", "later", "than"), ("by",)), (("not", "later", "than"), ("by",)), (("at", "the", "latest", "by"), ("by",)),
               (("at", "the", "latest"), ("by",)), (("at", "latest"), ("by",)), (("on", "or", "before"), ("by",)),
               (("by", "or", "before"), ("by",)))
@@ -163,6 +164,7 @@ def in_plain_words(words) -> tuple[str, ...]:
 
 _ISO_TIME = Regex(r"\d{4}-\d\d-\d\dt\d\d:\d\d")
 
+# %% ../../nbs/providers/whens.ipynb #4dd1a92d
 def read_when(words, today) -> When | None:
     "A whole phrase such as `by friday`, `on 24 nov at 9:30`, `no later than friday` or `tomorrow`."
     words = in_plain_words(words)
