@@ -31,7 +31,7 @@ from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place
 # %% ../nbs/20db_notecommands.ipynb #90067c21
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
     "The first and last day that are meant. `PassepartoutError` for what is no range."
-    from passepartout.providers.dates import read_span
+    from passepartout.providers.spans import read_span
     from passepartout.providers.german import in_english_days
     if sum((bool(words), days is not None, bool(first or last))) > 1:
         raise PassepartoutError("Name the days once: by words, by --days, or by --from and --to.")
@@ -47,7 +47,8 @@ def agenda_range(words: str, days: int | None, first: str | None, last: str | No
 def nearly(words: str, today: date) -> str:
     "The days that misspelt `words` seem to mean, as a question; empty when they seem to mean none."
     from difflib import get_close_matches
-    from passepartout.providers.dates import MONTHS, NAMED, WEEKDAYS, read_span
+    from passepartout.providers.dates import MONTHS, NAMED, WEEKDAYS
+    from passepartout.providers.spans import read_span
     names = (*MONTHS, *WEEKDAYS, *NAMED, "week month year weekend next last this")
     known = sorted({part for name in names for part in name.lower().split()})
     meant = " ".join((get_close_matches(word, known, 1, 0.75) or [word])[0] for word in words[:60].lower().split())

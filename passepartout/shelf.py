@@ -187,7 +187,8 @@ STEP = Regex(r"([+-]\d{1,4})([dwmy]?)(?:\s+(.*))?")
 # %% ../nbs/20d_shelf.ipynb #baffaf06
 def read_moment(text: str, today: date) -> date | datetime:
     "A day, or a day with a time. `PassepartoutError` for what names none."
-    from passepartout.providers.dates import read_day, read_when, words_of
+    from passepartout.providers.dates import read_day, words_of
+    from passepartout.providers.whens import read_when
     text = text.strip()
     if step := STEP.fullmatch(text.lower()):
         day, clock = step_from(today, int(step[1]), step[2] or "d"), step[3] or ""

@@ -19,7 +19,9 @@ from passepartout.notetools import note_tools
 from passepartout.org import parse_org
 from passepartout.plist import read_plist, write_plist
 from passepartout.providers.lookups import ENDING, Surroundings
+from passepartout.providers.captures import Request
 from passepartout.providers.grammar import READERS, exact_form, understand
+from passepartout.providers.reminders import appointment
 from passepartout.resources import Root, resolve
 from passepartout.verify import normalise
 
@@ -258,7 +260,7 @@ sentences = st.lists(st.sampled_from(LEXICON), max_size=9).map(" ".join)
 @given(st.lists(st.sampled_from(LEXICON + ["done", "move", "was", "?"]), min_size=1, max_size=9).map(" ".join))
 @settings(max_examples=examples(300))
 def test_random_words_edit_nothing(text):
-    if text.split()[0] in VERBS: return
+    if text.split()[0] in VERBS or appointment(Request.of(text, TODAY)): return          # "dentist friday 9:30" is one
     payload = understand(text, TODAY, AROUND)["payload"]
     assert payload["action"] != "PLAN" and payload.get("tool", "org-find") not in WRITERS
 

@@ -17,13 +17,16 @@ from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import Request, decline, is_only_a_time, say
+from .captures import Request, decline, say
 from .commands import Command, object_of
-from .dates import (NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, Span, day_of_time, read_day, read_repeat, read_span, say_day,
-                                          words_of)
+from .dates import NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, words_of
+from .repetitions import read_repeat
+from .spans import Span, read_span
+from .whens import day_of_time
 from .edits import PRONOUNS, referent, settled
 from .german import in_english_days
 from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
+from .reminders import is_only_a_time
 from ..targets import Place, files_called
 from ..timestamps import Stamp, occurrences, stamps
 from ..views import WAITING

@@ -1,4 +1,4 @@
-"""Exact forms: a note, a task or a reminder that the person spells out
+"""Exact forms: a note or a task that the person spells out
 
 Docs: https://example.org/passepartout/providers/captures.html.md"""
 
@@ -7,21 +7,21 @@ Docs: https://example.org/passepartout/providers/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
            'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
-           'repeated_parts', 'on_each_day', 'each_of', 'next_of_month', 'repeats_doubt', 'two_tasks', 'has_day',
-           'doubt', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'propose_capture',
-           'capture_call', 'capture_words', 'placed', 'is_only_a_time', 'early_day', 'says_when', 'leading_time',
-           'two_times', 'has_own_day', 'remind', 'appointment']
+           'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority',
+           'propose_capture', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/providers/captures.ipynb #c5fe9524
 import re
-from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
 from ..priorities import SIGNS
-from .dates import (MONTHS, UNITS, WEEKDAY, WEEKDAYS, NoSuchDate, When, a_count, closed_span, period, read_day,
-                                          read_repeat, read_when, say_day, split_repeat, split_when, words_of)
-from .german import dated_line, in_english_days
+from .dates import WEEKDAY, NoSuchDate, say_day, words_of
+from .repetitions import split_repeat
+from .spans import closed_span
+from .whens import When, split_when
+from .doubts import doubt
+from .german import dated_line
 from ..records import record
 
 # %% ../../nbs/providers/captures.ipynb #57dd2693
@@ -170,111 +170,6 @@ def repeated_parts(line: str, today: date) -> tuple[str, str | None, When | None
     title, file, when = task_parts(bare, today)
     return title, file or tail_file, when or first or When("scheduled", today), repeat
 
-# %% ../../nbs/providers/captures.ipynb #87d1366f
-def _vague_end(words: tuple[str, ...], today: date) -> str | None:
-    "The week, weekend, month or year that `words` end in."
-    if words[-2:] == ("the", "weekend"): return "the weekend"
-    if len(words) > 1 and period(words[-2:], today): return " ".join(words[-2:])
-    return next((" ".join(words[-size:]) for size in (3, 2) if len(words) >= size and (said := in_english_days(" ".join(words[-size:])))
-                 and said != " ".join(words[-size:]) and period(words_of(said)[-2:], today)), None)
-
-
-_PLACES = "first second third fourth fifth".split()
-
-def _repeats(words: tuple[str, ...]) -> bool:
-    "Whether `words` end in something like `every 3 days`, `every friday`, `every first monday of the month` or `on the last day of every month`."
-    ends = [words[i + 1:] for i, word in enumerate(words[:-1]) if word in ("every", "each") and len(words) - i <= 7]
-    often = lambda word: word in UNITS or word in WEEKDAY or word in ("weekday", "weekdays", "working", "business", "workdays", "workday",
-            "weekend", "morning", "evening", "night")
-    return any(often(end[0]) or len(end) <= 3 and a_count(end[0]) is not None or len(end) > 1
-               and (end[0] in (*_PLACES, "last") or end[0][:1].isdigit()) and any(map(often, end[1:])) for end in ends)
-
-# %% ../../nbs/providers/captures.ipynb #9fdaed45
-_DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
-_ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
-_TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
-_BI = Regex(r"(.+?)\s+bi-?(week|month)ly((?:\s+on)?\s+\w+)?(\s+at\s+[\w:. ]{1,10})?[.!]*", re.I)
-_PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
-
-_ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}|\s+\d{1,2}:\d\d)?[.!]*", re.I)
-_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})\s+(?:of|in)\s+(?:(the|each|every)\s+)month(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
-
-def on_each_day(line: str) -> str | None:
-    "The sentence of several tasks that `line` means, one for each of the weekdays that it names."
-    if "”" in line or not (found := _ON_DAYS.fullmatch(line.strip()[:300])): return None
-    return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower()
-                              for day in re.findall(_DAY, found[2], re.I)], found[3])
-
-
-def each_of(title: str, days: list[str], hours: str | None) -> str:
-    "One task for each of the days, in one line."
-    return "; ".join(f"todo: {title.strip(' ,')} every {day}{hours or ''}" for day in days)
-
-
-def next_of_month(line: str, today: date) -> str | None:
-    "The task for the next of such days: `every first monday of the month`."
-    if "”" in line or not (found := _NTH_DAY.fullmatch(line.strip()[:300])) or not re.search(r"\b(?:every|each)\b", found[0], re.I):
-        return None
-    place = found[2].lower() if not found[2][0].isdigit() else _PLACES[min(5, max(1, int(found[2][0]))) - 1]
-    day = next(day for day in WEEKDAYS if day.lower().startswith(found[3].lower()[:3]))
-    for month in ("this month", "next month"):
-        try: then = read_day(("the", place, day.lower(), "of", *month.split()), today)
-        except NoSuchDate: continue
-        if then is not None and then >= today: return f"todo: {found[1].strip(' ,')} on {then.day} {MONTHS[then.month - 1]}{found[5] or ''}"
-    return None
-
-
-def repeats_doubt(line: str, today: date) -> str | None:
-    "The question about a repetition at the end of `line` that is none of one task; `None` when it ends in none."
-    if each := on_each_day(line):
-        return f"A task repeats from one day on, so that is one for each day. Did you mean “{each}”? Say “yes”, and I'll do it."
-    if "”" not in line and (found := _ON_WORKDAYS.fullmatch(line.strip()[:300])):
-        return f"A note can repeat after days, weeks, months or years, and not on working days, so that is one task for each of them. Did you mean “{each_of(found[1], [day.lower() for day in WEEKDAYS[:5]], found[2])}”? Say “yes”, and I'll do it."
-    if then := next_of_month(line, today):
-        return f"That is none of the repetitions that a date can have; the next of these days can be put down. Did you mean “{then}”? Say “yes”, and I'll do it."
-    if "”" not in line and (found := _BI.fullmatch(line.strip()[:300])) and (not found[3] or words_of(found[3])[-1] in WEEKDAY):
-        day = f" on {words_of(found[3])[-1]}" if found[3] else ""
-        return f"“bi{found[2].lower()}ly” can mean twice a {found[2].lower()} or every two {found[2].lower()}s. Did you mean “todo: {found[1].strip(' ,')} every 2 {found[2].lower()}s{day}{found[4] or ''}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
-    if often := _TIMES_A.search(line[-60:]):
-        return f"A task repeats from one day on, so please name the {'times' if often[1].lower() == 'day' else 'days'}, for example: {'todo: stretch every day at 9; todo: stretch every day at 18:00' if often[1].lower() == 'day' else 'todo: stretch every tuesday and friday'}. Or put the task in quotes to keep the words as they are."
-    return _PATTERNS if _repeats(words_of(line[-200:])) else None
-
-# %% ../../nbs/providers/captures.ipynb #6a491d55
-_AND = Regex(r",?\s+(?:and|und)\s+", re.I)
-
-def two_tasks(line: str, today: date) -> tuple[str, str] | None:
-    "The two tasks that `line` holds, if it is cut at an *and* before which a day stands, with something to do and a day of its own behind it."
-    for joint in _AND.finditer(line[:300]):
-        first, second = line[:joint.start()].strip(), line[joint.end():].strip()
-        try: apart = all(has_day(part, today) for part in (first, second))
-        except NoSuchDate: apart = False
-        if apart: return first, second
-    return None
-
-
-def has_day(part: str, today: date) -> bool:
-    "Whether `part` is something to do with its day behind it."
-    title, when = split_when(part.rstrip(".!"), today)
-    return when is not None and len(title) > 2 and not {*words_of(title)} <= _NO_MATTER
-
-
-_NO_MATTER = frozenset("on at by for from until till again also then and or not in the next this once am um bis ab".split())
-
-# %% ../../nbs/providers/captures.ipynb #3018c119
-def doubt(line: str, when: When | None, today: date, title: str = "") -> str | None:
-    "The question that a task's line leaves open, if any; `title` is what is left of it without its date."
-    words = words_of(line[-200:])
-    if not when and (vague := _vague_end(words, today)):
-        return f"Which day do you mean by “{vague}”? Name one, for example “on monday”, or put the task in quotes to keep the words as they are."
-    if when and when.day < today and not _repeats(words): return f"{say_day(when.day)} has passed. Which day do you mean?"
-    if question := repeats_doubt(line, today): return question
-    if when and (two := two_tasks(line, today)) and "”" not in line:
-        return f"Two days are named, and a task has one. Did you mean “todo: {two[0]}; todo: {two[1]}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are."
-    if (when and (left := words_of(title[-60:]))[-1:] in (("or",), ("oder",), ("and",), ("und",))
-        and (split_when(before := " ".join(("x", *left[:-1])), today)[1] or dated_line(before, today))):
-        return "Two days are named, and a task has one. Which one do you mean? Or put the task in quotes to keep the words as they are."
-    return None
-
 # %% ../../nbs/providers/captures.ipynb #aebe9dfc
 def title_and_body(text: str) -> tuple[str, str | None]:
     "The first line as a title, what follows as a body; a very long first line is cut and kept whole in the body."
@@ -355,7 +250,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
     file = file or tail_file or "inbox.org"
     return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
-
+# %% ../../nbs/providers/captures.ipynb #2f34f033
 def capture_call(title: str, kind: str, file: str, body: str | None, when: When | None, repeat: str = "") -> dict:
     "The call of org-capture with these parts; a sentence instead when they were damaged before they came here."
     if "\ufffd" in title + (body or ''):
@@ -385,119 +280,3 @@ def placed(request: Request) -> dict | None:
         return decline(f"On which day? For example: todo {found[1][:80]} on friday 9:30") if undated else proposal
     if not (found := _NEW_ONE.fullmatch(line)) or not repeated_parts(found[1], request.today)[2]: return None
     return propose_capture("task", found[1], None, request.today)
-
-# %% ../../nbs/providers/captures.ipynb #63a57347
-_IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
-_PLEASE = Regex(r"[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
-_SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
-
-# %% ../../nbs/providers/captures.ipynb #e7ef6f6e
-def is_only_a_time(said: tuple[str, ...], today: date) -> bool:
-    "Do these words say when, and nothing else?"
-    return bool(said) and any(read_when((*head, *said), today) for head in ((), ("on",), ("today",)))
-
-# %% ../../nbs/providers/captures.ipynb #6d6e5b2d
-def early_day(words: tuple[str, ...], today: date) -> When | None:
-    "The day, with its hours, that stands before the matter of a reminder: `tomorrow at 9`, `friday`, `9:30`."
-    return next((when for head in ((), ("on",), ("today",)) if (when := read_when((*head, *words), today))), None) if words else None
-
-
-def says_when(words: tuple[str, ...], today: date) -> bool:
-    "Do these words, before the matter of a reminder, say when or how often?"
-    return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
-
-# %% ../../nbs/providers/captures.ipynb #bea5c5cd
-def leading_time(parts: list[str], today: date) -> int:
-    "How many of the words at the beginning of a reminder say when, with something else behind them; 0 for none."
-    try: return next((size for size in range(min(6, len(parts) - 1), 0, -1) if says_when(words_of(" ".join(parts[:size])), today)), 0)
-    except NoSuchDate: return 0
-
-# %% ../../nbs/providers/captures.ipynb #0c8ad062
-def two_times(early: str, title: str, today: date) -> str | None:
-    "The offer of one task for each of the two times that a reminder names: `tomorrow at 8 and at 9`, `on the 1st and 15th`."
-    parts = _AND.split(early)
-    if len(parts) != 2 or not title or "\n" in title or set(title) & set('"”;'): return None
-    try: whens = [early_day(words_of(part), today) for part in parts]
-    except NoSuchDate: return None
-    if not all(whens): return None
-    if not has_own_day(parts[1], today): whens[1] = replace(whens[1], day=whens[0].day)
-    lines = "; ".join(f"todo: {title} on {when.day}{when.hours}" for when in whens)
-    return f"A reminder has one time. Did you mean “{lines}”? Say “yes”, and I'll do it."
-
-def has_own_day(text: str, today: date) -> bool:
-    "Whether a time names its day, and is not the same hour of any day."
-    words = words_of(text)
-    return any(read_when((*head, *words), today) for head in ((), ("on",)))
-
-# %% ../../nbs/providers/captures.ipynb #9937f83a
-def remind(request: Request) -> dict | None:
-    "remind me to X on friday 9:30, remind me on friday to X"
-    text = request.text
-    heads = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create", "make") for rest in (("a", "reminder"), ("reminder",))),
-             ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
-             ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
-    size = next((len(head) for head in heads if words_of(text[:80].replace("’", "'"))[:len(head)] == head), None)
-    if size is None: return None
-    parts = _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
-    joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]
-    joint = next((i for i in joints if parts[i].lower() != "of" and says_when(words_of(" ".join(parts[:i])), request.today)),
-                 joints[0] if joints and joints[0] < 9 else None)
-    if joint and parts[joint].lower() == "of" and parts[0].lower() in ("every", "each", "on", "at", "the"):
-        joint = next((i for i in joints if joint < i < 12 and parts[i].lower() == "to"), joint)
-    if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
-        return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")
-    if joint is None and (size := leading_time(parts, request.today)): parts, joint = [*parts[:size], "to", *parts[size:]], size
-    if joint is None: title, early = " ".join(parts), ()
-    else: title, early = " ".join(parts[joint + 1:]), words_of(" ".join(parts[:joint + parts[joint].endswith(":")]))
-    letter, title = take_priority(title)
-    early_when = early_day(early, request.today)
-    if early and not early_when: title = " ".join(parts)
-    early_repeat = read_repeat(early, request.today) if early else None
-    if early_repeat: title = " ".join(parts[joint + 1:])
-    elif early and not early_when and (question := repeats_doubt(f"{' '.join(parts[joint + 1:])} {' '.join(parts[:joint])}",
-            request.today)):
-        return decline(question)
-    bare, file, when, repeat = repeated_parts(title, request.today)
-    if early_repeat: repeat, when = early_repeat[0], early_repeat[1] or when or When("scheduled", request.today)
-    if question := doubt("" if repeat else title, early_when or when, request.today, bare): return decline(question)
-    if not bare.strip(): return decline("Remind you of what? For example: remind me to call Ana on friday 9:30")
-    if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
-    if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
-    if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
-    matter = "" if joint is None else " ".join(parts[joint + 1:]).strip(" .!")
-    if not when and matter and (both := two_times(" ".join(parts[:joint]), matter, request.today)): return decline(both)
-    if not when and _SOON.search(text):
-        what = " ".join(_SOON.sub(" ", " ".join(parts if joint is None else parts[joint + 1:])).split())
-        return decline(f"When is that, and what is it about? For example: remind me at 16:30 to {what[:60] or 'call Ana'}")
-    if not when and {"weekdays", "weekday", "workdays", "workday"} & set(words_of(text)):
-        return decline("A note can repeat after days, weeks, months or years, and not on working days. Say “every day at 7”, or one "
-                       "reminder for each day: remind me every monday at 7 to call Ana")
-    if not when and (vague := _IN_A_MONTH.search(title[-40:])
-                     or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))) and vague[1].capitalize() in MONTHS:
-        return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
-    if not when:
-        return decline("Which day shall I remind you? For example: remind me "
-                       + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60
-                          else f"tomorrow {parts[joint]} {bare.strip()}"))
-    bare, body = title_and_body(bare)
-    return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
-
-# %% ../../nbs/providers/captures.ipynb #c30a5df2
-def appointment(request: Request) -> dict | None:
-    "X friday 9:30, X on 24 nov from 9:30 to 10:30"
-    text = request.text.strip().rstrip(".!")
-    if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
-    letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
-    title, file, when, repeat = repeated_parts(text, request.today)
-    if not title or not when or not when.clock or _STATEMENT.search(title): return None
-    if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
-    if title.lower().endswith(" every"):
-        return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
-    return capture_call(with_priority(title, letter, file or "inbox.org"), "task", file or "inbox.org", None, when, repeat)
-
-# %% ../../nbs/providers/captures.ipynb #b04d9b43
-_KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
-_STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$",
-                   re.I)
-_ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "
-                    "show list tell".split())

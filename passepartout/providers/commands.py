@@ -19,7 +19,8 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
-from .dates import UNITS, NoSuchDate, When, a_count, period, read_hours, read_when, say_day, split_when, words_of
+from .dates import UNITS, NoSuchDate, a_count, period, say_day, words_of
+from .whens import When, read_hours, read_when, split_when
 from ..records import record
 
 # %% ../../nbs/providers/commands.ipynb #d51e3b66

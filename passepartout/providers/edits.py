@@ -19,10 +19,11 @@ from ..indexfile import IndexFailed
 from ..lazy import Regex
 from ..privacy import is_private
 from ..org import Outline
-from .captures import Request, decline, remind
+from .captures import Request, decline
 from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
+from .reminders import remind
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/providers/edits.ipynb #6894ba75

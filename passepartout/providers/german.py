@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..lazy import Regex
-from .dates import day_of_time, WEEKDAY, NoSuchDate, read_hours, read_repeat, read_span, read_when, words_of
+from .dates import WEEKDAY, NoSuchDate, words_of
+from .repetitions import read_repeat
+from .spans import read_span
+from .whens import day_of_time, read_hours, read_when
 
 # %% ../../nbs/providers/german.ipynb #13e45c97
 _WORDS = {german: english for pair in ("heute:today morgen:tomorrow übermorgen:day-after-tomorrow uebermorgen:day-after-tomorrow gestern:yesterday vorgestern:day-before-yesterday montag:monday dienstag:tuesday mittwoch:wednesday donnerstag:thursday freitag:friday samstag:saturday sonnabend:saturday sonntag:sunday "

@@ -18,7 +18,7 @@ from difflib import get_close_matches
 
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, taken_up, when_is
-from .captures import MOST_TEXT, Request, appointment, capture, capture_head, decline, placed, remind, say, tool_call
+from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .dates import NoSuchDate, say_day
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, remind_of_it, settled
 from .files import for_journal, in_quotes, inbox, read_there, unknown_file
@@ -30,6 +30,7 @@ from .paraphrases import paraphrased
 from .passed import in_time, next_time
 from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
                                               tasks)
+from .reminders import appointment, remind
 from .replies import CLOCK, HELP, SETTING, cannot, pleasantry, unfit
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
@@ -71,12 +72,12 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
 THEN: tuple[Form, ...] = (*LOOKING, reworded, alone(cannot), alone(timed))
 
 # %% ../../nbs/providers/grammar.ipynb #722f5f89
-def answer(request: Request, around: Surroundings) -> dict | None:
-    "What the forms make of a request: commands and captures, questions, then what there is to say about the rest."
+def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:
+    "What the forms make of a request: commands and captures, questions, then what there is to say about the `rest`."
     if proposal := first_fit(FIRST, request, around): return proposal
     if "\n" in request.text.strip():
         return decline(f"One request at a time, please. To keep these lines as they are, answer {TODO_OR_NOTE}.")
-    return first_fit(THEN, request, around)
+    return first_fit(rest or THEN, request, around)
 
 # %% ../../nbs/providers/grammar.ipynb #aaa7fa72
 def pasted(text: str) -> str | None:
@@ -94,7 +95,9 @@ READERS = frozenset(("org-find", "org-agenda", "read-file"))
 def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     "The call that `text`, taken as one request, names exactly."
     request = Request.of(text, today)
-    try: proposal = answer(request, around) if by_reference(request, around) is None else None
+    try:
+        about_it = by_reference(request, around) or remind_of_it(request, around)
+        proposal = answer(request, around, (*LOOKING, alone(cannot), alone(timed))) if about_it is None else None
     except NoSuchDate: return None
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
             else None)

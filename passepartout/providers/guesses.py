@@ -13,11 +13,15 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from ..lazy import Regex
-from .captures import Request, appointment, capture, decline, doubt, remind, repeated_parts
+from .captures import Request, capture, decline, repeated_parts
 from .commands import STATE_WORDS, read_command
-from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_repeat, read_when, split_when, words_of
+from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
+from .repetitions import read_repeat
+from .whens import read_when, split_when
+from .doubts import doubt
 from .lookups import Outcome, Question, Surroundings
 from .questions import agenda, filtered, find, journal, read, tasks
+from .reminders import appointment, remind
 from .replies import pleasantry
 
 # %% ../../nbs/providers/guesses.ipynb #f85dbb17

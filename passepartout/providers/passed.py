@@ -11,7 +11,8 @@ __all__ = ['hour_over', 'next_time', 'in_time', 'plan_in_time', 'offered_line']
 from datetime import date, time
 
 from .captures import Request, capture_call, decline
-from .dates import When, read_day
+from .dates import read_day
+from .whens import When
 from .lookups import Surroundings
 
 # %% ../../nbs/providers/passed.ipynb #b03a6611

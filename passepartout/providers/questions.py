@@ -15,7 +15,9 @@ from datetime import date, timedelta
 
 from ..lazy import Regex
 from .captures import MOST_WORDS, Request, decline, letter_for, plain_words, tool_call
-from .dates import WEEKDAYS, day_of_time, read_day, read_span, say_day, words_of
+from .dates import WEEKDAYS, read_day, say_day, words_of
+from .spans import read_span
+from .whens import day_of_time
 from ..query import FIELDS, bare_filter
 
 # %% ../../nbs/providers/questions.ipynb #d4166529

@@ -17,8 +17,9 @@ from typing import Any
 
 from ..lazy import Regex
 from ..messages import Text
-from .captures import Request, decline, has_day
+from .captures import Request, decline
 from .dates import NoSuchDate
+from .doubts import has_day
 from .questions import find
 
 # %% ../../nbs/providers/sequences.ipynb #8b9e2d5a
