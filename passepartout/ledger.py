@@ -9,7 +9,7 @@ __all__ = ['ApprovalGone', 'expired', 'Recording', 'Announcing', 'Entries', 'fin
            'compare', 'memory_rows']
 
 # %% ../nbs/05d_ledger.ipynb #2ba75a1f
-import hashlib, json
+import hashlib, json, os
 from bisect import bisect_left
 from typing import Any, Iterable, Iterator
 
@@ -164,6 +164,12 @@ class Recording(Draft):
 class Announcing(Recording):
     "A draft that can announce an effect, and say what became of it."
     __slots__ = ()
+
+    def draw(self) -> str:
+        "An id for an effect."
+        effect = os.urandom(6).hex()
+        if self.scanner is not None: self.scanner.remember((effect,))
+        return effect
 
     def intend(self, effect: str, action_hash: str, action: str, *, before: bytes | None = None, detail: dict | None = None) -> None:
         "Announce `effect`: the hash and text of the canonical action, and what the file held `before` if there is one."

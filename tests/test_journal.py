@@ -52,7 +52,7 @@ def test_the_quick_writer_says_what_the_thorough_one_says_of_all_that_it_is_give
         except JournalError as problem: return str(problem)
         assert raw == text.encode()
         return repr(json.loads(text))
-    found, plain = new_texts(body, clean := dict.fromkeys([*body, *known], True))
+    found, plain = new_texts(body, clean := {*body, *known})
     assert found == [text for text in strings_in(body) if text not in clean]
     assert not plain or written(body, True) == written(body)
 
