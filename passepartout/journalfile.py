@@ -154,10 +154,11 @@ def find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) -> 
 # %% ../nbs/05bc_journalfile.ipynb #4cff9001
 def files_now(path: Path) -> tuple:
     "Which files the journal and its log are now; `None` for one that is gone."
-    return tuple([_which(name) for name in (path, f"{path}-wal")])
+    name = str(path)
+    return _which(name), _which(name + "-wal")
 
-def _which(path) -> tuple[int, int] | None:
-    try: found = os.stat(path)
+def _which(name: str) -> tuple[int, int] | None:
+    try: found = os.stat(name)
     except OSError: return None
     return found.st_dev, found.st_ino
 
