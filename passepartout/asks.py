@@ -8,7 +8,6 @@ Docs: https://example.org/passepartout/asks.html.md"""
 __all__ = ['WhatWasShown', 'Intending', 'Using', 'unsaved_rows', 'Effects', 'Filing', 'Asks']
 
 # %% ../nbs/17da_asks.ipynb #2136c9b3
-import os
 from datetime import datetime
 from typing import Any, Sequence
 
@@ -57,7 +56,7 @@ class Intending(WhatWasShown):
         turn = self.turns.of(signal) or Turn("", signal.session, str(signal.source or ""), "", self.journal.batch(signal.session, ""))
         if cleared.answer == "typed": turn.batch.record("typed", {"hash": cleared.hash, "text": turn.text})
         elif (answer := cleared.answer or self.brought_by(signal, cleared)) not in (None, "used"): await self.use_up(turn, cleared, answer)
-        effects, more = [os.urandom(6).hex() for _ in wanted], {}
+        effects, more = [turn.batch.draw() for _ in wanted], {}
         if self.permissions is not None and (grant := self.permissions.grant_for(cleared.action)): more["grant"] = grant
         if pick(cleared.action.payload, "tool") == "undo-edit": more["undoes"] = cleared.action.payload["args"]["effect"]
         for effect, (before, detail) in zip(effects, wanted):

@@ -10,7 +10,8 @@ __all__ = ['Shared', 'Committing', 'Batch', 'History', 'Unfinished', 'Audit', 'W
 # %% ../nbs/06_journal.ipynb #3e57abb7
 import os
 from types import coroutine
-from typing import Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
+from weakref import ref
 
 from .chain import JournalError, Verdict
 from .erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
@@ -80,9 +81,7 @@ class Committing(Shared):
     def commit_soon(self, durable: bool = False) -> None:
         "Have this batch written with the next one that is, or as soon as the running event loop has nothing else to do first."
         self.journal._enqueue(self, durable)
-        if not self._can_wait():
-            from asyncio import get_running_loop
-            get_running_loop().call_soon(self.journal.flush)
+        if not self._can_wait(): self.journal._flush_soon()
 
 # %% ../nbs/06_journal.ipynb #024b70a2
 class Batch(Committing):
@@ -239,6 +238,7 @@ class Waiting(Audit):
         self._waiting: dict[Batch, None] = {}           # in order; a list would be gone through to see whether a batch is on it
         self.closed = False
         self._open: set[str] = set()                    # in memory: effects that were begun and not settled
+        self._asked: Any = None                         # the event loop that will flush, as a weak reference
 
     def _list(self, query: str, values: list, build) -> list[dict]:
         self.flush()
@@ -259,6 +259,17 @@ class Waiting(Audit):
             except BaseException:
                 _sort_out(self, batches)
                 raise
+
+    def _flush_soon(self) -> None:
+        import asyncio
+        loop = asyncio.get_running_loop()
+        if self._asked is None or self._asked() is not loop:
+            loop.call_soon(self._flush_as_asked)
+            self._asked = ref(loop)
+
+    def _flush_as_asked(self) -> None:
+        self._asked = None
+        self.flush()
 
     def _enqueue(self, batch: Batch, durable: bool) -> None:
         if batch.written:

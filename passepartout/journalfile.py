@@ -151,11 +151,11 @@ def find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) -> 
         db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", [("key", key_name(key)), ("first_key", key_name(key))])
     return key, lost
 
-# %% ../nbs/05bc_journalfile.ipynb #69036ab2
+# %% ../nbs/05bc_journalfile.ipynb #c96a3f84
 class Whereabouts:
     "Which files the journal at `path` and its log are, for as long as it is open."
     def __init__(self, path: Path):
-        self.path, self.log, self.held = path, f"{path}-wal", _stand_in(f"{path}-wal")
+        self.path, self.log, self.held = str(path), f"{path}-wal", _stand_in(f"{path}-wal")
         self.called = f"/proc/self/fd/{self.held}"
         self.at_first = self.now()
 
@@ -167,8 +167,8 @@ class Whereabouts:
         if self.held is not None: os.close(self.held)
         self.held = None
 
-def _which(path) -> tuple[int, int] | None:
-    try: found = os.stat(path)
+def _which(name: str) -> tuple[int, int] | None:
+    try: found = os.stat(name)
     except OSError: return None
     return found.st_dev, found.st_ino
 

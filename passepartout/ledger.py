@@ -9,7 +9,7 @@ __all__ = ['ApprovalGone', 'expired', 'Recording', 'Announcing', 'Entries', 'fin
            'compare', 'memory_rows']
 
 # %% ../nbs/05d_ledger.ipynb #2ba75a1f
-import hashlib, json
+import hashlib, json, os
 from bisect import bisect_left
 from typing import Any, Iterable, Iterator
 
@@ -19,15 +19,24 @@ from .store import Draft, Store
 
 # %% ../nbs/05d_ledger.ipynb #78f31d26
 def _begin(store: Store, seq: int, draft: Draft, effect: str, before: bytes | None) -> None:
-    store._run("INSERT INTO effects VALUES (?, ?, 'started', ?, NULL)", (seq, effect, store.boot))
+    if effect in store._put_off: store._finish()        # a second one of that name: the table refuses it
+    store._put_off[effect] = [seq, effect, "started", store.boot, None]
     if before is not None:
         store._run("INSERT INTO images VALUES (?, ?)", (seq, before))
 
 def _settle(store: Store, seq: int, draft: Draft, effect: str, state: str) -> None:
-    done = store._run("UPDATE effects SET state = ?, settled = ? WHERE id = ? AND (state = 'started' OR (state = 'unknown' AND ? != 'unknown'))",
-                      (state, seq, effect, state))
-    if done.rowcount != 1:
+    if begun := store._put_off.get(effect):
+        if done := begun[2] == "started" or begun[2] == "unknown" != state: begun[2], begun[4] = state, seq
+    else:
+        done = store._run("UPDATE effects SET state = ?, settled = ? WHERE id = ? AND (state = 'started' OR (state = 'unknown' AND ? != 'unknown'))",
+                          (state, seq, effect, state)).rowcount == 1
+    if not done:
         raise JournalError(f"Effect {effect} was never begun or has its outcome already; nothing was written.")
+
+def _put_effects(store: Store) -> None:
+    "Put the effects that were begun in this transaction into their table, as they stand by now."
+    begun, store._put_off = [*store._put_off.values()], {}
+    store._run_many("INSERT INTO effects VALUES (?, ?, ?, ?, ?)", begun)
 
 # %% ../nbs/05d_ledger.ipynb #27a44d27
 class ApprovalGone(JournalError):
@@ -156,6 +165,12 @@ class Announcing(Recording):
     "A draft that can announce an effect, and say what became of it."
     __slots__ = ()
 
+    def draw(self) -> str:
+        "An id for an effect."
+        effect = os.urandom(6).hex()
+        if self.scanner is not None: self.scanner.remember((effect,))
+        return effect
+
     def intend(self, effect: str, action_hash: str, action: str, *, before: bytes | None = None, detail: dict | None = None) -> None:
         "Announce `effect`: the hash and text of the canonical action, and what the file held `before` if there is one."
         self._add("intent", {"effect": effect, "hash": action_hash, "action": action, "detail": detail or {},
@@ -241,6 +256,8 @@ def _where(tests: dict) -> tuple[str, list]:
 # %% ../nbs/05d_ledger.ipynb #34cc9479
 class Ledger(Store):
     "A store that can be asked about effects, approvals and memory."
+
+    def _finish(self) -> None: _put_effects(self)
 
     def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None) -> list[dict]:
         "Effects, newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."

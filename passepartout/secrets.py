@@ -17,7 +17,8 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
-from itertools import accumulate, chain, islice, takewhile
+from itertools import accumulate, chain, takewhile
+from math import inf
 from typing import Any
 
 from .assignments import looks_secret
@@ -117,7 +118,7 @@ class Known:
 
     def find(self, raw: bytes) -> list[Finding]:
         "Every known value in `raw`: where it is written, and under which name."
-        if not self.secrets or len(raw) < self.shortest: return []
+        if not self.secrets or len(raw) < self.shortest: return []       # nothing is shorter than its skeleton
         found = _matches(self.bones, self.by_skeleton, skeleton(raw), lambda: _places(raw)) if self.by_skeleton else []
         return found + _matches(self.texts, self.by_text, raw, lambda: range(len(raw))) if self.by_text else found
 
@@ -131,12 +132,11 @@ def _places(raw: bytes) -> list[int]:
     return [i for i, keep in enumerate(raw.translate(kept)) if keep]
 
 def _matches(pattern: Any, names: Mapping[bytes, str], raw: bytes, places: Any) -> list[Finding]:
-    found, at, where = [], 0, None
-    while (hit := pattern.search(raw, at)) is not None:
+    found, where = [], None
+    for hit in pattern.finditer(raw):
         where = where if where is not None else places()
         start, end = hit.span()
         found.append(Finding(where[start], where[end - 1] + 1, names[raw[start:end]], True))
-        at = end
     return found
 
 # %% ../nbs/04c_secrets.ipynb #c40827f1
@@ -257,6 +257,9 @@ def _replaced(text: str, found: list[Finding]) -> str:
 # %% ../nbs/04c_secrets.ipynb #500875ed
 TELLING = 13               # fewer letters and digits than this, with nothing else, are never taken for a secret by their form; the shortest form has so many
 
+# %% ../nbs/04c_secrets.ipynb #2a2ed7c1
+_PERCENT, _BACKSLASH, _AND, _BRACKET, _ESC, _ZERO = b"%\\&]\x1b0"
+
 # %% ../nbs/04c_secrets.ipynb #1fb7b10d
 class Finder:
     "Finds secrets. `known` are values; what looks like one is found without knowing any."
@@ -269,16 +272,16 @@ class Finder:
         found = self.known.find(raw) if self.known.secrets else []
         if self.known.secrets: found += self._rewritten(raw)
         if shaped and (len(raw) >= TELLING or not raw.isalnum()): found += find_shaped(raw)
-        if b"\x1b[" in raw: found += self._coloured(raw, shaped)
+        if _ESC in raw and b"\x1b[" in raw: found += self._coloured(raw, shaped)
         return _in_order(found) if len(found) > 1 else found
 
     def _rewritten(self, raw: bytes) -> list[Finding]:
         "The known values behind escapes, in doubles of letters and in dumps of files."
-        found = behind_escapes(self.known, raw) if b"%" in raw or b"\\" in raw or b"&" in raw or b"]]>" in raw else []
+        found = behind_escapes(self.known, raw) if _PERCENT in raw or _BACKSLASH in raw or _AND in raw or _BRACKET in raw and b"]]>" in raw else []
         if not raw.isascii() and linear(_LEADS).search(raw) is not None and self.known.find(_plainly(raw)):
             plain, places = folded(raw)
             found += [Finding(places[f.start], places[f.end], f.name, True) for f in self.known.find(plain)]
-        if b"000" in raw and linear(_OFFSET).search(raw) is not None: found += in_dumps(self.known, raw)
+        if _ZERO in raw and b"000" in raw and linear(_OFFSET).search(raw) is not None: found += in_dumps(self.known, raw)
         return found
 
     def _coloured(self, raw: bytes, shaped: bool) -> list[Finding]:
@@ -305,7 +308,7 @@ class Scanner(Finder):
     "Finds and replaces secrets, and remembers what had none."
     def __init__(self, secrets: Iterable[Secret] = (), most: int = 1_000_000):
         super().__init__(secrets, most)
-        self._clean, self._blocks, self._head, self._last, self.edge = {}, {}, "", None, max(300, 2 * self.known.longest)
+        self._clean, self._blocks, self._head, self._last, self.edge = set(), {}, "", None, max(300, 2 * self.known.longest)
 
     def redact(self, text: str) -> str:
         "`text` with a reference in place of every secret; the very same text when there is none. A text that cannot be judged is kept back whole."
@@ -350,7 +353,7 @@ class Scanner(Finder):
         "Keep texts in which nothing was found, a few hundred at most."
         if len(self._clean) > 500: self._clean.clear()
         for text in texts:
-            if len(text) <= 20_000: self._clean[text] = True
+            if len(text) <= 20_000: self._clean.add(text)
 
 # %% ../nbs/04c_secrets.ipynb #2bc57b98
 class Rows(list):
@@ -386,32 +389,36 @@ def check_ends(value: Any, done: dict[int, tuple] | None = None) -> int:
     return size
 
 # %% ../nbs/04c_secrets.ipynb #ae952fb7
-_TEXT, _LARGEST, _as_it_is = frozenset((str,)), 1 << 63, str.__str__          # a keyword compares itself in its own way, which takes longer
+_TEXT, _CONTAINERS, _LARGEST = frozenset((str,)), frozenset((dict, list, tuple, Rows)), 1 << 63
+_as_it_is = str.__str__                              # a keyword compares itself in its own way, which takes longer
 
-def new_texts(value: Any, clean: Mapping[str, Any], most: int | None = 400) -> tuple[list[str], bool]:
+def new_texts(value: Any, clean: set[str], most: float = 400) -> tuple[list[str], bool]:
     "The texts of `value` that are not in `clean`, in the order of `strings_in`, and whether it is plain: texts, numbers of at most 63 bits and containers of these, with texts as names. After `most` parts it is first asked whether it ends."
-    found, plain, todo = [], True, [value]
-    for item in islice(todo, most):
-        kind = type(item)
-        if kind is str:
-            if item not in clean: found.append(item)
-        elif kind is dict:
-            if item.keys() <= clean.keys(): todo += item.values()
+    found, plain, todo, size = [], True, [value if type(value) is dict else (value,)], 0
+    for held in todo:
+        if (size := size + len(held)) > most: break
+        kind = type(held)
+        if kind is Rows: held = [row for row in held if row[2]]
+        elif kind is not list and kind is not tuple:
+            if clean.issuperset(held): held = held.values()
             else:
-                todo += chain.from_iterable(item.items())
-                plain = plain and _TEXT.issuperset(map(type, item))
-        elif kind is Rows: todo += [row for row in item if row[2]]
-        elif kind is tuple or kind is list: todo += item
-        elif item is None or kind is bool or kind is float: continue
-        elif kind is int: plain = plain and -_LARGEST < item < _LARGEST
-        else:
-            plain = False
-            if isinstance(item, dict) and item.keys() <= clean.keys(): todo += item.values()
-            elif not isinstance(item, str) and isinstance(item, (dict, Mapping)): todo += chain.from_iterable(item.items())
-            elif (text := _as_it_is(item) if isinstance(item, str) else str(item)) not in clean: found.append(text)
-    if most is None or len(todo) <= most: return found, plain
+                plain = plain and _TEXT.issuperset(map(type, held))
+                held = chain.from_iterable(held.items())
+        for item in held:
+            kind = type(item)
+            if kind is str:
+                if item not in clean: found.append(item)
+            elif item is None or kind is bool or kind is float: continue
+            elif kind is int: plain = plain and -_LARGEST < item < _LARGEST
+            elif kind in _CONTAINERS:
+                if item: todo.append(item)
+            else:
+                plain = False
+                if not isinstance(item, str) and isinstance(item, (dict, Mapping)): todo.append(item)
+                elif (text := _as_it_is(item) if isinstance(item, str) else str(item)) not in clean: found.append(text)
+    else: return found, plain
     check_ends(value)
-    return new_texts(value, clean, None)
+    return new_texts(value, clean, inf)
 
 # %% ../nbs/04c_secrets.ipynb #a9a492b8
 def redact_each(scanner: Scanner, value: Any, parts: Mapping[str, list[Finding]] | None = None) -> Any:

@@ -9,6 +9,7 @@ __all__ = ['Draft', 'Writer', 'Opened', 'Looked', 'Store']
 
 # %% ../nbs/05c_store.ipynb #c00d85d7
 import json, os, sqlite3, threading, time
+from itertools import chain
 from pathlib import Path
 from typing import Any, Callable
 
@@ -41,7 +42,6 @@ def _plain(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 # %% ../nbs/05c_store.ipynb #ec868ac0
-_INSERT = "INSERT INTO chain VALUES (?, ?, ?, ?, ?, ?, ?)"
 _ROWS = "SELECT seq, kind, session, turn, at, body, proof FROM chain"
 _LAST = "SELECT seq, substr(proof, 1, 32) FROM chain ORDER BY seq DESC LIMIT 1"
 _EXCHANGED = "The journal {path} or its log was moved, removed or exchanged while it was open, so nothing was written and nothing is done. Put the file back or find out who did that, then start again."
@@ -56,6 +56,7 @@ class Writer:
         self.seq, self.head, self.commits = 0, START, (0, 0)    # commits: all, and the durable ones among them
         self.checked = Verdict(True, 0, None, "ok", 0)      # what the check at start found
         self._run, self._run_many = db.cursor().execute, db.cursor().executemany
+        self._put_off: dict = {}                            # what changes left for the end of the transaction under way; see `_finish`
         self._seen = self._full = self._owner = self._places = None
         self._anchored = 0
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
@@ -71,6 +72,9 @@ class Writer:
                 raise explain(error, self.path) from error
             if durable and self.seq - self._anchored >= 256 and self.path and self.checked.ok:
                 _note(self)
+
+    def _finish(self) -> None:
+        "Write what was put off. Only a class whose changes put anything off has something to do here."
 
 # %% ../nbs/05c_store.ipynb #e863527a
 def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
@@ -106,8 +110,18 @@ def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
         if draft.records:
             rows += seal(store.mac, seq, head, draft.session, draft.turn, draft.records, salts[16 * len(rows):])
             seq, head = rows[-1][0], head_of(rows)
-    store._run_many(_INSERT, rows)
+    if store._put_off: store._finish()
+    _insert_rows(store, rows)
     return seq, head
+
+# %% ../nbs/05c_store.ipynb #e04e31e4
+_TOGETHER = 16
+_INSERTS = [f"INSERT OR FAIL INTO chain VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * n)}" for n in range(_TOGETHER + 1)]
+
+def _insert_rows(store: Writer, rows: list[tuple]) -> None:
+    for at in range(0, len(rows), _TOGETHER):
+        some = rows[at:at + _TOGETHER]
+        store._run(_INSERTS[len(some)], [*chain.from_iterable(some)])
 
 # %% ../nbs/05c_store.ipynb #40dc6a96
 def _clean(scanner: Any, drafts: list[Draft]) -> None:
@@ -134,7 +148,7 @@ def _catch_up(store: Writer, version: int) -> None:
     (store.seq, store.head), store._seen = last, version
 
 def _abandon(store: Writer) -> None:
-    store._seen = None
+    store._seen, store._put_off = None, {}
     if store.db.in_transaction:
         store.db.rollback()
 

@@ -52,7 +52,7 @@ def test_the_quick_writer_says_what_the_thorough_one_says_of_all_that_it_is_give
         except JournalError as problem: return str(problem)
         assert raw == text.encode()
         return repr(json.loads(text))
-    found, plain = new_texts(body, clean := dict.fromkeys([*body, *known], True))
+    found, plain = new_texts(body, clean := {*body, *known})
     assert found == [text for text in strings_in(body) if text not in clean]
     assert not plain or written(body, True) == written(body)
 
@@ -94,6 +94,42 @@ def test_kinds_that_keep_tables_in_step_have_methods(journal):
             batch.record(kind, {})
     with pytest.raises(JournalError, match="committed, failed or unknown"):
         batch.settle("e", "done")
+
+
+def test_what_begins_and_ends_in_one_commit_is_one_row_and_keeps_its_rules(journal):
+    def together(*steps):
+        batch = journal.batch("main", "t")
+        for effect, state in steps:
+            if state == "started": batch.intend(effect, "h", "x", before=b"old")
+            else: batch.settle(effect, state)
+        batch.commit_now()
+
+    together(("a", "started"), ("b", "started"), ("a", "committed"), ("c", "started"), ("c", "unknown"), ("c", "failed"))
+    assert [journal.effect(each)["state"] for each in "abc"] == ["committed", "started", "failed"]
+    assert journal.db.execute("SELECT id, settled FROM effects ORDER BY seq").fetchall() == [("a", 3), ("b", None), ("c", 6)]
+    assert journal.effect("a")["before"] == b"old"
+    together(("b", "committed"), ("d", "started"))
+    assert journal.effect("b")["state"] == "committed" and journal.verify(whole=True)
+    refused = [(("e", "started"), ("e", "committed"), ("e", "failed")), (("e", "started"), ("e", "unknown"), ("e", "unknown")), (("e", "started"), ("e", "started")),
+               (("e", "started"), ("d", "started")), (("e", "started"), ("z", "failed"))]
+    for steps in refused:
+        with pytest.raises(JournalError): together(*steps)
+        assert journal.seq == 8 and journal.effect("e") is None
+    together(("e", "started"))
+    assert journal.effect("e")["seq"] == 9 and journal.verify(whole=True)
+
+
+@pytest.mark.parametrize("many", (1, 15, 16, 17, 33, 64))
+def test_a_commit_of_many_records_is_written_whole_or_not_at_all(journal, many):
+    noted(journal, n=-1).commit_now()
+    batch = journal.batch("main", "t")
+    for n in range(many): batch.record("note", {"n": n})
+    spoil = [lambda store, seq, draft: store._run("INSERT INTO chain VALUES (?, 'x', '', '', 0, '', x'')", (1 + many,))]
+    batch.change(lambda *given: spoil and spoil.pop()(*given))
+    with pytest.raises(JournalError, match="contradicts"): batch.commit_now()
+    assert journal.seq == 1 == journal.db.execute("SELECT max(seq) FROM chain").fetchone()[0]
+    batch.commit_now()
+    assert [each["body"]["n"] for each in journal.records()] == [*range(-1, many)] and journal.verify(whole=True)
 
 
 def test_body_is_taken_when_recorded(journal):
