@@ -149,3 +149,36 @@ async def test_an_approval_of_a_pattern_holds_only_for_the_files_it_showed(tmp_p
     await agent.approve(again.id, again.code, confirm=again.phrase)
     assert not (memex / "a.tmp").exists() and not (memex / "b.tmp").exists()
     await agent.close()
+
+
+OF_THE_CALLER = {"RIPGREP_CONFIG_PATH": "{}/rg", "GIT_EXTERNAL_DIFF": "{}/run", "GIT_SSH_COMMAND": "{}/run", "GIT_PAGER": "{}/run", "GIT_EDITOR": "{}/run", "GIT_ASKPASS": "{}/run", "GIT_CONFIG_GLOBAL": "{}/gitconfig", "GIT_TRACE": "{}/ran", "GIT_TRACE2": "{}/ran", "PAGER": "{}/run", "MANPAGER": "{}/run", "LESSOPEN": "|{}/run %s",
+                 "EDITOR": "{}/run", "VISUAL": "{}/run", "BASH_ENV": "{}/run", "ENV": "{}/run", "PROMPT_COMMAND": "{}/run", "TAR_OPTIONS": "--to-command={}/run", "GREP_OPTIONS": "--include=x", "GZIP": "-9", "AWKPATH": "{}", "PYTHONSTARTUP": "{}/run", "PYTHONPATH": "{}", "XDG_CONFIG_HOME": "{}", "TMPDIR": "{}", "IFS": "x", "LC_ALL": "x", "CDPATH": "/", "POSIXLY_CORRECT": "1"}
+
+@needs_sandbox
+def test_neither_the_callers_variables_nor_a_hostile_repository_have_anything_run(tmp_path, monkeypatch):
+    "Reading, listing, searching, editing, undoing and asking git, in notes that are a repository made to run something."
+    (ran := tmp_path / "ran").parent.mkdir(exist_ok=True)
+    (run := tmp_path / "run").write_text(f"#!/bin/sh\necho ran >> {ran}\n"); run.chmod(0o755)
+    (tmp_path / "rg").write_text(f"--pre={run}\n"); (tmp_path / "gitconfig").write_text(f"[core]\n\tfsmonitor = {run}\n\tpager = {run}\n"); (tmp_path / "sitecustomize.py").write_text(f"open({str(ran)!r}, 'w').write('x')\n")
+    given = places(tmp_path)
+    subprocess.run(["git", "init", "-q", given["memex_dir"]], check=True)
+    (given["memex_dir"] / ".git" / "config").open("a").write(f"[core]\n\tfsmonitor = {run}\n\tpager = {run}\n\tsshCommand = {run}\n\thooksPath = {tmp_path}\n[diff]\n\texternal = {run}\n[diff \"x\"]\n\ttextconv = {run}\n\tcommand = {run}\n[filter \"x\"]\n\tclean = {run}\n\tsmudge = {run}\n\tprocess = {run}\n[alias]\n\tstatus = !{run}\n[credential]\n\thelper = {run}\n")
+    (given["memex_dir"] / ".gitattributes").write_text("* filter=x diff=x\n"); (given["memex_dir"] / ".rgignore").write_text("!.env\n"); (given["memex_dir"] / ".editorconfig").write_text("root = true\n")
+    for hook in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman"): (path := given["memex_dir"] / ".git" / "hooks" / hook).write_text(run.read_text()); path.chmod(0o755)
+    subprocess.run(["sh", "-c", str(run)], check=True); assert ran.exists(); ran.unlink()                    # it would be seen
+    for name, value in OF_THE_CALLER.items(): monkeypatch.setenv(name, value.format(tmp_path))
+    call = lambda tool, args: f'(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "{tool}" :ARGS ({args}) :EXPLANATION "To see what stands in the notes today."))'
+    async def go():
+        agent = await Agent.boot(given)
+        try:
+            for proposed in (call("read-file", ':PATH "bees.org"'), call("list-files", ":DEEP T"), call("search", ':PATTERN "Bees"'), call("org-find", ':QUERY "bees"'), call("org-capture", ':TITLE "Honey"'), proposal("git status"), proposal("git log -p"), proposal("git diff"), proposal("tar -tf bees.org; man ls | head -3; rg Bees; grep -rn Bees .; printenv")):
+                left = [proposed]
+                register_backend(agent, "model", lambda prompt, system: left.pop(0) if left else "That is all.", inline=True)
+                agent.provider_cascade = ("model",)
+                await agent.handle("What stands in my notes?", session=proposed[-40:])
+            agent.provider_cascade = ()
+            return str(await agent.handle("$ printenv")), str(await agent.handle("/undo"))
+        finally: await agent.close()
+    printed, _ = asyncio.run(go())
+    assert not ran.exists() and "LANG=" in printed and not {line.partition("=")[0] for line in printed.splitlines()} & (OF_THE_CALLER.keys() - {"PAGER", "EDITOR", "GIT_CONFIG_GLOBAL"})
+    assert str(tmp_path / "run") not in printed and str(tmp_path / "gitconfig") not in printed
