@@ -230,6 +230,11 @@ def bad_diagrams(page: Page):
         for fault in diagram_faults(source): yield f"{page.name}: diagram {number} {fault}"
 
 
+def exposed(page: Page):
+    "Whether a page shows the environment of whoever made it. As the default of a parameter it stood in eight signatures, with every key that was set."
+    if any(re.search(r"environ\(\{", text) for text in page.shown + page.prose): yield f"{page.name}: the environment of this machine, with whatever keys are set, would be published"
+
+
 def silent_pages(pages: dict):
     "Pages that do not say what may be relied on."
     for page in pages.values():
@@ -251,6 +256,7 @@ def faults(pages: dict, config):
         yield from broken_links(page, pages, config)
         yield from bad_fences(page)
         yield from bad_diagrams(page)
+        yield from exposed(page)
     yield from missing_symbols(pages)
     yield from silent_pages(pages)
 
@@ -319,6 +325,7 @@ def process(only: str = ""):
     with contextlib.suppress(Exception): import execnb.shell, nbdev.showdoc, passepartout.agent          # noqa: F401    a page whose rooms cannot be imported says so itself
     os.chdir(ROOT)
     warnings.simplefilter("ignore")          # they would stand on the pages
+    type(os.environ).__repr__ = lambda environ: "os.environ"          # and so would the keys of whoever makes them: the signature of a function shows its defaults
     shutil.rmtree(PROC, ignore_errors=True)
     try:
         serve.proc_nbs(file_glob=only)
