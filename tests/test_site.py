@@ -94,6 +94,13 @@ def test_two_pages_at_one_place_are_found(site):
     assert "08a_demo.ipynb and 01_demo.ipynb would both be demo.html" in "\n".join(site.faults(site.read_pages(), CONFIG))
 
 
+def test_a_page_that_shows_the_environment_is_found(site):
+    site.said()
+    shown = {"cell_type": "code", "source": "show_doc(f)", "outputs": [{"data": {"text/markdown": ["> f (environ:Mapping=environ({'A_KEY': 'sk-1'}))"]}}]}
+    (site.PROC / "02_more.ipynb").write_text(json.dumps({"cells": [shown]}))
+    assert "02_more.ipynb: the environment of this machine" in "\n".join(site.faults(site.read_pages(), CONFIG))
+
+
 def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
     assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
 

@@ -6,7 +6,7 @@ The first notebook is written to FOLDER/0.ipynb, or what its failing cell said t
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
 imported once and forked, the program too: no notebook sees modules that another one has changed, since none runs in the process that is forked.
 """
-import contextlib, gc, os, sys, traceback
+import contextlib, gc, importlib, os, pkgutil, sys, traceback
 from pathlib import Path
 
 
@@ -57,8 +57,21 @@ def warm_up():
     with contextlib.suppress(Exception): import passepartout.agent          # noqa: F401    most pages need its rooms; one that cannot be imported is for the page to tell
 
 
+def warm_up_all():
+    "For many notebooks every room, once, and what the rooms import late; a single one is sooner done without."
+    import bdb, ctypes, resource, encodings.utf_8_sig, IPython.core.logger                         # noqa: F401
+    import passepartout
+    for room in pkgutil.walk_packages(passepartout.__path__, "passepartout."):
+        if room.name.rpartition(".")[2] in ("__main__", "_modidx"): continue
+        with contextlib.suppress(Exception): importlib.import_module(room.name)
+    for late in ("re2", "typer.main", "rich.text", "pydantic.dataclasses"):
+        with contextlib.suppress(ImportError): importlib.import_module(late)
+    gc.collect()
+
+
 def main(folder, workers, *paths):
     warm_up()
+    if len(paths) > 50: warm_up_all()
     gc.freeze()                     # what is there by now stays, so a child need not look at it again
     folder, running = Path(folder).resolve(), {}
 

@@ -7,9 +7,12 @@
 `check` needs no browser and no network; `tools/render.py` makes the site. It fails with one line for each broken link, public symbol without a place on
 its page, diagram that mermaid would not draw, unbalanced fence, and page that does not say what it promises.
 """
-import contextlib, fcntl, functools, json, os, re, shutil, sys
+import contextlib, fcntl, functools, json, os, re, shutil, sys, tomllib, warnings
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
+
+tomllib.loads = functools.lru_cache(tomllib.loads)          # nbdev reads pyproject.toml twice for each cell: half of its work went there
 
 ROOT = Path(__file__).resolve().parents[1]
 NBS, LIB, PROC = ROOT / "nbs", ROOT / "passepartout", ROOT / "_proc"
@@ -51,12 +54,16 @@ class Page:
 
     def mentions(self, name: str) -> bool:
         "Whether prose or a cell other than the one that defines `name` speaks of it."
-        word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)|\.{re.escape(name)}(?!\w)")
-        defined = re.compile(rf"^(?:async )?(?:def|class) {re.escape(name)}\b|^{re.escape(name)}\s*(?::[^=\n]+)?=", re.M)
-        for source in self.code:
-            hits = len(word.findall(source))
-            if hits > (1 if defined.search(source) else 0): return True
-        return any(word.search(text) for text in self.prose)
+        return any(words[name] > (name in made) for words, made in self.words) or name in self.told
+
+    @functools.cached_property
+    def words(self) -> list:
+        "For each cell of code how often each word stands there, and which names it defines: found once, and not for each name."
+        made = re.compile(r"^(?:async )?(?:def|class) (\w+)|^(\w+)\s*(?::[^=\n]+)?=", re.M)
+        return [(Counter(re.findall(r"\w+", source)), {name for names in made.findall(source) for name in names}) for source in self.code]
+
+    @functools.cached_property
+    def told(self) -> set: return {word for text in self.prose for word in re.findall(r"\w+", text)}
 
     def defines(self, name: str) -> bool:
         return any(re.search(rf"^{re.escape(name)}\b[^=\n]*=|\b{re.escape(name)}\b.*=", source, re.M) for source in self.code)
@@ -154,11 +161,9 @@ def public_symbols(of: str = ""):
         if not made: continue
         notebook = os.path.relpath(os.path.normpath(path.parent / made[1]), NBS)
         if of and notebook != of: continue
-        tree = ast.parse(text)
-        kinds = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                for name in ast.literal_eval(node.value): yield path.relative_to(LIB).as_posix(), name, notebook, name in kinds
+        kinds = set(re.findall(r"^(?:async def|def|class) (\w+)", text, re.M))          # nbdev wrote it, so that this can be read without parsing the whole package
+        if listed := re.search(r"^__all__ = (\[[^\]]*\])$", text, re.M):
+            for name in ast.literal_eval(listed[1]): yield path.relative_to(LIB).as_posix(), name, notebook, name in kinds
 
 
 def missing_symbols(pages: dict, of: str = ""):
@@ -225,6 +230,11 @@ def bad_diagrams(page: Page):
         for fault in diagram_faults(source): yield f"{page.name}: diagram {number} {fault}"
 
 
+def exposed(page: Page):
+    "Whether a page shows the environment of whoever made it. As the default of a parameter it stood in eight signatures, with every key that was set."
+    if any(re.search(r"environ\(\{", text) for text in page.shown + page.prose): yield f"{page.name}: the environment of this machine, with whatever keys are set, would be published"
+
+
 def silent_pages(pages: dict):
     "Pages that do not say what may be relied on."
     for page in pages.values():
@@ -246,6 +256,7 @@ def faults(pages: dict, config):
         yield from broken_links(page, pages, config)
         yield from bad_fences(page)
         yield from bad_diagrams(page)
+        yield from exposed(page)
     yield from missing_symbols(pages)
     yield from silent_pages(pages)
 
@@ -307,12 +318,17 @@ def mend_pages(base: str):
 def process(only: str = ""):
     "Process every page the way the site build does, which runs their imports and exported cells; or those whose file name is `only`."
     sys.path[0] = str(ROOT)         # the package, and not this folder: its site.py is not Python's
-    from nbdev.serve import proc_nbs
+    from fastcore.parallel import parallel
+    from nbdev import serve
+    # nbdev's workers begin anew. These are forked: what every page needs is imported once, and settings are read once.
+    serve.parallel = lambda work, files, n_workers, **options: parallel(work, files, n_workers=n_workers, method="fork")
+    with contextlib.suppress(Exception): import execnb.shell, nbdev.showdoc, passepartout.agent          # noqa: F401    a page whose rooms cannot be imported says so itself
     os.chdir(ROOT)
-    os.environ["PYTHONWARNINGS"] = "ignore"
+    warnings.simplefilter("ignore")          # they would stand on the pages
+    type(os.environ).__repr__ = lambda environ: "os.environ"          # and so would the keys of whoever makes them: the signature of a function shows its defaults
     shutil.rmtree(PROC, ignore_errors=True)
     try:
-        proc_nbs(file_glob=only)
+        serve.proc_nbs(file_glob=only)
         from nbdev.config import get_config
         config = get_config()
         mend_pages(config.doc_host.rstrip("/") + config.doc_baseurl.rstrip("/") + "/")
