@@ -119,3 +119,9 @@ def test_that_note_is_no_heading_called_notes(tmp_path):
 def test_a_day_that_is_misspelt_in_a_reminder_is_offered(tmp_path):
     answers, files = play(tmp_path, {}, "remind me tomorow at 9 to call Ana", "yes")
     assert "“remind me tomorrow at 9 to call Ana”" in answers[0] and "2026-11-20 Fri 09:00" in files["inbox.org"]
+
+
+def test_an_item_for_a_list_that_several_may_be_is_asked_about(tmp_path):
+    notes = {"people/kessler.org": "* To ask before we leave for Lisbon\n- [ ] the cat\n", "trips/lisbon-eating.md": "# Comer\n- [ ] tickets\n"}
+    (answer,), files = play(tmp_path, notes, "add sardines to the lisbon list")
+    assert files == notes and "Which one do you mean?" in answer and "trips/lisbon-eating.md" in answer

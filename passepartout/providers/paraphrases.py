@@ -27,10 +27,11 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:clean up|tidy up|tidy|sort|sort out|process|empty|triage|go through) (?:my |the )?inbox", "what is in my inbox"),
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"), (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
-    (r"(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"), (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
+    (r"(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"), (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"), (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"), (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
+(r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"), (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"), (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}")))
-NOT_NAMES = frozenset("my the all a an no any some more to todo task new our your this that it what which".split())
+NOT_NAMES = frozenset("help export import print delete priority share count hide sort my the all a an no any some more to todo task new our your this that it what which".split())
 
 # %% ../../nbs/providers/paraphrases.ipynb #fa5cdc16
 def paraphrased(text: str) -> Iterator[str]:
@@ -40,5 +41,5 @@ def paraphrased(text: str) -> Iterator[str]:
     for pattern, english in FORMS:
         if not (found := pattern.fullmatch(line)): continue
         holes = {name: words.strip() for name, words in found.groupdict().items() if words}
-        if holes.get("what", "").lower() in NOT_NAMES: continue
+        if holes.get("what", "").lower() in NOT_NAMES or holes.get("what", "").lower().split()[:1] == ["export"]: continue
         yield english.format(**holes)

@@ -72,6 +72,11 @@ def pleasantry(request: Request) -> dict | None:
     if said in ("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing"):
         return say("All right. Nothing was done.")
     if said in ("stop", "cancel", "abort"): return say("There is nothing under way. Ctrl-C interrupts a request that is.")
+    if said in _LANGUAGE:
+        return say("I understand much of what is said in German, and answer in English: was steht heute an?, erinnere mich morgen um 9 an den Müll, Dienstag 14 Uhr Friseur.")
+    if said in ("settings", "my settings", "show settings", "preferences", "configuration", "options"):
+        return say("“passepartout doctor --settings” lists all settings and where each comes from; “passepartout configure” sets up models and keys.")
+    if said in ("version", "which version is this", "what version is this"): return say("“passepartout --version” says it.")
     if said in _WHERE_NOTES:
         return say("Your notes are files of plain text in one folder on this machine: “passepartout doctor --settings” names it, as memex_dir. This engine sends nothing of them anywhere. A model that you name in the settings sees what its prompts hold; passepartout trace shows what was asked and done.")
     if said in _JUST_DONE:
@@ -88,7 +93,7 @@ _HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "dea
 def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
     said = words_of(topic)
-    about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority")]
+    about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority", "recurring", "repeat")]
     words = [_HELP_WORDS[word] for word in (*about, *said[:1]) if word in _HELP_WORDS][:1]
     if "undo" in words:
         return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
@@ -100,6 +105,7 @@ _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "rev
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
+_LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
 _JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what did you write"))
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
