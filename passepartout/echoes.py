@@ -157,11 +157,12 @@ class Met:
 
     def older(self, marks: list[int]) -> tuple | None:
         "When and whence one of `marks` was met before the records that are in memory, or a text that was too long."
-        tests = ['"rest":', *map(str, marks)]
-        with self.journal.lock, explained(self.journal.path):
-            for seq, at, body in self.journal.db.execute(self.BEFORE.format(" OR ".join(["instr(body, ?)"] * len(tests))), (self._first, *tests)):
-                told = told_in(body) or {}
-                if told.get("rest") or not set(marks).isdisjoint(told.get("marks") or ()): return come_from(moment_in(at), told)
+        wanted, tests = {*marks}, ['"rest":', *map(str, marks)]
+        for some in (tests[at:at + 500] for at in range(0, len(tests), 500)):       # SQLite takes no thousand conditions at once
+            with self.journal.lock, explained(self.journal.path):
+                for seq, at, body in self.journal.db.execute(self.BEFORE.format(" OR ".join(["instr(body, ?)"] * len(some))), (self._first, *some)):
+                    told = told_in(body) or {}
+                    if told.get("rest") or not wanted.isdisjoint(told.get("marks") or ()): return come_from(moment_in(at), told)
         return None
 
     def is_erased(self, seq: int) -> bool:

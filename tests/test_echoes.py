@@ -200,6 +200,19 @@ async def test_no_flood_of_addresses_pushes_one_out(life, restart, monkeypatch):
     assert not bill.agent.turns.echoes.of("ana@example.org") and len(bill.agent.turns.echoes.known) < 5_000
 
 
+async def test_a_value_with_thousands_of_addresses_is_looked_up_beyond_the_bound_too(life, monkeypatch):
+    monkeypatch.setattr("passepartout.echoes.MOST", 500)
+    bill = await life()
+    await bill.read()
+    for round in range(4):
+        bill.text = " ".join(f"x{round}y{n}.example" for n in range(400))
+        await bill.read()
+    many = [f"new{n}@example.org" for n in range(3_000)]
+    echoes = bill.agent.turns.echoes
+    assert echoes.of(tuple(many)) is None                                   # SQLite takes no thousand conditions in one question
+    assert echoes.of((*many, "eve@evil.example")) and echoes.of(("eve@evil.example", *many))
+
+
 @pytest.mark.parametrize("restart", [False, True])
 async def test_what_stands_behind_more_than_is_looked_through_asks(life, restart, monkeypatch):
     monkeypatch.setattr("passepartout.echoes._LONGEST", 20_000)             # what a tool returns is cut at 100,000 characters, a message is not
