@@ -48,7 +48,7 @@ from .notefiles import CONFLICT, read_file
 from .notes import NotText, decode, parse_note
 from .previews import visible
 from .protocol import frame_message, read_frame_sync
-from .resources import Root
+from .roots import Root
 from .rulefile import load_rules
 from .settings import home_dir, load_settings, xdg_dir
 from .shell.sandbox import find_bubblewrap

@@ -26,7 +26,7 @@ from .health import Finding
 from .journal import Journal, JournalError
 from .journalfile import private_folder
 from .messages import PERSON
-from .resources import PathRefused, Root
+from .roots import PathRefused, Root
 from .settings import Settings, own_keys
 from .tuples import NamedTuple
 

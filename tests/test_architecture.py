@@ -12,7 +12,7 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy records tuples databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
+    lazy records tuples databases collector conditions limits sensitive oneline roots descent openedpath resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
     symbols plist
     messages labels
     inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped secrets keyrings

@@ -11,7 +11,9 @@ __all__ = ['path_arguments', 'OpenedPaths', 'no_more', 'paths_gate', 'paths_skil
 from collections.abc import Callable, Sequence
 from typing import Any, Mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
-from ..resources import OpenedPath, PathRefused, Root, resolve
+from ..openedpath import OpenedPath
+from ..resources import resolve
+from ..roots import PathRefused, Root
 from ..sensitive import instructs
 from ..skills import Skill
 

@@ -15,7 +15,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
-from ..resources import PathRefused, Root
+from ..roots import PathRefused, Root
 from ..skills import Skill
 
 # %% ../../nbs/gates/shell.ipynb #91fdb4de

@@ -14,7 +14,8 @@ from dataclasses import replace
 from ..lazy import Regex
 from ..messages import NOTHING
 from ..records import record
-from ..resources import PathRefused, Root, shown
+from ..oneline import shown
+from ..roots import PathRefused, Root
 from .harm import ASK, CONFIRM, DENY, READ, harm, nothing_there, scratch
 from .later import read_find, read_xargs
 from .places import Places
