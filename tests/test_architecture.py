@@ -15,7 +15,7 @@ ROOMS = """
     lazy records tuples databases collector conditions limits sensitive oneline roots descent openedpath resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
     symbols plist
     messages labels
-    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped secrets keyrings
+    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped knownvalues disguises recordtexts secrets keyrings
     protocol seal
     chain breaks journalfile store ledger erasure journal
     objects changes memory recall
