@@ -13,8 +13,8 @@ LIB = ROOT / "passepartout"
 # placed here before it is written.
 ROOMS = """
     lazy records tuples databases collector conditions limits sensitive oneline roots descent openedpath resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
-    symbols plist
-    messages labels
+    symbols atoms printing plist
+    frozen messages labels
     inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped knownvalues disguises recordtexts secrets keyrings
     protocol seal
     chain breaks journalfile store ledger erasure journal

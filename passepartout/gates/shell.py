@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
+from ..frozen import is_mapping
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
 from ..roots import PathRefused, Root
 from ..skills import Skill
 
