@@ -15,7 +15,7 @@ from passepartout.httpclient import _pieces
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible
-from passepartout.providers.wire import Heard, listening
+from passepartout.providers.dialect import Heard, listening
 
 COUNT, ROUNDS = 4000, 25
 WORDS = [f" word{n}" for n in range(COUNT)]

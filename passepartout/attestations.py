@@ -17,7 +17,8 @@ from typing import Any
 from .approvals import visible
 from .endorsements import EndorsementRefused, Standing, agreed_to
 from .labels import SENDER, SURE, shape_of
-from .messages import PERSON, Signal, field_name
+from .frozen import field_name
+from .messages import PERSON, Signal
 from .records import record
 from .asks import Asks
 from .tools import Tool

@@ -11,7 +11,7 @@ __all__ = ['TELL_OF_FILES', 'PLAIN', 'has_ways', 'bounds', 'outermost']
 import os
 from collections.abc import Iterable, Sequence
 
-from .resources import Root
+from .roots import Root
 from .shell.programs import shared_file
 from .shell.sandbox import Cover, beneath, mounted
 from .shell.script import Script, Simple, unwrapped

@@ -23,7 +23,7 @@ from .messages import Label, Signal
 from .notes import NoteCache
 from .notetools import note_tools
 from .provenance import Words
-from .resources import Root
+from .roots import Root
 from .skills import SkillRegistry
 from .tools import ToolRegistry
 from .verify import explain, judge, word_for

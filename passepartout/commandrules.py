@@ -13,7 +13,8 @@ __all__ = ['MOST_WORDS', 'MOST_SHELLS', 'bare', 'form', 'seen_from_notes', 'star
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from .resources import PathRefused, Place, Root, where
+from .resources import Place, where
+from .roots import PathRefused, Root
 from .rules import UNREADABLE, Begun, Spoken
 from .shell.judge import _VARIABLES, judge_command
 from .shell.places import Places

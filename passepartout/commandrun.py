@@ -16,7 +16,7 @@ from typing import Any
 from .bounds import bounds
 from .messages import Label
 from .reach import output_label, seen_before
-from .resources import Root
+from .roots import Root
 from .shell.run import Limits, OpenedScript, Outcome, ShellError, run_script
 from .shell.sandbox import Bubblewrap, SandboxError
 from .shell.script import Pipeline, Script, Simple

@@ -26,7 +26,7 @@ from .guests import Limits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
 from .reception import Counter, Door, Queues, how_it_ended
-from .resources import astray, said_of
+from .roots import astray, said_of
 from .seal import open_key
 from .service import notify, reloading, watchdog_s
 from .settings import load_settings

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .labels import SENDER, SURE
-from .messages import field_name
+from .frozen import field_name
 from .plan import Node, Plan, first_of_else
 from .records import record
 from .tools import ToolRegistry

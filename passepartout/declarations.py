@@ -14,7 +14,8 @@ from datetime import date, datetime
 from typing import Any
 
 from .conditions import PassepartoutError
-from .messages import KEYWORD_FIELDS, FrozenDict, Text, freeze
+from .frozen import KEYWORD_FIELDS, Text
+from .messages import FrozenDict, freeze
 from .plist import key_name
 from .records import record
 

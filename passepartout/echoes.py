@@ -21,7 +21,8 @@ from .journalfile import explained
 from .labels import _NAMES, addresses_in, as_typed
 from .lazy import Regex
 from .ledger import moment_in, told_in
-from .messages import Label, is_mapping
+from .frozen import is_mapping
+from .messages import Label
 from .provenance import fold_text
 
 # %% ../nbs/14ba_echoes.ipynb #ec80de51

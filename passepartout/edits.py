@@ -15,7 +15,10 @@ from functools import cache
 from hashlib import sha256
 from .conditions import PassepartoutError
 from .records import record
-from .resources import READ, OpenedPath, PathRefused, Root, resolve, shown
+from .oneline import shown
+from .openedpath import OpenedPath
+from .resources import resolve
+from .roots import READ, PathRefused, Root
 
 # %% ../nbs/11b_edits.ipynb #11cbb8ec
 @record

@@ -24,7 +24,7 @@ from .notetools import LINES, READS, READ_TAKES, read_file
 from .org import Node, Outline, plain_text
 from .privacy import is_private
 from .records import record
-from .resources import OpenedPath
+from .openedpath import OpenedPath
 from .rewrite import RewriteError, change_tags, delete_property, retitle, set_property
 from .tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure
 

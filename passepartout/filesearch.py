@@ -21,7 +21,10 @@ from typing import Any
 from .conditions import PassepartoutError
 from .notes import MOST_BYTES, NotText, decode, parse_note
 from .privacy import as_note, is_private, mentions_private
-from .resources import OpenedPath, PathRefused, resolve, shown
+from .oneline import shown
+from .openedpath import OpenedPath
+from .resources import resolve
+from .roots import PathRefused
 from .tuples import NamedTuple
 
 # %% ../nbs/12e_filesearch.ipynb #bb7a70ce

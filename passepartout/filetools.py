@@ -17,7 +17,8 @@ from .filesearch import SearchError, search_files
 from .notes import MOST_BYTES, NotText, decode, parse_note
 from .notesource import notes_label
 from .notetools import FOLDER, READS
-from .resources import OpenedPath, shown
+from .oneline import shown
+from .openedpath import OpenedPath
 from .rewrite import RewriteError
 from .labels import FREE, SURE
 from .tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure

@@ -26,7 +26,8 @@ from .org import plain_text
 from .privacy import is_private
 from .query import Question, QueryError, ask, misread, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
-from .resources import OpenedPath, resolve
+from .openedpath import OpenedPath
+from .resources import resolve
 from .search import Found, Hit, Term, clip, fold, no_terms
 from .views import Projects, arrange, is_project, open_item, open_key, sooner
 

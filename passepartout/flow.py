@@ -19,7 +19,7 @@ from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_dat
 from .messages import MODEL, NOTHING, PERSON, Action, FrozenDict, Label, pick
 from .provenance import Words, fold_text
 from .records import record
-from .resources import cited
+from .oneline import cited
 from .tools import Parameter, Tool
 
 # %% ../nbs/14c_flow.ipynb #714b380f

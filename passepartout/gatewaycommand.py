@@ -10,6 +10,8 @@ __all__ = ['open_links', 'gateway_link', 'gateway_unlink', 'gateway_approvals', 
 # %% ../nbs/20dh_gatewaycommand.ipynb #10ca80bc
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,21 +23,22 @@ from .conditions import PassepartoutError
 # %% ../nbs/20dh_gatewaycommand.ipynb #e30e51c8
 _Service = Annotated[str, typer.Argument(help="Which gateway: telegram.")]
 
-def open_links(memex: Path | None, service: str, json_: bool = False) -> tuple[Any, Any]:
-    "Settings and links of these notes; what is wrong ends the command."
+@contextmanager
+def open_links(memex: Path | None, service: str, json_: bool = False) -> Iterator[tuple[Any, Any]]:
+    "Settings and links of these notes, closed in any case; what is wrong with them ends the command with its sentence."
     from passepartout.pairing import Links
     if service != "telegram": fail(f"There is no gateway {service[:40]}; there is telegram.", 1, json_)
     settings = settings_of(memex, json_)
-    return settings, Links(settings.journal_dir / "gateways.sqlite", time.time)
+    links = Links(settings.journal_dir / "gateways.sqlite", time.time)
+    try: yield settings, links
+    except PassepartoutError as error: fail(error.message, 1, json_)
+    finally: links.close()
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #1ea42d44
 def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
     "Show a code; whoever sends it to the bot within ten minutes is linked."
     from passepartout.telegram import token_of
-    settings, links = open_links(memex, service)
-    try: code = links.new_code(service)
-    except PassepartoutError as error: fail(error.message, 1)
-    finally: links.close()
+    with open_links(memex, service) as (settings, links): code = links.new_code(service)
     tell(f"Send this to your bot, from your own account, within ten minutes:\n\n    /link {code}\n\nWhoever sends it is linked, so show "
          "it to nobody.")
     if service not in settings.gateway:
@@ -46,21 +49,16 @@ def gateway_link(service: _Service = "telegram", memex: Memex = None) -> None:
 # %% ../nbs/20dh_gatewaycommand.ipynb #7f26b910
 def gateway_unlink(service: _Service = "telegram", memex: Memex = None) -> None:
     "Take the link away. What comes from that account is a stranger's from then on."
-    _, links = open_links(memex, service)
-    try: gone = links.unlink(service)
-    except PassepartoutError as error: fail(error.message, 1)
-    finally: links.close()
+    with open_links(memex, service) as (_, links): gone = links.unlink(service)
     tell("The link is gone." if gone else "Nobody was linked.")
 
 # %% ../nbs/20dh_gatewaycommand.ipynb #c54b6564
 def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway: telegram.")],
                       allowed: Annotated[str, typer.Argument(help="on or off.")], memex: Memex = None) -> None:
     "Let the linked account answer what is asked, or no longer."
-    _, links = open_links(memex, service)
-    if allowed not in ("on", "off"): fail("Say on or off.", 2)
-    try: there = links.allow(service, allowed == "on")
-    except PassepartoutError as error: fail(error.message, 1)
-    finally: links.close()
+    with open_links(memex, service) as (_, links):
+        if allowed not in ("on", "off"): fail("Say on or off.", 2)
+        there = links.allow(service, allowed == "on")
     if not there: fail(f"Nobody is linked: passepartout gateway link {service}", 1)
     tell("From now on what is asked there is shown with its code, and a yes from there counts. Whoever has that phone unlocked can say it."
          if allowed == "on" else "From now on what is asked can be answered at the terminal only.")
@@ -68,10 +66,7 @@ def gateway_approvals(service: Annotated[str, typer.Argument(help="Which gateway
 # %% ../nbs/20dh_gatewaycommand.ipynb #49d55487
 def gateway_status(memex: Memex = None, json_: AsJson = False) -> None:
     "Who is linked."
-    settings, links = open_links(memex, "telegram", json_)
-    try: link = links.linked("telegram")
-    except PassepartoutError as error: fail(error.message, 1, json_)
-    finally: links.close()
+    with open_links(memex, "telegram", json_) as (settings, links): link = links.linked("telegram")
     if json_:
         return as_json({"gateway": "telegram", "on": "telegram" in settings.gateway, "linked": link is not None, "name": link and link.name,
                         "account": link and link.account, "approvals": bool(link and link.approvals)})

@@ -18,7 +18,8 @@ from typing import Any
 
 from .approvals import visible
 from .records import record
-from .resources import said_of, shown
+from .oneline import shown
+from .roots import said_of
 from .verify import brief, manifest_problem
 
 # %% ../nbs/17f_health.ipynb #b76256a8

@@ -26,7 +26,7 @@ from .indexfile import IndexFailed, lost, open_database, sentence, which_file
 from .notefiles import Known, Prepared, folder_times, poll, prepare, walk
 from .notes import SUFFIXES, Remark
 from .org import Keywords
-from .resources import Root, said_of
+from .roots import Root, said_of
 from .tuples import NamedTuple
 
 # %% ../nbs/08h_noteindex.ipynb #1aab8bfe

@@ -18,7 +18,8 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .messages import ORIGINS, PERSON, PLAIN, FrozenDict, Label, field_name
+from .frozen import PLAIN, field_name
+from .messages import ORIGINS, PERSON, FrozenDict, Label
 from .records import record
 
 # %% ../nbs/03b_labels.ipynb #2f98d0db

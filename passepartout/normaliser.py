@@ -12,7 +12,8 @@ __all__ = ['CALL_FIELDS', 'MESSAGE_FIELDS', 'RESUME_FIELDS', 'only_fields', 'reb
 from typing import Any
 
 from .conditions import ProtocolError
-from .messages import CALL, MESSAGE, MISSING, PLAN, REQUEST, TOOL, Action, FrozenDict, Signal, as_message, pick
+from .frozen import MISSING
+from .messages import CALL, MESSAGE, PLAN, REQUEST, TOOL, Action, FrozenDict, Signal, as_message, pick
 from .tools import tool_name
 
 # %% ../nbs/12w_normaliser.ipynb #2b741ab1

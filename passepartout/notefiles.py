@@ -19,7 +19,8 @@ from .entries import FileEntry, file_entry
 from .lazy import Regex
 from .notes import MOST_BYTES, MOST_FILES, SUFFIXES, NotText, Remark, decode, parse_note
 from .org import Keywords
-from .resources import PathRefused, Root, resolve
+from .resources import resolve
+from .roots import PathRefused, Root
 from .tuples import NamedTuple
 
 # %% ../nbs/08gd_notefiles.ipynb #8171f2ba

@@ -16,7 +16,7 @@ from .conditions import PassepartoutError
 from .markdown import parse_markdown
 from .org import Keywords, Outline, parse_org
 from .records import record
-from .resources import OpenedPath
+from .openedpath import OpenedPath
 from .tuples import NamedTuple
 
 # %% ../nbs/08d_notes.ipynb #caf6a806

@@ -21,7 +21,7 @@ from .meaning import MeantNotes
 from .messages import Label
 from .notes import NoteCache, read_notes
 from .records import record
-from .resources import OpenedPath
+from .openedpath import OpenedPath
 from .search import Found, find
 from .timestamps import broken_stamps
 from .tools import ToolContext

@@ -26,7 +26,7 @@ from .health import Finding
 from .journal import Journal, JournalError
 from .journalfile import private_folder
 from .messages import PERSON
-from .resources import PathRefused, Root
+from .roots import PathRefused, Root
 from .settings import Settings, own_keys
 from .tuples import NamedTuple
 
@@ -94,7 +94,8 @@ def open_keyring(agent: Any, environ: Mapping[str, str]) -> None:
 # %% ../nbs/18e_opening.ipynb #c61a2a1c
 def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     "Collect the secrets that this agent knows, and have everything that is recorded or shown to a model looked through for them."
-    from passepartout.secrets import Secret, Vault
+    from passepartout.knownvalues import Secret
+    from passepartout.secrets import Vault
     open_keyring(agent, environ)
     journal, keys = agent.journal, keys_wanted(agent.settings, environ)
     found = known_secrets(agent.settings, environ, [name for name, _, _ in (key.partition("@") for key in keys)])
@@ -111,7 +112,7 @@ def keys_wanted(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[str]) -> list:
     "The secrets of the program's own keys, of the keys that are `wanted`, of the rest of the environment, and of the settings."
-    from passepartout.secrets import secrets_in
+    from passepartout.knownvalues import secrets_in
     meant = {name: environ[name] for name in wanted if name in environ}              # it is a secret, whatever it looks like
     others = {name: value for name, value in environ.items() if name not in meant}
     return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets,

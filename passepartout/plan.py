@@ -19,7 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .conditions import PassepartoutError, ProtocolError
-from .messages import FrozenDict, as_text, field_name, freeze, is_mapping
+from .frozen import as_text, field_name, is_mapping
+from .messages import FrozenDict, freeze
 from .plist import Keyword, read_plist, write_plist
 from .records import record
 from .tools import Tool, ToolError, ToolRegistry, shown

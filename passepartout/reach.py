@@ -14,7 +14,10 @@ from collections.abc import Sequence
 
 from .notes import MOST_BYTES, SUFFIXES, NotText, decode, parse_note
 from .privacy import COPIES, as_note, is_private, mentions_private
-from .resources import CLOSED, ELSEWHERE, ODD, OpenedPath, PathRefused, Root, resolve, shown, where
+from .oneline import shown
+from .openedpath import CLOSED, ELSEWHERE, ODD, OpenedPath
+from .resources import resolve, where
+from .roots import PathRefused, Root
 from .messages import Label
 from .shell.run import OpenedScript, Outcome
 from .shell.sandbox import mounted

@@ -18,7 +18,7 @@ from typing import Any
 
 from .inifile import file_lines
 from .lazy import Regex
-from .resources import shown
+from .oneline import shown
 from .rules import TIERS, UNREADABLE, Commands, Rule, RuleError, glob, meant, ready, strictest
 from .tuples import NamedTuple
 

@@ -30,7 +30,8 @@ from .prices import Prices
 from .purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
 from .provenance import Words
-from .resources import PathRefused, Root, resolve
+from .resources import resolve
+from .roots import PathRefused, Root
 from .settings import Settings
 from .skills import SkillRegistry
 from .tools import ToolRegistry

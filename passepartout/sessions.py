@@ -15,7 +15,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
-from .resources import shown
+from .oneline import shown
 from .tuples import NamedTuple
 from .turns import taken_back
 from .undo import undo_groups, undoable

@@ -69,7 +69,7 @@ def open_index(settings: Any, root: Any) -> Any:
 # %% ../nbs/20d_shelf.ipynb #5e729430
 def memex_root(settings: Any) -> list[Any]:
     "The memex as an opened directory. What is wrong with it, the agent knows to say; loading it costs as much as all the rest, so it is asked only then."
-    from passepartout.resources import PathRefused, Root
+    from passepartout.roots import PathRefused, Root
     try: return [Root(settings.memex_dir)]
     except (OSError, PathRefused):
         from passepartout.agent import open_roots

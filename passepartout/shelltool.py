@@ -11,7 +11,7 @@ __all__ = ['MOST_SECONDS', 'shell_tool']
 from collections.abc import Callable, Sequence
 
 from .labels import FREE, SURE
-from .resources import Root
+from .roots import Root
 from .shell.sandbox import Bubblewrap, find_bubblewrap
 from .tools import Parameter, Tool, ToolContext, ToolError, ToolResult
 

@@ -14,7 +14,9 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from .resources import Root, _sensitive, shown
+from .oneline import shown
+from .openedpath import sensitive_in
+from .roots import Root
 from .shell.programs import _parse, shared_file
 from .shell.sandbox import beneath
 from .shell.script import Script, Simple, unwrapped
@@ -117,5 +119,5 @@ class Watch:
         inside = [root for root in self.roots if beneath(path, root.path)]
         if not inside: return ""
         root = max(inside, key=lambda each: len(each.path))
-        why = _sensitive(root, relative := path[len(root.path.rstrip("/")) + 1:])
+        why = sensitive_in(root, relative := path[len(root.path.rstrip("/")) + 1:])
         return "" if why.startswith("is hidden") and shared_file(relative) else why

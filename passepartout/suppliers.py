@@ -18,7 +18,7 @@ from typing import Any
 from .budget import utf8_bound
 from .conditions import BudgetError, PassepartoutError
 from .limits import in_thread, within
-from .messages import is_mapping
+from .frozen import is_mapping
 from .meter import Meter
 from .plist import key_name
 from .purse import PurseFailed

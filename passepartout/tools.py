@@ -21,7 +21,8 @@ from typing import Any
 from .conditions import GateError
 from .declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, parameters_of, shown
 from .labels import shape_of
-from .messages import KEYWORD_FIELDS, FrozenDict, Label, pick
+from .frozen import KEYWORD_FIELDS
+from .messages import FrozenDict, Label, pick
 from .records import Remembers, record
 
 # %% ../nbs/12_tools.ipynb #3264fb6a

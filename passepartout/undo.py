@@ -13,7 +13,7 @@ from typing import Any
 from .edits import FileEdit, difference, digest
 from .ledger import _genuine
 from .messages import Action
-from .resources import shown
+from .oneline import shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
 
 # %% ../nbs/17c_undo.ipynb #0a2a261a

@@ -16,7 +16,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .index import Index, Refreshed
-from .resources import astray
+from .roots import astray
 from .watch import can_watch, watch_notes
 
 # %% ../nbs/08ka_upkeep.ipynb #62543041

@@ -18,7 +18,9 @@ from .lazy import Regex
 from .notes import SUFFIXES
 from .privacy import COPIES
 from .records import record
-from .resources import PathRefused, Place, Root, shown, where
+from .oneline import shown
+from .resources import Place, where
+from .roots import PathRefused, Root
 from .sensitive import holds_keys
 from .shell.programs import Program, _parse
 from .shell.repository import repository_of

@@ -12,10 +12,10 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy records tuples databases collector conditions limits sensitive resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
-    symbols plist
-    messages labels
-    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped secrets keyrings
+    lazy records tuples databases collector conditions limits sensitive oneline roots descent openedpath resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
+    symbols atoms printing plist
+    frozen messages labels
+    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped knownvalues disguises recordtexts secrets keyrings
     protocol seal
     chain breaks journalfile store ledger erasure journal
     objects changes memory recall
@@ -24,10 +24,10 @@ ROOMS = """
     summaries context
     schedule skills skillpage
     declarations tools rules rulefile notesource findtool agendatool notetools edittools web
-    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
+    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
     plan planrun deciders plantext
     normaliser askgate clearances verify
-    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.spans providers.whens providers.repetitions providers.german providers.doubts providers.captures providers.reminders providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.files providers.replies providers.guesses providers.paraphrases providers.passed providers.grammar providers.reflex providers.proposals providers.wire providers.* providers.gguf providers.catalogue
+    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.spans providers.whens providers.repetitions providers.german providers.doubts providers.captures providers.reminders providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.files providers.replies providers.guesses providers.paraphrases providers.passed providers.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement
     reason lookonly previews actuators results
@@ -41,6 +41,7 @@ ROOMS = """
     heartbeat
     desk
     sockets backup acceptance
+    patient rights machinecheck recordcheck notecheck
     doctor
     spans gauges guests gateway pairing porter telegram requests service configure reception daemon running
     render thoughts costs progress draftview planwords sessionwords chat demo commandline client shelf listing completion notecommands changecommands auditcommands costcommand doctorcommand wizard configurecommand daemoncommand backupcommands sessioncommands tanglecommand skillcommands gatewaycommand jobscommand planscommand rulescommand approvalscommand

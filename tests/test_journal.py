@@ -7,7 +7,7 @@ from conftest import examples
 from passepartout import journalfile as file_room
 from passepartout.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
-from passepartout.secrets import new_texts, strings_in
+from passepartout.recordtexts import new_texts, strings_in
 from waits import away, ended, heard, next_line, status
 
 

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from conftest import examples
 from passepartout.conditions import PassepartoutError, ProtocolError
-from passepartout.messages import (KEYWORD_FIELDS, PERSON, Action, Allowed, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze)
+from passepartout.frozen import KEYWORD_FIELDS
+from passepartout.messages import PERSON, Action, Allowed, ApprovalRequired, FrozenDict, Label, Rejected, Signal, freeze
 from passepartout.plist import Keyword, read_plist, write_plist
 
 calm = settings(deadline=None, max_examples=examples(40))

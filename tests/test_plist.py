@@ -6,7 +6,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples
 from waits import away, next_line, status
 from passepartout.conditions import PassepartoutError, ProtocolError
-from passepartout.plist import (KEYWORD_FIELDS, Keyword, Plist, PlistError, SingleFloat, Symbol, VOCABULARY, key_name, read_plist, write_plist)
+from passepartout.plist import Keyword, Plist, PlistError, Symbol, key_name, read_plist, write_plist
+from passepartout.printing import KEYWORD_FIELDS
+from passepartout.symbols import VOCABULARY, SingleFloat
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 

@@ -4,8 +4,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples
-import passepartout.resources as resources
-from passepartout.resources import OpenedPath, PathRefused, Root, resolve, shown
+import passepartout.openedpath as openedpath
+from passepartout.oneline import displayed, shown
+from passepartout.openedpath import OpenedPath
+from passepartout.resources import resolve
+from passepartout.roots import PathRefused, Root
 from waits import away, next_line
 
 ROOT = os.geteuid() == 0
@@ -153,11 +156,11 @@ def test_pipes_sockets_and_devices_are_refused_without_waiting(tree, root):
 
 
 def test_a_pipe_that_appears_in_a_walk_does_not_block(tree, root, monkeypatch):
-    def late(folder, limit=200_000, entries=resources._entries):
+    def late(folder, limit=200_000, entries=openedpath.entries_of):
         found = entries(folder)
         if ("inbox.org", "file") in found: (tree / "inbox.org").unlink(); os.mkfifo(tree / "inbox.org")
         return found
-    monkeypatch.setattr(resources, "_entries", late)
+    monkeypatch.setattr(openedpath, "entries_of", late)
     skipped = []
     with resolve([root], ".", "tree") as top: assert [f.relative for f in top.walk(skipped=skipped)] == ["a/b/deep.org"]
     assert skipped == [("inbox.org", "not an ordinary file")]
@@ -204,7 +207,7 @@ def test_no_permission(kernel):
         (tree / "closed").mkdir(); (tree / "locked").touch(); os.chmod(tree / "locked", 0); os.chmod(tree / "closed", 0)
         for folder in (tree, Path(place)): os.chmod(folder, 0o755)
         if not all(folder.stat().st_mode & stat.S_IXOTH for folder in Path(place).resolve().parents): pytest.skip("the temporary folder is closed to other users")
-        code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
+        code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nfrom passepartout.roots import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
                 "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
                 "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
         run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)
@@ -468,12 +471,12 @@ LETTERS = st.text(st.sampled_from("a\\u03xnt/\u3000\u200b\n\x1b\udce9é"), min_s
 @given(LETTERS, LETTERS)
 def test_no_two_files_look_the_same(one, other):
     """The blank of Japanese is spelled out for people; a file that is really called so looked the same, and an undo once wrote into it."""
-    assert (resources._displayed(one) == resources._displayed(other)) == (one == other)
-    assert resources._displayed(one).isprintable() or any(c in "\u200c\u200d" for c in one)
+    assert (displayed(one) == displayed(other)) == (one == other)
+    assert displayed(one).isprintable() or any(c in "\u200c\u200d" for c in one)
 
 
 def test_a_walk_says_why_it_left_something_out(tree, root, monkeypatch):
-    monkeypatch.setattr(resources, "MOST_NAMES", 2)
+    monkeypatch.setattr(openedpath, "MOST_NAMES", 2)
     skipped = []
     with resolve([root], ".", "tree") as top: list(top.walk(skipped=skipped))
     assert any("holds more than 2 names" in why for _, why in skipped)

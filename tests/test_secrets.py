@@ -17,7 +17,9 @@ from passepartout.logins import find_logins, login_heads
 from passepartout.formsearch import find_forms, form_heads
 from passepartout.keyforms import FORMS
 from passepartout.patterns import TooMuch, linear
-from passepartout.secrets import TELLING, Rows, Scanner, Secret, Stream, Vault, secrets_in, skeleton, strings_in
+from passepartout.knownvalues import secrets_in, skeleton
+from passepartout.recordtexts import Rows, strings_in
+from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault
 from passepartout.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 

@@ -16,10 +16,12 @@ from passepartout.shell.judge import judge_command
 from passepartout.shell.places import Places
 from passepartout.shell.sandbox import environment, find_bubblewrap
 from passepartout.shell.programs import _awk, _sed, pinned
-from passepartout.shell import syntax
+from passepartout.shell.plain import plain_script
+from passepartout.shell.reader import Reader, all_used
 from passepartout.shell.script import BUILTINS, Redirect, Script, script_text
-from passepartout.shell.syntax import read_script
+from passepartout.shell.syntax import _statements, read_script
 from passepartout.shell.table import lookup, table
+from passepartout.shell.tree import tree_of
 from passepartout.shell.words import Impure, expand_word
 from passepartout.tools import Parameter, Tool, ToolRegistry
 from waits import away
@@ -77,11 +79,11 @@ def test_without_a_tree_a_text_means_what_it_means_with_one():
     made, same = random.Random(7), 0
     for _ in range(12_000):
         text = "".join(made.choice(SPLIT) + made.choice(("", " ", " ")) for _ in range(made.randint(1, 8))).strip(" \t\n")
-        if (plain := syntax._plain_script(text)) is None: continue
-        reader = syntax._Reader(text.encode(), Places([]), {})
+        if (plain := plain_script(text)) is None: continue
+        reader = Reader(text.encode(), Places([]), {})
         try:
-            syntax._statements(reader, syntax._tree(reader.source).children)
-            syntax._all_used(reader)
+            _statements(reader, tree_of(reader.source).children)
+            all_used(reader)
         except Impure: continue
         assert plain == Script(tuple(reader.items)), text
         same += 1

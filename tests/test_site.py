@@ -101,6 +101,14 @@ def test_a_page_that_shows_the_environment_is_found(site):
     assert "02_more.ipynb: the environment of this machine" in "\n".join(site.faults(site.read_pages(), CONFIG))
 
 
+def test_a_signature_that_shows_an_address_is_found(site):
+    site.said()
+    for default, wrong in (("<function f.<lambda> at 0x7fdb51657060>", True), ("<object object at 0x7fdb51657060>", True), ("0x7fdb51657060", False), ("None", False)):
+        shown = {"cell_type": "code", "source": "show_doc(f)", "outputs": [{"data": {"text/markdown": [f"### f\n\n```python\ndef f(\n    a:int={default}\n)\n```"]}}]}
+        (site.PROC / "02_more.ipynb").write_text(json.dumps({"cells": [shown]}))
+        assert ("02_more.ipynb: f shows the address of an object" in "\n".join(site.faults(site.read_pages(), CONFIG))) is wrong, default
+
+
 def test_a_page_that_is_drawn_from_the_code_can_be_linked(site):
     assert site.said(["[map](rooms.html) and [names](names.html)"]) == ""
 
@@ -161,6 +169,17 @@ def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
     said = {"cell_type": "markdown", "source": " ".join(link(*each) for each in (("settle", "backup"), ("give_back", "embeddings"), ("made_of", "deciders"), ("BudgetError", "other"), ("elsewhere", "other"), ("settle", "demo")))}
     mended = site.own_words_unlinked([entry, said], book, "01_demo.ipynb", "https://example.org/book/")[1]["source"]
     assert mended == " ".join([link("settle", "demo"), "`give_back`", "`made_of`", link("BudgetError", "other"), link("elsewhere", "other"), link("settle", "demo")])
+
+
+def test_a_source_is_in_the_module_of_its_page(site):
+    "Two rooms may have a function of one name, and nbdev takes the first of them."
+    (site.NBS / "01_demo.ipynb").write_text(json.dumps({"cells": (book := [{"cell_type": "code", "source": "#| default_exp demo"}])}))
+    entry = lambda name, place: {"cell_type": "code", "source": f"#| echo: false\nshow_doc({name})", "outputs": [{"data": {"text/markdown": f"---\n\n[source](https://example.org/x/y/blob/main/{place}){{target=\"_blank\"}}\n\n### {name}\n"}}]}
+    page = [entry("read", "passepartout/other.py#L9"), entry("elsewhere", "passepartout/other.py#L9")]
+    (site.PROC / "01_demo.ipynb").write_text(json.dumps({"cells": page}))
+    assert "01_demo.ipynb: a source is said to be in passepartout/other.py and is in passepartout/demo.py" in site.foreign_sources(site.read_pages()["01_demo.ipynb"])
+    own, other = site.from_own_module(page, book)
+    assert own == entry("read", "passepartout/demo.py#L3") and other == page[1]
 
 
 def test_the_markdown_edition_stands_beside_the_pages(site, tmp_path):

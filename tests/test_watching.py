@@ -196,9 +196,9 @@ def test_an_overflow_is_told(notes):
 
 @pytest.mark.parametrize("hears", [True, False])
 def test_the_doctor_advises_the_extra_only_where_the_kernel_is_not_heard_without(hears, monkeypatch):
-    from passepartout import doctor
-    monkeypatch.setattr(doctor, "can_watch", lambda: hears)
-    said = [str(each) for each in doctor.check_python(None)]
+    from passepartout import machinecheck
+    monkeypatch.setattr(machinecheck, "can_watch", lambda: hears)
+    said = [str(each) for each in machinecheck.check_python(None)]
     assert any("extra watch" in each for each in said) is not hears
     assert any("The kernel tells" in each for each in said) is hears
 

@@ -235,6 +235,23 @@ def exposed(page: Page):
     if any(re.search(r"environ\(\{", text) for text in page.shown + page.prose): yield f"{page.name}: the environment of this machine, with whatever keys are set, would be published"
 
 
+def addressed(page: Page):
+    "Signatures that show where an object lay in memory: it tells a reader nothing, and is another place each time the site is made."
+    for text in page.shown:
+        if re.search(r"\bat 0x[0-9a-fA-F]{6,}", text):
+            name = (re.findall(r"^#+ +(\w+)", text, re.M) or ["an entry"])[0]
+            yield f"{page.name}: {name} shows the address of an object: make the default None, or give it a __repr__ that says what it is"
+
+
+def foreign_sources(page: Page):
+    "Entries whose source is in another module than the one that the page exports."
+    if not (NBS / page.name).is_file(): return
+    book = json.loads((NBS / page.name).read_text(encoding="utf-8"))["cells"]
+    for text in page.shown:
+        for each, right in zip(SOURCE.findall(text), SOURCE.findall(joined(from_own_module([{"outputs": [{"data": {"text/markdown": text}}]}], book)[0]["outputs"][0]["data"]["text/markdown"]))):
+            if each[1] != right[1]: yield f"{page.name}: a source is said to be in {each[1]} and is in {right[1]}"
+
+
 def silent_pages(pages: dict):
     "Pages that do not say what may be relied on."
     for page in pages.values():
@@ -257,6 +274,8 @@ def faults(pages: dict, config):
         yield from bad_fences(page)
         yield from bad_diagrams(page)
         yield from exposed(page)
+        yield from addressed(page)
+        yield from foreign_sources(page)
     yield from missing_symbols(pages)
     yield from silent_pages(pages)
 
@@ -305,13 +324,35 @@ def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
     return [{**cell, "source": linked.sub(mended, joined(cell["source"]))} if cell["cell_type"] == "markdown" else cell for cell in cells]
 
 
+SOURCE = re.compile(r"(\[source\]\([^)#\s]*/blob/[^/)#\s]*/)([\w/]+\.py)#L\d+")
+
+
+def from_own_module(cells: list, book: list) -> list:
+    """The cells of a processed page, with each entry's source in the module that its notebook `book` exports.
+
+    nbdev finds a source by its name alone, and where several rooms have one of that name, in the first of them: every eighth link led into another room."""
+    found = next((name for cell in book for name in re.findall(r"^#\|\s*default_exp (\S+)", joined(cell["source"]), re.M)), None)
+    module = LIB / f"{found.replace('.', '/')}.py" if found else None
+    if module is None or not module.is_file(): return cells
+    lines = {}
+    for number, line in enumerate(module.read_text(encoding="utf-8").splitlines(), 1):
+        if made := re.match(r"(?:async )?(?:def|class) (\w+)", line): lines.setdefault(made[1], number)
+    def mended(output: dict) -> dict:
+        text = joined(output.get("data", {}).get("text/markdown", ""))
+        name = (re.findall(r"^#+ +(\w+)\s*$", text, re.M) or [""])[0]
+        if name not in lines or not SOURCE.search(text): return output
+        place = f"{module.relative_to(ROOT).as_posix()}#L{lines[name]}"
+        return {**output, "data": {**output["data"], "text/markdown": SOURCE.sub(lambda link: link[1] + place, text)}}
+    return [{**cell, "outputs": [mended(output) for output in cell["outputs"]]} if cell.get("outputs") else cell for cell in cells]
+
+
 def mend_pages(base: str):
-    "Rewrite the processed pages: entries in the order of the code, and no link from a word of a page to another's."
+    "Rewrite the processed pages: entries in the order of the code, no link from a word of a page to another's, and every source in the page's own module."
     for path in sorted(PROC.rglob("*.ipynb")):
         name = path.relative_to(PROC).as_posix()
         if not (NBS / name).exists(): continue
         page, book = json.loads(path.read_text(encoding="utf-8")), json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
-        cells = own_words_unlinked(in_code_order(page["cells"], book), book, name, base)
+        cells = from_own_module(own_words_unlinked(in_code_order(page["cells"], book), book, name, base), book)
         if cells != page["cells"]: path.write_text(json.dumps({**page, "cells": cells}, ensure_ascii=False, indent=1), encoding="utf-8")
 
 

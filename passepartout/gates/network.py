@@ -11,7 +11,8 @@ __all__ = ['what_leaves', 'network_gate', 'network_skill']
 from collections.abc import Callable, Mapping, Sequence
 
 from ..addresses import AddressRefused, WebAddress, is_allowed, read_address
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
+from ..frozen import is_mapping
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
 from ..skills import Skill
 
 # %% ../../nbs/gates/network.ipynb #39949ef9

@@ -10,8 +10,11 @@ __all__ = ['path_arguments', 'OpenedPaths', 'no_more', 'paths_gate', 'paths_skil
 # %% ../../nbs/gates/paths.ipynb #dc308990
 from collections.abc import Callable, Sequence
 from typing import Any, Mapping
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
-from ..resources import OpenedPath, PathRefused, Root, resolve
+from ..frozen import is_mapping
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
+from ..openedpath import OpenedPath
+from ..resources import resolve
+from ..roots import PathRefused, Root
 from ..sensitive import instructs
 from ..skills import Skill
 

@@ -18,7 +18,9 @@ from typing import Any
 
 from ..grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
-from ..resources import PathRefused, Root, cited, where
+from ..oneline import cited
+from ..resources import where
+from ..roots import PathRefused, Root
 from ..rulefile import RuleBook, absent, faults
 from ..rules import TIERS, UNREADABLE, Commands, PathsOf, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill

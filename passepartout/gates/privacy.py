@@ -11,7 +11,8 @@ __all__ = ['goes_out', 'values_of', 'puts_down', 'privacy_gate', 'privacy_skill'
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, is_mapping, pick
+from ..frozen import is_mapping
+from ..messages import CALL, PLAN, SYSTEM, Action, ApprovalRequired, Label, Rejected, Signal, pick
 from ..provenance import Words
 from ..skills import Skill
 from ..tools import ToolRegistry

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lazy import Regex
-from ..messages import PLAIN, PLAN, Action, ApprovalRequired, Rejected, Signal, is_mapping, pick
+from ..frozen import PLAIN, is_mapping
+from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, pick
 from ..patterns import TooMuch
 from ..secrets import Scanner, reference
 from ..skills import Skill

@@ -14,8 +14,9 @@ from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
-from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, is_mapping, pick
-from ..resources import PathRefused, Root
+from ..frozen import is_mapping
+from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
+from ..roots import PathRefused, Root
 from ..skills import Skill
 
 # %% ../../nbs/gates/shell.ipynb #91fdb4de

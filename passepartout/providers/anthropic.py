@@ -11,7 +11,7 @@ __all__ = ['Anthropic']
 import json
 
 from ..prices import Usage
-from .wire import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/anthropic.ipynb #344139d7
 class Anthropic(Dialect):

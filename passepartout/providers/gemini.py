@@ -13,7 +13,7 @@ import re
 
 from ..backends import BackendFailure
 from ..prices import Usage
-from .wire import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/gemini.ipynb #2c3ca3eb
 class Gemini(Dialect):

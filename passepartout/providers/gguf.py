@@ -30,7 +30,8 @@ from ..measure import BYTES, Composed, Measure, Measures
 from .llama import CONTEXT, problem_with
 from .openai_compatible import OpenAICompatible
 from .proposals import JSON_FORM, proposal_schema
-from .wire import Heard, Question, answer_of, failure_of, is_too_long, not_that_form, take
+from .dialect import Heard, Question, answer_of, take
+from .failures import failure_of, is_too_long, not_that_form
 
 # %% ../../nbs/providers/gguf.ipynb #093ddc55
 GIVEN, ABOUT_HARDWARE = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH"), ("CUDA_", "GGML_", "HIP_", "HSA_", "OMP_", "VK_")

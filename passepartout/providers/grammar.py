@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/providers/grammar.html.md"""
 # %% auto #0
 __all__ = ['FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'reworded', 'answer', 'pasted', 'exact_call',
            'in_sequence', 'exact_form', 'misspelt', 'understood', 'translated', 'looked_for', 'mentioned',
-           'offered_before', 'completed', 'went_on', 'shown_more', 'spelled_out', 'from_now', 'from_day', 'clock',
-           'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
+           'offered_before', 'completed', 'went_on', 'shown_more', 'spelled_out', 'read_as', 'from_now', 'from_day',
+           'clock', 'several_questions', 'of_models', 'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/providers/grammar.ipynb #08f4a65b
 import re
@@ -228,21 +228,23 @@ def spelled_out(around: Surroundings, today: date) -> Surroundings:
     return around
 
 # %% ../../nbs/providers/grammar.ipynb #1ebd0794
+def read_as(text: str, request: Request, around: Surroundings) -> dict | None:
+    "The proposal for `text` in place of the request's own words; one for a task says how it was read."
+    again = Request.of(text, request.today)
+    proposal = understood(again, around) or translated(again, around)
+    if proposal is None or proposal["payload"].get("tool") != "org-capture": return proposal
+    return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{text}”. {proposal['payload']['explanation']}"}}
+
 def from_now(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from this minute: “remind me in 2 hours to call Ana”."
     if around.now is None or (timed := clocked(request.text, around.now())) is None: return None
-    again = Request.of(timed, request.today)
-    proposal = understood(again, around) or translated(again, around)
-    if proposal is None or proposal["payload"].get("tool") != "org-capture": return None
-    return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{timed}”. {proposal['payload']['explanation']}"}}
+    proposal = read_as(timed, request, around)
+    return proposal if proposal is not None and proposal["payload"].get("tool") == "org-capture" else None
 
 def from_day(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
-    if (dated := day_beside(request, around)) is None or isinstance(dated, dict): return dated
-    again = Request.of(dated, request.today)
-    proposal = understood(again, around) or translated(again, around)
-    if proposal is None or proposal["payload"].get("tool") != "org-capture": return proposal
-    return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{dated}”. {proposal['payload']['explanation']}"}}
+    dated = day_beside(request, around)
+    return read_as(dated, request, around) if isinstance(dated, str) else dated
 
 def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"

@@ -46,6 +46,8 @@ class Surroundings:
     now: Callable[[], datetime] | None = None          # what the clock says, where there is one
     unheard: tuple[str, ...] = ()                      # the models that were asked before, and did not answer
 
+    def __repr__(self): return f"Surroundings(said before: {len(self.earlier)})"          # functions say nothing but where they lie in memory
+
     def notes(self) -> Index | Sequence[Outline]:
         "Where headings are looked up."
         return self.outlines() if (index := self.index()) is None else index

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..backends import BackendFailure
 from ..prices import Usage
-from .wire import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/ollama.ipynb #feb6f10a
 class Ollama(Dialect):

@@ -10,7 +10,7 @@ __all__ = ['OpenAICompatible']
 # %% ../../nbs/providers/openai_compatible.ipynb #7f7a61ea
 from ..measure import openai_tokens
 from ..prices import NANO, Usage
-from .wire import Dialect, Heard, Question, counted
+from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/openai_compatible.ipynb #cec43e74
 class OpenAICompatible(Dialect):

@@ -17,7 +17,7 @@ from ..backends import BackendFailure
 from ..conditions import PassepartoutError
 from ..eventstream import read_json
 from ..lazy import Regex
-from ..messages import Text
+from ..frozen import Text
 from ..plist import write_plist
 from ..tools import Parameter, Tool
 

@@ -16,7 +16,7 @@ from datetime import date
 from typing import Any
 
 from ..lazy import Regex
-from ..messages import Text
+from ..frozen import Text
 from .captures import Request, decline
 from .dates import NoSuchDate
 from .doubts import has_day

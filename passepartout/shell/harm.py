@@ -13,7 +13,8 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from ..lazy import Regex
-from ..resources import PathRefused, shown
+from ..oneline import shown
+from ..roots import PathRefused
 from .places import Places
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f

@@ -14,7 +14,8 @@ from dataclasses import replace
 from ..lazy import Regex
 from ..messages import NOTHING
 from ..records import record
-from ..resources import PathRefused, Root, shown
+from ..oneline import shown
+from ..roots import PathRefused, Root
 from .harm import ASK, CONFIRM, DENY, READ, harm, nothing_there, scratch
 from .later import read_find, read_xargs
 from .places import Places
@@ -22,7 +23,8 @@ from .programs import Program, another, objection, pinned
 from .repository import history_objection, is_data, repository_objection
 from .script import (BUILTINS, END, FILE, SPLIT, THROUGH, Fill, Pipeline, Redirect, Script, Simple, any_hole, filled,
                                        has_hole, holes, named)
-from .syntax import LONGEST, read_script
+from .syntax import read_script
+from .tree import LONGEST
 from .table import lookup
 from .within import SHELLS, STARTERS, commands_within
 from .words import Impure, bad_character, unseen_character

@@ -15,7 +15,8 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..resources import PathRefused, Root, shown
+from ..oneline import shown
+from ..roots import PathRefused, Root
 from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents, repository_of

@@ -10,7 +10,9 @@ __all__ = ['MOST_ENTRIES', 'Places', 'expand_pattern']
 # %% ../../nbs/shell/places.ipynb #85b94962
 import os
 from collections.abc import Sequence
-from ..resources import PathRefused, Place, Root, shown, where
+from ..oneline import shown
+from ..resources import Place, where
+from ..roots import PathRefused, Root
 from .words import Impure, component
 
 # %% ../../nbs/shell/places.ipynb #8d954ba1

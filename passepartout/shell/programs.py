@@ -14,7 +14,9 @@ from functools import lru_cache
 from ..conditions import PassepartoutError
 from ..lazy import Regex
 from ..records import record
-from ..resources import PathRefused, Place, shown
+from ..oneline import shown
+from ..resources import Place
+from ..roots import PathRefused
 from .places import Places
 from .script import END, FILE
 

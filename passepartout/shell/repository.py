@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from ..lazy import Regex
 from ..patterns import linear
-from ..resources import Root, shown
+from ..oneline import shown
+from ..roots import Root
 from ..sensitive import holds_keys
 
 # %% ../../nbs/shell/repository.ipynb #f7b508f5

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from ..conditions import PassepartoutError
 from ..records import record
-from ..resources import Root, shown
+from ..oneline import shown
+from ..roots import Root
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/sandbox.ipynb #b27fc5a1

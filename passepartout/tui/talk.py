@@ -69,9 +69,9 @@ class Jobs:
 # %% ../../nbs/tui/talk.ipynb #1009cdae
 class Talk(Jobs, Chat):
     "A conversation in a thread. `submit` returns at once; everything else is told to `events`."
-    def __init__(self, agent: Any, session: str, events: Events, more: Mapping[str, Command] = COMMANDS):
+    def __init__(self, agent: Any, session: str, events: Events, more: Mapping[str, Command] | None = None):
         super().__init__(agent, session, console=events)
-        self.events, self.commands, self.width = events, {**COMMANDS, **more}, 76
+        self.events, self.commands, self.width = events, {**COMMANDS, **(more or {})}, 76
         agent.watch(lambda kind, body, turn: events("step", (kind, body, turn)))
         agent.listen(lambda text: events("draft", text), session)
         self.start_thread()
