@@ -55,7 +55,7 @@ def front(sign, text): return parse_markdown(f"{sign}\n{text}\n{sign}\n# A\n", "
 
 
 FRONT = {"blanks": ("---", "a" + " " * 300_000), "blanks and more": ("---", "a" + " " * 300_000 + "x"), "a deep name": ("+++", "a." * 100_000 + "a = 1"), "a deep table": ("+++", "[" + "a." * 100_000 + "a]"), "quoted parts": ("+++", '"a" . ' * 50_000 + "a = 1"), "escaped parts": ("+++", '"a\\"b".' * 50_000 + "a = 1"),
-         "within": ("+++", "a = {" + "b." * 100_000 + "c = 1}"), "long parts": ("+++", f"'{'y' * 300}'." * 1_000 + "a = 1"), "lists": ("+++", "a = " + "[" * 200_000), "digits": ("+++", "n = " + "9" * 5_000), "hexadecimal": ("+++", "n = 0x" + "f" * 300_000), "signs": ("+++", "a = " * 100_000)}
+         "within": ("+++", "a = {" + "b." * 100_000 + "c = 1}"), "long parts": ("+++", f"'{'y' * 300}'." * 1_000 + "a = 1"), "lists": ("+++", "a = " + "[" * 200_000), "digits": ("+++", "n = " + "9" * 5_000), "hexadecimal": ("+++", "n = 0x" + "f" * 300_000), "signs": ("+++", "a = " * 100_000), "quotes in a text": ("+++", 'a = "' + '\\"' * 150_000), "quotes in no text": ("+++", '\\"' * 150_000 + '"')}
 
 
 @pytest.mark.parametrize("name", FRONT)
