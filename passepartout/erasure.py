@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/erasure.html.md"""
 
 # %% auto #0
 __all__ = ['OWN', 'still_needed', 'with_text', 'erasable', 'as_ranges', 'Erased', 'erase_records', 'with_image', 'erase_images',
-           'flush_out']
+           'flush_out', 'Withdrawals']
 
 # %% ../nbs/05e_erasure.ipynb #636fbe6e
 import json
@@ -101,6 +101,7 @@ def erase_records(store: Ledger, numbers: Iterable[int], batch: int = 2000, taki
     "Remove the texts of these records, and the file images that belong to them. `JournalError` for a number that is none, or whose record stays."
     todo, records, images = iter(sorted(set(numbers))), 0, 0
     with store.lock, explained(store.path):
+        store.erasures += 1
         store.db.executescript("PRAGMA secure_delete=ON")
         while some := list(islice(todo, batch)):
             request = _Request("", "", store.clock)
@@ -140,3 +141,19 @@ def flush_out(store: Ledger, erased: Erased, compact: bool = False) -> Erased:
         if compact: store.db.execute("VACUUM")
         busy = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     return erased._replace(gone=not busy)
+
+# %% ../nbs/05e_erasure.ipynb #abb64848
+class Withdrawals:
+    "Tells whoever keeps words of a journal in memory that some were erased or taken back, here or by another process."
+    def __init__(self, journal):
+        self.journal, self._seen, self._mark = journal, journal.seq, (0, 0)
+
+    def any_new(self) -> bool:
+        "Was something erased or taken back since this was asked the last time?"
+        journal = self.journal
+        if journal.path is None and journal.erasures == self._mark[1]: return False            # nobody else writes in memory
+        with journal.lock, explained(journal.path):
+            mark = journal._run("PRAGMA data_version").fetchone()[0], journal.erasures
+            if mark == self._mark: return False
+            self._mark, seen, self._seen = mark, self._seen, journal._run("SELECT max(seq) FROM chain").fetchone()[0] or 0
+            return journal._run("SELECT 1 FROM chain WHERE seq > ? AND kind IN ('erase', 'rewind') LIMIT 1", (seen,)).fetchone() is not None

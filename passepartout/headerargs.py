@@ -73,7 +73,7 @@ def read_value(text: str) -> str:
     return text
 
 # %% ../nbs/08s_headerargs.ipynb #8d10c641
-_ARGUMENT = Regex(rf"([^{_BLANK}]+)[{_BLANK}]+([^{_BLANK}].*)")
+_ARGUMENT = Regex(rf"[{_BLANK}]*([^{_BLANK}]+)[{_BLANK}]+([^{_BLANK}].*)")
 
 def read_arguments(text: str | None) -> list[tuple[str, str | None]]:
     "(name, value) of each argument in a line; the value is `None` where there is only a name."
@@ -81,7 +81,7 @@ def read_arguments(text: str | None) -> list[tuple[str, str | None]]:
     first, *rest = parts
     found: list[tuple[str, str | None]] = []
     for part in [first, *(":" + r for r in rest)]:
-        m = _ARGUMENT.search(part)
+        m = _ARGUMENT.match(part)
         name, value = (m[1], read_value(m[2].rstrip(_BLANK))) if m else (part.rstrip(_BLANK), None)
         if name == ":var": found += [(name, each.strip(_BLANK)) for each in assignments(value or "")]
         else: found.append((name, value))

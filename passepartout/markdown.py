@@ -64,7 +64,7 @@ SCALARS = Regex(r""" ?("[^"]*"|'[^']*'|[^,]+)(?:,|$)""")
 # %% ../nbs/08a_markdown.ipynb #75e6dee3
 TOML = Regex(r"\A\ufeff?\+\+\+[ \t]*\r?\n((?>(?:(?!\+\+\+[ \t\r]*(?:\n|\Z))[^\n]*\n)*))\+\+\+[ \t\r]*(?:\n|\Z)")
 _PART = r"(?:[\w-]++|\"(?>(?:[^\"\\\n]|\\.)*)\"|'[^'\n]*+')[ \t]*+"
-TOO_DEEP = Regex(rf"(?<![\w.-])(?>{_PART}\.[ \t]*+){{20}}")
+TOO_DEEP = Regex(rf"(?<![\w.\\-])(?>{_PART}\.[ \t]*+){{20}}")
 ASSIGNED = Regex(r"^[ \t]*+(?>(?:[\w-]++\.)?)[\"']?([\w-]++)[\"']?[ \t]*=[ \t]*", re.M)
 
 # %% ../nbs/08a_markdown.ipynb #7d9ac588

@@ -16,10 +16,11 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .conditions import PassepartoutError
 from .tuples import NamedTuple
 
 # %% ../nbs/17ab_prompts.ipynb #e0dedfa5
@@ -154,12 +155,13 @@ def read(path: Path, turn: str) -> Iterator[Asked]:
 
 # %% ../nbs/17ab_prompts.ipynb #491cc0e7
 class Prompts:
-    "The prompts of one agent. `path`: the file that they go to; without one the last ones are kept in memory."
-    def __init__(self, path: Path | None = None, pause: float = 2.0):
-        self.path, self.pause, self.waiting, self.next, self.lock, self.thread, self.base = path, pause, [], 0.0, threading.Lock(), None, Base()
+    "The prompts of one agent. `path`: the file that they go to; without one the last ones are kept in memory. `outdated`: was something erased meanwhile?"
+    def __init__(self, path: Path | None = None, pause: float = 2.0, outdated: Callable[[], bool] = lambda: False):
+        self.outdated, self.path, self.pause, self.waiting, self.next, self.lock, self.thread, self.base = outdated, path, pause, [], 0.0, threading.Lock(), None, Base()
 
     def keep(self, asked: Asked) -> None:
         "Remember what is about to be sent."
+        if self.path is not None: self.drop_outdated()
         self.waiting.append(asked)
         if self.path is None: del self.waiting[:-64]
         elif (now := time.monotonic()) > self.next and (self.thread is None or not self.thread.is_alive()):
@@ -172,10 +174,17 @@ class Prompts:
         if after: time.sleep(after)
         with self.lock:
             if self.path is None or not self.waiting: return
+            self.drop_outdated()
             taken = self.waiting[:]
             try: self.base = write(self.path, taken, self.base)
             except OSError: pass
             del self.waiting[:len(taken)]
+
+    def drop_outdated(self) -> None:
+        "Let go of what waits, if something was erased since it came; also when nobody can say."
+        try: old = self.outdated()
+        except PassepartoutError: old = True
+        if old: self.waiting.clear()
 
     def of(self, turn: str) -> list[Asked]:
         "What was asked in `turn`, in order."

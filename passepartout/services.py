@@ -23,6 +23,7 @@ from .budget import Sight
 from .conditions import PassepartoutError
 from .context import Foci, Log, Outlook, newest_last
 from .endorsements import Endorsements
+from .erasure import Withdrawals
 from .journal import Journal
 from .memory import Memory
 from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
@@ -67,7 +68,7 @@ class Fields(Registries):
         self.memex_slug, self.prices = settings.journal_dir.name, Prices(settings.provider_prices)
         self.purse = Reckoning(None if journal.path is None else settings.state_dir / "passepartout" / "spending.sqlite",
                                limits_of(settings))
-        self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"))
+        self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"), outdated=Withdrawals(journal).any_new)
         self.listeners: list[tuple] = []                 # (session, fn) of who reads along while an answer is made
         self.consensus_enabled, self.interrupted, self.background = settings.consensus != "no", False, set()
         self.note_cache, self.seen_at = None, float("-inf")

@@ -96,7 +96,7 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
         if row["turn"] in plan.turns and row["state"] in ("pending", "approved"):
             journal.deny(row["id"], by="person: taken back", session=session)
     batch = journal.batch(session, "")
-    batch.record("rewind", {"turns": list(plan.turns), "said": list(plan.said)[-20:]})
+    batch.record("rewind", {"turns": list(plan.turns)})
     for kind, empty in (("focus", {"id": ""}), ("project", {"stack": []})):
         if (then := as_of(journal, session, kind, plan.first)) != as_of(journal, session, kind): batch.record(kind, then or empty)
     batch.commit_now()

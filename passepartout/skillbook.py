@@ -191,9 +191,8 @@ class Adopted(Registered):
         self.problems = dict(refused)
         for page in good: self.put_in(page)
         failing = {page.name for page in pages} - {page.name for page in good}
-        unread = {os.path.basename(path) for path in refused}
         for name in list(self.versions):
-            kept = name in failing or self.versions[name][-1].page.path.name in unread or name in self.memory.good
+            kept = name in failing or str(self.versions[name][-1].page.path) in refused or name in self.memory.good
             if name in self.memory.disabled or name not in {p.name for p in good} and not kept: self.take_out(name)
         for page in pages:
             if page.mandatory and page.name in failing and page.name not in self.memory.disabled and page.name not in self.memory.good:

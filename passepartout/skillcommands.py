@@ -86,7 +86,7 @@ def skills_check(files: Annotated[Optional[list[str]],
     for wanted in files or every_page(book):
         row = {"file": wanted, "ok": wanted not in apart, "text": apart.get(wanted, "")}
         if row["ok"]:
-            try: row["text"] = checked(book, wanted)
+            try: row["text"] = checked(book, *one_page(book, wanted))
             except PassepartoutError as error: row |= {"ok": False, "text": error.message}
         rows.append(row)
         if not json_: tell(row["text"], "green" if row["ok"] else "red", sys.stdout if row["ok"] else sys.stderr)
@@ -111,13 +111,13 @@ def at_odds(book: Any) -> dict[str, str]:
     return {str(page.path): wrong[page.name] for page in pages if page.name in wrong}
 
 # %% ../nbs/20h_skillcommands.ipynb #ac12084b
-def checked(book: Any, wanted: str) -> str:
-    "A sentence about a page that is in order. `SkillError` says what is wrong with one that is not."
+def checked(book: Any, path: Path, data: bytes) -> str:
+    "A sentence about the page at `path` that consists of `data` and is in order. `SkillError` says what is wrong with one that is not."
     from passepartout.skilljail import test_skill
     from passepartout.skillpage import read_skill
     from passepartout.skills import SkillError
     from passepartout.skillfolders import RESERVED
-    page = read_skill(*one_page(book, wanted), reserved=RESERVED)
+    page = read_skill(path, data, reserved=RESERVED)
     if why := book.untestable(): raise SkillError(f"{page.path.name} reads well, and was not tested: {why}")
     passed, why = test_skill(page, book.wrap, book.limits)
     if why: raise SkillError(why)
@@ -133,7 +133,8 @@ def skills_load(files: Annotated[list[str],
     book = open_book(memex)
     for wanted in files:
         try:
-            said, (path, data) = checked(book, wanted), one_page(book, wanted)
+            path, data = one_page(book, wanted)             # read once: what was tested is what is put there
+            said = checked(book, path, data)
             name, home = read_skill(path, data).name, book.folders[0].path
             if path.parent.resolve() not in [folder.path.resolve() for folder in book.folders]: put_page(home / path.name, data)
             if name in book.memory.disabled:        # after the page: what stops in between has switched nothing on that is not there

@@ -59,6 +59,7 @@ class Writer:
         self._put_off: dict = {}                            # what changes left for the end of the transaction under way; see `_finish`
         self._seen = self._full = self._owner = self._places = None
         self._anchored = 0
+        self.erasures = 0                                   # how often texts were removed by way of this one
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
 
     def write(self, drafts: list[Draft], durable: bool = True) -> None:

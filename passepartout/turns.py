@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
 from .echoes import Echoes
+from .erasure import Withdrawals
 from .journal import JournalError
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
@@ -147,7 +148,7 @@ def last_exchanges(journal, session: str) -> list[Exchange]:
 # %% ../nbs/17a_turns.ipynb #19b2a867
 class Conversations:
     "The last exchanges of each session."
-    def __init__(self, journal): self.journal, self.spoken = journal, {}
+    def __init__(self, journal): self.journal, self.spoken, self.withdrawals = journal, {}, Withdrawals(journal)
 
     def recent(self, session: str) -> deque:
         "The last exchanges of `session`, oldest first; read from the journal when the session is resumed."
@@ -202,6 +203,10 @@ class Heeding(Noting):
                       turn.text if turn.asked_by_person else ""), date.min)
         for text in found: self.echoes.heed(turn.batch, label, text, said.hold)
 
+    def unlearn(self) -> None:
+        "Let go of what was kept in memory, if some of it was erased or taken back."
+        if self.withdrawals.any_new(): self.spoken, self._lines = {}, set()
+
     def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
         "Remember the places in these views of the notes."
         if (day := int(self.journal.clock() // 86_400)) != self._lines_of or len(self._lines) > 50_000: self._lines, self._lines_of = set(), day
@@ -234,6 +239,7 @@ class Opening(Heeding):
 
     def opened(self, signal: Signal) -> Signal:
         "`signal` within a turn of its own."
+        self.unlearn()
         ident, sensor = os.urandom(6).hex(), signal.sensor
         turn = self.open[ident] = turn_of(signal, ident, self.journal.batch(signal.session, ident))
         signal = signal.evolve(meta=FrozenDict({**signal.meta, "turn": ident}))

@@ -301,6 +301,54 @@ def test_a_page_in_the_memex_cannot_take_the_place_of_the_persons_own_gate(tmp_p
 
 
 @jailed
+def test_a_broken_page_in_the_memex_keeps_no_skill_of_the_person_that_is_gone(tmp_path):
+    home, memex = tmp_path / "skills", tmp_path / "memex"
+    home.mkdir(); memex.mkdir()
+    (home / "guard.md").write_text("---\npermissions: gate\n---\n```python\ndef gate(action, signal): return reject('Never.')\n```\n")
+    agent = Agent.bare(gate_timeout_s=120)
+    book = SkillBook(agent, [SkillFolder(home), SkillFolder(memex, own=False)], WRAP, tmp_path / "state", limits=PATIENT)
+    book.load()
+    try:
+        assert isinstance(judge(agent, CALL, Signal()).verdict, Rejected)
+        (memex / "guard.md").write_text("---\npermissions: gate\n---\n```python\ndef gate(\n```\n")
+        (home / "guard.md").unlink()
+        assert "The skill guard was taken out." in book.reload() and isinstance(judge(agent, CALL, Signal()).verdict, Allowed)
+    finally: book.close()
+
+
+@jailed
+@pytest.mark.parametrize("verdict", ["reject", "ask"])
+@pytest.mark.parametrize("letter", ["x", "ü", "\U0001f600", "\\"])
+def test_a_refusal_counts_however_much_of_the_action_it_quotes(tmp_path, verdict, letter):
+    agent = Agent.bare(gate_timeout_s=120)
+    book = book_with(agent, tmp_path, unchecked(f"def gate(a, s): return {verdict}('Not this: ' + str(a['arguments']))"))
+    action = Action(target="tool", payload={"action": "call", "tool": "mail", "args": {"text": letter * 200_000}, "explanation": "To try it out."})
+    found = judge(agent, action, Signal()).verdict
+    book.close()
+    told = getattr(found, "reason", None) or getattr(found, "text", "")
+    assert not isinstance(found, Allowed) and "Not this" in told and len(told) < 20_000
+
+
+@jailed
+def test_what_is_put_into_the_folder_is_what_was_tested(tmp_path, monkeypatch):
+    import typer
+    from passepartout import skillcommands
+    from passepartout.skilljail import test_skill
+    page, home = tmp_path / "mine.md", tmp_path / "home"
+    text = "---\npermissions: gate\n---\n```python\ndef gate(a, s): return None\ndef test_it(): assert {}\n```\n"
+    page.write_text(text.format("True"))
+    book = SkillBook(Agent.bare(), [SkillFolder(home)], WRAP, tmp_path / "state", limits=PATIENT)
+    def exchanged(*args):
+        found = test_skill(*args)
+        page.write_text(text.format("False"))
+        return found
+    monkeypatch.setattr("passepartout.skilljail.test_skill", exchanged)
+    monkeypatch.setattr(skillcommands, "open_book", lambda memex: book)
+    skillcommands.skills_load([str(page)])
+    assert (home / "mine.md").read_text() == text.format("True")
+
+
+@jailed
 def test_two_pages_of_one_name_are_both_left_out(tmp_path):
     (tmp_path / "skills").mkdir()
     for file in ("a.md", "b.org"):

@@ -6,11 +6,13 @@ import pytest
 
 from passepartout.checkboxes import add_item, check
 from passepartout.echoes import and_above, mark, readings
-from passepartout.headerargs import split_arguments
+from passepartout.edittools import find_heading, plain_path
+from passepartout.headerargs import read_arguments, split_arguments
 from passepartout.labels import addresses_in
 from passepartout.markdown import parse_markdown
 from passepartout.org import parse_org
 from passepartout.planning import schedule
+from passepartout.privacy import is_private
 from passepartout.render import wrapped
 from passepartout.rewrite import RewriteError
 from passepartout.timestamps import stamps
@@ -24,6 +26,7 @@ def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
 HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, "a+"), "a name that is none": (addresses_in, "a1."), "a scheme without an end": (addresses_in, "http"), "accounts": (addresses_in, "0 "),
            "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
            **{f"a value of {unit}": (lambda text: [mark(place) for each in readings(text) for place in and_above(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
+           "an argument without a value": (read_arguments, "a"), "a heading of blanks": (plain_path, " "), "blanks between two titles": (lambda text: plain_path(f"Roof{text}›"), " "), "a nested tag": (lambda text: is_private([text], ["personal"]), "a/"),
            "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
 
 
@@ -52,7 +55,7 @@ def front(sign, text): return parse_markdown(f"{sign}\n{text}\n{sign}\n# A\n", "
 
 
 FRONT = {"blanks": ("---", "a" + " " * 300_000), "blanks and more": ("---", "a" + " " * 300_000 + "x"), "a deep name": ("+++", "a." * 100_000 + "a = 1"), "a deep table": ("+++", "[" + "a." * 100_000 + "a]"), "quoted parts": ("+++", '"a" . ' * 50_000 + "a = 1"), "escaped parts": ("+++", '"a\\"b".' * 50_000 + "a = 1"),
-         "within": ("+++", "a = {" + "b." * 100_000 + "c = 1}"), "long parts": ("+++", f"'{'y' * 300}'." * 1_000 + "a = 1"), "lists": ("+++", "a = " + "[" * 200_000), "digits": ("+++", "n = " + "9" * 5_000), "hexadecimal": ("+++", "n = 0x" + "f" * 300_000), "signs": ("+++", "a = " * 100_000)}
+         "within": ("+++", "a = {" + "b." * 100_000 + "c = 1}"), "long parts": ("+++", f"'{'y' * 300}'." * 1_000 + "a = 1"), "lists": ("+++", "a = " + "[" * 200_000), "digits": ("+++", "n = " + "9" * 5_000), "hexadecimal": ("+++", "n = 0x" + "f" * 300_000), "signs": ("+++", "a = " * 100_000), "quotes in a text": ("+++", 'a = "' + '\\"' * 150_000), "quotes in no text": ("+++", '\\"' * 150_000 + '"')}
 
 
 @pytest.mark.parametrize("name", FRONT)
@@ -88,3 +91,20 @@ def test_a_line_of_dates_that_never_end_is_looked_through_in_moments(unit):
     try: schedule(outline, outline.nodes[1], NOW.date(), "deadline", now=NOW)
     except RewriteError: pass
     assert time.process_time() - began < 15
+
+
+@pytest.mark.parametrize("wanted", ["line 3: Roof" + " " * 300_000 + "tiles", "ab " * 60])
+def test_a_heading_that_is_not_there_is_missed_in_moments(wanted):
+    outline = parse_org("".join(f"* {n} {'ba ' * 60}\n" for n in range(10_000)))
+    began = time.process_time()
+    with pytest.raises(RewriteError): find_heading(outline, wanted)
+    assert time.process_time() - began < 8
+
+
+def test_what_is_spelled_alike_is_still_listed():
+    with pytest.raises(RewriteError, match="Perhaps line 2: Call the roofer"): find_heading(parse_org("* Roof\n* Call the roofer\n"), "call the rofer")
+
+
+def test_a_tag_that_is_long_but_somebodys_is_read_as_before():
+    long = "/".join(["house"] * 80)
+    assert len(long) < 500 and not is_private([long], ["personal"]) and is_private([f"{long}/personal"], ["personal"]) and is_private([long], ["house/house"])

@@ -253,6 +253,141 @@ def test_what_notes_held_is_erased_by_itself(tmp_path):
     assert "hunter2" not in note.read_text() and "pineapple" in note.read_text(), said
 
 
+# What others still hold ------------------------------------------------------------------------------------------------
+
+def a_life(folder, said, prompts, **more):
+    "An agent whose model answers `said` and notes what it was asked."
+    from passepartout.backends import register_backend
+    (folder / "memex").mkdir(exist_ok=True)
+    agent = run_anywhere(Agent.boot(memex_dir=folder / "memex", state_dir=folder / "state", config_dir=folder / "config", cache_dir=folder / "cache", provider_cascade=("model",), **more))
+    register_backend(agent, "model", lambda prompt, system_prompt: (prompts.append(system_prompt + prompt), said[0])[1])
+    return agent
+
+
+def from_outside(agent, **which):
+    "Another process forgets."
+    other = Journal.open(agent.journal.path)
+    which = which or {"before": other.clock() + 60}
+    done = forget(other, other.erasable(**which))
+    other.close()
+    return done
+
+
+def asked_models(folder):
+    "All that was kept of what models were asked."
+    from passepartout.prompts import read, unpacked
+    found, bases = [], {}
+    for path in folder.rglob("prompts.*"):
+        for line in map(json.loads, path.read_text().splitlines()):
+            held = list(unpacked(line, bases.get(line.get("base"), "")))
+            if "is" in line: bases[line["is"]] = held[0].system + held[0].prompt
+            found += [each.system + each.prompt for each in held]
+    return found
+
+
+def test_an_agent_that_runs_tells_no_model_what_another_process_erased(tmp_path):
+    said, prompts = ["It is the pineapple answer."], []
+    agent = a_life(tmp_path, said, prompts)
+    for text in ("tell me about the pineapple", "and then?"): agent.run(agent.handle(text))
+    assert "pineapple" in prompts[-1]
+    assert from_outside(agent).records
+    said[0] = "Hm."
+    agent.run(agent.handle("what else is there?"))
+    assert "pineapple" not in prompts[-1]
+    agent.run(agent.handle("and now?"))
+    assert "what else is there?" in prompts[-1]
+    agent.run(agent.close())
+    assert len(asked_models(tmp_path / "state")) >= 2 and not any("pineapple" in each for each in asked_models(tmp_path / "state"))
+
+
+def test_what_waits_to_be_written_is_not_written_after_it_was_erased(tmp_path):
+    said, prompts = ["Hm."], []
+    agent = a_life(tmp_path, said, prompts)
+    agent.run(agent.handle("hello there, who are you?"))
+    agent.kept_prompts.flush()
+    agent.kept_prompts.next = time.monotonic() + 3600             # the next ones wait
+    agent.run(agent.handle("tell me about the pineapple"))
+    assert from_outside(agent).records and asked_models(tmp_path / "state") == []
+    agent.run(agent.close())
+    assert asked_models(tmp_path / "state") == []
+
+
+def test_erasing_by_the_agents_own_hand_is_noticed_as_well(tmp_path):
+    said, prompts = ["It is the pineapple answer."], []
+    agent = a_life(tmp_path, said, prompts)
+    agent.run(agent.handle("tell me about the pineapple"))
+    forget(agent.journal, agent.journal.erasable(before=agent.journal.clock() + 60))
+    said[0] = "Hm."
+    agent.run(agent.handle("what else is there?"))
+    assert "pineapple" not in prompts[-1]
+    agent.run(agent.close())
+
+
+def test_what_another_process_took_back_is_told_to_no_model(tmp_path):
+    from passepartout.sessions import rewind
+    said, prompts = ["It is the pineapple answer."], []
+    agent, other = a_life(tmp_path, said, prompts), a_life(tmp_path, said, prompts)
+    agent.run(agent.handle("tell me about the pineapple"))
+    rewind(other, "main")
+    said[0] = "Hm."
+    agent.run(agent.handle("what else is there?"))
+    assert "pineapple" not in prompts[-1]
+    for each in (agent, other): each.run(each.close())
+
+
+def test_a_turn_that_was_taken_back_and_erased_stands_nowhere(tmp_path):
+    from passepartout.sessions import rewind
+    agent = a_life(tmp_path, ["Hm."], [])
+    turn = agent.run(agent.handle("tell me about the pineapple")).turn
+    rewind(agent, "main")
+    forget(agent.journal, agent.journal.erasable(turn=turn))
+    agent.run(agent.close())
+    assert everywhere(tmp_path / "state", "pineapple") == []
+
+
+@pytest.mark.parametrize("typed", ["tell me  about\tthe pineapple", "  the pineapple ", "two lines\nabout the pineapple", "x" * 10_500 + " pineapple", "the pineapple has the token ghp_" + "aB3dE5gH7jK9" * 3])
+def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
+    from passepartout.chat import append_line, remember_lines
+    agent = a_life(tmp_path, ["Hm."], [])
+    history = agent.journal.path.parent / "history"
+    remember = remember_lines(history)
+    agent.run(agent.handle("something else"))
+    for line in ("something else", typed): remember(line)
+    turn = agent.run(agent.handle(typed)).turn
+    assert len(history.read_text().splitlines()) == 2
+    assert forget(agent.journal, agent.journal.erasable(turn=turn)).lines == 1 and history.read_text() == "something else\n"
+    agent.run(agent.close())
+
+
+def test_who_is_killed_while_forgetting_can_say_it_again(tmp_path, journal, monkeypatch):
+    a_turn(journal, 1, "pineapple", before=b"* the pineapple\n")
+    batch = journal.batch("main", "t1")
+    batch.ask("aa", "hash", "pineapple", code_hash="…", expires=NOW[0] - 1, reason="it removes a file", channel="cli")
+    batch.commit_now()
+    (tmp_path / "flight-plans").mkdir()
+    (tmp_path / "flight-plans" / "aa.org").write_text("* PLAN pineapple\n")
+    (tmp_path / "history").write_text("pineapple\n")
+    (tmp_path / "prompts.log").write_text("pineapple\n")
+    class Killed(BaseException): pass
+    def dies(function, moment):
+        def step(*args, **more):
+            if moment == "after": function(*args, **more)
+            raise Killed
+        return step
+    import passepartout.retention as retention
+    for name in ("drop_lines", "drop_plans", "erase"):
+        for moment in ("before", "after"):
+            with monkeypatch.context() as patched, pytest.raises(Killed):
+                patched.setattr(retention, name, dies(getattr(retention, name), moment))
+                forget(journal, journal.erasable(turn="t1"))
+    for moment in ("before", "after"):
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(Journal, "erase", dies(Journal.erase, moment))
+            forget(journal, journal.erasable(turn="t1"))
+    journal.close()
+    assert everywhere(tmp_path, "pineapple") == []
+
+
 # The command ----------------------------------------------------------------------------------------------------------
 
 def test_versions_are_forgotten_from_the_command_line(home):
