@@ -136,7 +136,9 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline) if kind == "task" else ""
         lines = markdown_lines(title, kind, scheduled, deadline, body, 2 if tops == 1 else 1, repeat, word)
-        added = new_text(outline, lines, not word and (kind == "note" or outline.nodes[-1].kind != "task"))
+        last = outline.nodes[-1]
+        joins = kind == "task" and last.kind == "task" and not outline.text[last.start:last.start + 200].lstrip().startswith(">")
+        added = new_text(outline, lines, not word and not joins)
     check_found(outline, added, file)
     return data + in_encoding(seen, added, file)
 

@@ -137,8 +137,8 @@ class Outline(Above):
 LINK = Regex(r"\[\[[^\[\]]*\]\[([^\[\]]+)\]\]|\[\[([^\[\]]+)\]\]")
 
 def plain_text(text: str) -> str:
-    "`text` with Org links replaced by what they show."
-    return LINK.sub(lambda m: m[1] or m[2], text) if "[[" in text else text
+    "`text` with links in double brackets replaced by what they show."
+    return LINK.sub(lambda m: m[1] or m[2][m[2].rfind("|") + 1:] or m[2], text) if "[[" in text else text
 
 # %% ../nbs/08_org.ipynb #07c410d0
 class Builder:

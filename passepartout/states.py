@@ -14,12 +14,12 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from .bullets import BULLET, DONE, first_word, states_on
+from .bullets import BULLET, DONE, IN_BOX, first_word, states_on
 from .lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import MARK, STATES
 from .org import Node, Outline
-from .planning import KINDS, PLANNED, REPEATER, advanced, later, plan_change
+from .planning import KINDS, PLANNED, REPEATER, advanced, later, marks_of, plan_change
 from .rewrite import (RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
                                   words)
 from .timestamps import BRACKETS, EVERY, stamps
@@ -164,7 +164,7 @@ def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", log
 
 # %% ../nbs/08fc_states.ipynb #5dc0a47b
 BOXES = {"TODO": " ", "DONE": "x", "CANCELLED": "-", "DOING": "/"}
-BOX = Regex(r"\[([ xX/!?-])\]")
+BOX = Regex(rf"\[({IN_BOX})\]")
 
 # %% ../nbs/08fc_states.ipynb #474a9dbf
 def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
@@ -194,11 +194,12 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     if state == node.keyword: return outline.text
     text, (end, following) = outline.text, line_span(outline.text, node.start)
     at, rule = BOX.search(text, node.start, end).start(1), next((m for m in MARK.finditer(text, *words(outline, node)) if m["every"]), None)
-    changes = [(at, at + 1, BOXES[state])]
+    changes, last = [(at, at + 1, BOXES[state])], words(outline, node)[1]
+    if not STATES[BOXES[state]][1]: changes += [(m.start() - (text[m.start() - 1] in " \t"), m.end(), "") for m in marks_of(outline, node, "closed")]
     if state != "DONE" or rule is None: return settled(outline, replaced(text, changes), node, keyword=state, done=STATES[BOXES[state]][1])
-    successor = replaced(text[node.start:end], [(at - node.start, at - node.start + 1, " "), *next_dates(outline, node, rule, now)])
+    successor = replaced(text[node.start:last], [(at - node.start, at - node.start + 1, " "), *next_dates(outline, node, rule, now)])
     after = replaced(text, [(node.start, node.start, successor + ending_at(outline, node.start)), *changes,
-                            (end, end, f" ✅ {now:%Y-%m-%d}")])
+                            (last, last, f" ✅ {now:%Y-%m-%d}")])
     new = reread(outline, after)
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:
         raise RewriteError(f"The next “{node.title}” would not be read as a task, so nothing was changed.")
