@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/moves.html.md"""
 
 # %% auto #0
 __all__ = ['WIDE', 'MARGIN', 'RECORDS', 'MODES', 'inserted', 'grown', 'own_end', 'body_lines', 'insert_headline', 'insert_org',
-           'is_quoted', 'list_joined', 'behind_quote', 'markdown_place', 'beside', 'insert_markdown', 'releveled',
-           'dedented', 'arrival', 'arrived', 'without', 'logged', 'refile', 'refile_to', 'archive_name',
+           'is_quoted', 'list_joined', 'behind_quote', 'markdown_place', 'beside', 'insert_bullet', 'insert_markdown',
+           'releveled', 'dedented', 'arrival', 'arrived', 'without', 'logged', 'refile', 'refile_to', 'archive_name',
            'archive_location', 'context_of', 'remaining', 'archive_markdown', 'archive', 'prose_span', 'inked',
            'edit_body']
 
@@ -17,6 +17,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Sequence
 
+from .bullets import PAGE
 from .capture import clean_body, line_ending, markdown_lines, org_lines, word_for
 from .lazy import Regex
 from .logbook import inherited, log_change, log_time, logging_of, with_note
@@ -135,6 +136,20 @@ def beside(outline: Outline, node: Node, first: bool) -> str:
     tasks = list_joined(outline, node)
     return MARGIN.match(outline.text, tasks[0 if first else -1].start)[0] if tasks else ""
 
+# %% ../nbs/08fd_moves.ipynb #fac43f19
+def insert_bullet(outline: Outline, title: str, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
+    "The text with a new bullet without a keyword, at the end of the page or at its beginning."
+    lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), "note", scheduled, deadline, body, 1, word="")
+    start = outline.nodes[0].body_start
+    at = PAGE.match(outline.text, start).end() if first and PAGE.match(outline.text, start) else start if first else len(outline.text)
+    end = line_ending(outline.text)
+    change = inserted(outline, at, "".join(line + end for line in lines), end)
+    after = replaced(outline.text, [change])
+    facts_of = lambda text: [(n.keyword, n.title) for n in reread(outline, text).nodes]
+    if facts_of(after) != facts_of(outline.text):
+        raise RewriteError(f"In {outline.file} that would be read as a task; begin it with another word. Nothing was changed.")
+    return after
+
 # %% ../nbs/08fd_moves.ipynb #5e6cca61
 def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str],
                     first: bool) -> str:
@@ -144,12 +159,13 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
     level = node.level + 1
     if kind == "note" and level > 6:
         raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed.")
-    word = word_for(outline) if kind == "task" else ""
+    word = word_for(outline, kind)
+    if word == "" and node.kind == "file": return insert_bullet(outline, title, scheduled, deadline, body, tags, first)
     lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level, word=word)
     place, at, joins = markdown_place(outline, node, kind, first)
     if kind == "task": lines = [(beside(outline, node, first) + line).rstrip() for line in lines]
     end, before = line_ending(outline.text), outline.text[:at]
-    joins = joins or word or not before or re.search(r"\n[ \t\r]*\n\Z", before)
+    joins = joins or word is not None or not before or re.search(r"\n[ \t\r]*\n\Z", before)
     text = ("" if joins else end) + "".join(line + end for line in lines)
     if kind == "note" and (rest := outline.text[at:at + 2]) and rest[0] not in "\r\n": text += end
     after = grown(outline, replaced(outline.text, [inserted(outline, at, text, end)]), place, node.index)

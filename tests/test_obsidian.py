@@ -4,6 +4,7 @@ from datetime import date, datetime
 import pytest
 
 from passepartout.agenda import agenda
+from passepartout.agent import Agent
 from passepartout.capture import append_headline
 from passepartout.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import parse_note
@@ -90,3 +91,17 @@ def test_a_new_task_joins_the_list_of_the_section_and_else_the_call_out():
     only = parse_note("> [!todo]\n> - [ ] x\n", "x.md")
     assert insert_headline(only, only.nodes[0], "new", kind="task") == "> [!todo]\n> - [ ] x\n> - [ ] new\n"
     assert append_headline(b"> [!todo]\n> - [ ] x\n", "new", file="x.md", kind="task") == b"> [!todo]\n> - [ ] x\n\n- [ ] new\n"
+
+
+@pytest.mark.parametrize("notes,place,text", [
+    (("Daily/2026-11-19.md", "Roof.md"), "inbox.md", "- [ ] buy milk 📅 2026-11-20\n\n## the fig is wrapped\n\n## hello\n"),
+    (("Notes/Inbox.md", "a.org"), "Notes/Inbox.md", "x\n\n- [ ] buy milk 📅 2026-11-20\n\n## the fig is wrapped\n\n## hello\n"),
+    (("pages/roof.md", "journals/2026_11_18.md"), "pages/inbox.md", "- TODO buy milk\n  DEADLINE: <2026-11-20 Fri>\n- the fig is wrapped\n- hello\n"),
+    (("a.md", "b.org"), "inbox.org", "* TODO buy milk\nDEADLINE: <2026-11-20 Fri>\n* the fig is wrapped\n* hello\n")])
+async def test_what_has_no_place_goes_where_these_notes_are_read(tmp_path, notes, place, text):
+    memex = tmp_path / "memex"
+    for name in notes: (memex / name).parent.mkdir(parents=True, exist_ok=True); (memex / name).write_text("x\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    for said in ("todo buy milk by friday", "note: the fig is wrapped; note: hello"): assert place in await agent.handle(said)
+    await agent.close()
+    assert (memex / place).read_text() == text and sum(path.is_file() for path in memex.rglob("*")) == len({*notes, place})
