@@ -48,15 +48,15 @@ def dates_below(text: str, at: int, indent: int) -> tuple[int, int] | None:
 
 # %% ../nbs/08a_bullets.ipynb #6e85c11d
 PAGE = Regex(r"(?:[\w./-]{1,80}::(?:[ \t][^\n]*)?(?:\n|\Z))+")
-NAMED = Regex(r"^(title|tags)::[ \t]+([^\r\n]*)", re.M | re.I)
+NAMED = Regex(r"^(title|alias|tags)::[ \t]+([^\r\n]*)", re.M | re.I)
 
 # %% ../nbs/08a_bullets.ipynb #7fc7c45f
-def page_facts(text: str, at: int) -> tuple[str, tuple[str, ...]]:
-    "(title, tags) from the properties that a page begins with at `at`; empty without any."
-    if not (found := PAGE.match(text, at)): return "", ()
+def page_facts(text: str, at: int) -> tuple[str, str, tuple[str, ...]]:
+    "(title, further names, tags) from the properties that a page begins with at `at`; empty without any."
+    if not (found := PAGE.match(text, at)): return "", "", ()
     named = {m[1].lower(): m[2].strip() for m in NAMED.finditer(text, at, found.end())}
     tags = [tag.strip().strip("[]").lstrip("#").strip("[]") for tag in named.get("tags", "").split(",")]
-    return named.get("title", ""), tuple(dict.fromkeys(tag.replace(" ", "_") for tag in tags if tag))
+    return named.get("title", ""), named.get("alias", "").replace("[[", "").replace("]]", ""), tuple(dict.fromkeys(tag.replace(" ", "_") for tag in tags if tag))
 
 # %% ../nbs/08a_bullets.ipynb #9d3699df
 def states_on(text: str) -> dict[str, bool]:

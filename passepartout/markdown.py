@@ -212,7 +212,8 @@ def read_top(node, text: str) -> int:
     if plus := TOML.match(text) if text[:4].lstrip("\ufeff").startswith("+++") else None: front, node.properties = plus, read_toml(plus[1])
     elif front := FRONT.match(text): node.properties = read_front_matter(front[1])
     at = front.end() if front else 0
-    title, tags = page_facts(text, at)
+    title, names, tags = page_facts(text, at)
+    if names: node.properties = {"ALIAS": names} | dict(node.properties)
     node.tags, node.body_start = (*front_tags(node.properties), *tags), at
     title = named if isinstance(named := node.properties.get("TITLE"), str) and named else title
     if title: node.title = title

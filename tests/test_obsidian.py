@@ -12,6 +12,7 @@ from passepartout.org import print_outline
 from passepartout.planning import schedule
 from passepartout.priorities import set_priority
 from passepartout.rewrite import change_tags, retitle
+from passepartout.search import find
 from passepartout.states import complete, set_state
 
 NOON = datetime(2026, 11, 19, 12)
@@ -105,3 +106,16 @@ async def test_what_has_no_place_goes_where_these_notes_are_read(tmp_path, notes
     for said in ("todo buy milk by friday", "note: the fig is wrapped; note: hello"): assert place in await agent.handle(said)
     await agent.close()
     assert (memex / place).read_text() == text and sum(path.is_file() for path in memex.rglob("*")) == len({*notes, place})
+
+
+@pytest.mark.parametrize("file,text", [("Ana Souza.md", "---\naliases: [Nana, Ana S]\n---\nLives in Lisbon.\n"), ("Ana Souza.md", "---\naliases: Ana S, Nana\n---\n# Ana\nLives in Lisbon.\n"),
+                                       ("pages/Ana Souza.md", "alias:: Ana S, [[Nana]]\n\n- Lives in Lisbon.\n"), ("ana.org", ":PROPERTIES:\n:ROAM_ALIASES: \"Ana S\" Nana\n:END:\n#+TITLE: Ana Souza\nLives in Lisbon.\n"),
+                                       ("people.org", "* Ana Souza\n:PROPERTIES:\n:ROAM_ALIASES: Nana\n:END:\nLives in Lisbon.\n")])
+async def test_who_has_several_names_is_found_by_each(tmp_path, file, text):
+    memex = tmp_path / "memex"
+    (memex / file).parent.mkdir(parents=True); (memex / file).write_text(text)
+    (memex / "other.md").write_text("# Other\nNothing.\n")
+    assert [hit.file for hit in find([parse_note(text, file)], "nana").hits] == [file]
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    assert "Lives in Lisbon" in await agent.handle("who is Nana?")
+    await agent.close()
