@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/changecommands.html.md"""
 
 # %% auto #0
 __all__ = ['CONFLICT', 'ATTEMPTS', 'heading_argument', 'command_action', 'carry_out', 'changed', 'set_state', 'borrowed', 'again',
-           'done', 'todo', 'capture_arguments', 'as_iso', 'insist', 'capture', 'newest']
+           'done', 'todo', 'capture_arguments', 'as_iso', 'insist', 'capture', 'inbox_of', 'newest']
 
 # %% ../nbs/20e_changecommands.ipynb #4f463015
 import contextlib
@@ -152,7 +152,8 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
             scheduled: Annotated[Optional[str],
                                  typer.Option("--scheduled", "-S", metavar="DAY", help="When to begin: fri, tomorrow 9:30, +3d.")] = None,
             deadline: Annotated[Optional[str], typer.Option("--deadline", "-D", metavar="DAY", help="When it is due.")] = None,
-            file: Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="Into which note.", autocompletion=files)] = "inbox.org",
+            file: Annotated[Optional[str],
+                            typer.Option("--file", "-f", metavar="FILE", help="Into which note; else the inbox.", autocompletion=files)] = None,
             tags: Annotated[Optional[list[str]],
                             typer.Option("--tags", "--tag", "-t", help="Its tags, separated by commas.",
                                          autocompletion=tags_in_use)] = None, memex: Memex = None, session: Session = "main",
@@ -164,13 +165,19 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
     with booted(memex, today, json_) as agent:
         with borrowed(agent) as opened:
             try:
-                tool, args = capture_arguments(words, task, scheduled, deadline, relative_target(opened, as_typed(file)),
+                place = relative_target(opened, as_typed(file)) if file is not None else inbox_of(opened)
+                tool, args = capture_arguments(words, task, scheduled, deadline, place,
                                                [as_typed(tag) for tag in tags or []], opened.today)
             except PassepartoutError as error: fail(error.message, 2, json_)
             reply = insist(lambda: carry_out(agent, f"capture {words}", session,
                                              command_action(tool, args, f"You asked to capture “{short(args['title'])}”")))
             code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"], args["title"]), json_, memex)
     raise typer.Exit(code)
+
+def inbox_of(opened: Shelf) -> str:
+    "Where a note goes that names no file."
+    from passepartout.capture import inbox_among
+    return inbox_among(path for path, _ in opened.index.guarded(opened.index.files).values())
 
 def newest(opened: Shelf, file: str, title: str) -> Any:
     "The last heading of a file, which is what was captured."

@@ -23,7 +23,7 @@ from typing import Sequence
 from .agenda import diary_expressions, first_turn_only, is_habit
 from .identity import Heading, headings, own_hashes, tree_hashes
 from .lazy import Regex
-from .org import Node, Outline, plain_text
+from .org import Node, Outline, other_names, plain_text
 from .search import RUNS, fold
 from .timestamps import Repeat, Stamp, broken_stamps, stamps
 from .tuples import NamedTuple
@@ -186,13 +186,14 @@ def words_key(own: bytes, title: str, tags: str, *rest: str) -> int:
 def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)
-    tree, name = tree_hashes(outline, own), index_text(f"{outline.nodes[0].title} {outline.file}")
+    tree, name = tree_hashes(outline, own), index_text(" ".join((outline.nodes[0].title, *other_names(outline.nodes[0]), outline.file)))
     rows, words, handed, below = [], [], [], {-1: ""}
     for node in outline.nodes:
         at, up, tags, shown = node.index, node.parent, " ".join(node.tags), plain_text(node.title)
         handed.append((handed[up] if not node.tags else tuple(dict.fromkeys((*handed[up], *node.tags)))[:MOST_TAGS]) if up >= 0
                       else node.tags[:MOST_TAGS])
-        title, mine, above, facts = index_text(shown) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
+        called = " ".join((shown, *other_names(node))) if at and node.properties else shown
+        title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
         body, spans = body_of(outline, node)
         words.append((title, mine, index_text(body), above, name, facts))

@@ -50,8 +50,8 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     return "\n".join(lines + [report] * bool(report))
 
 # %% ../nbs/12ad_findtool.ipynb #8cc9be5e
-def passage(hit: Hit, context: ToolContext, most: int = 12) -> list[str]:
-    "At most `most` lines of the section of a hit, with the line that fits best among them."
+def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[str] = ()) -> list[str]:
+    "At most `most` lines of the section of a hit, with the line that fits best among them. Of a note that begins with a heading, the lines below that, unless it is private."
     try:
         with resolve([context.resources["folder"].root], hit.file, "read") as file: text = decode(file.read_bytes(MOST_BYTES)).text
         outline = parse_note(text, hit.file)
@@ -59,6 +59,8 @@ def passage(hit: Hit, context: ToolContext, most: int = 12) -> list[str]:
     node = next((n for n in outline.nodes if n.line == hit.line and bool(n.index) == bool(hit.path)), None)
     if node is None: return []
     lines = said_lines(outline, node)
+    if not lines and not node.index and (first := next(outline.children(node), None)) and not first.hidden and not is_private(outline.tags(first), private):
+        lines = said_lines(outline, first)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
     shown = [line if len(line) <= 400 else line[:400] + "…" for _, line in lines[start:start + most]]
@@ -108,6 +110,6 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         told, secret, asked = f"{found.why} With fewer words:\n", found.private or fewer[1], fewer[0]
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
-    passages = [passage(hit, context) for hit in found.hits[:max(0, min(quote, 5))]]
+    passages = [passage(hit, context, private=private) for hit in found.hits[:max(0, min(quote, 5))]]
     text = told + say_found(asked, found, source.doubts(notes, today, not found.hits or bool(told)), passages)
     return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))

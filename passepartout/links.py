@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from .elements import QUOTED_LINE, VERBATIM
 from .lazy import Regex
-from .org import Node, Outline, inside, plain_text
+from .org import Node, Outline, inside, other_names, plain_text
 from .records import record
 
 # %% ../nbs/08k_links.ipynb #257a421a
@@ -270,10 +270,9 @@ def within(outline: Outline | None, option: str) -> tuple[Outline, Node] | None:
 # %% ../nbs/08k_links.ipynb #10eae36d
 def file_names(outline: Outline) -> frozenset[str]:
     "The folded names of a note: title, aliases, and each end of its path, with and without suffix."
-    parts, aliases = outline.file.split("/"), outline.nodes[0].properties.get("ALIASES") or outline.nodes[0].properties.get("ALIAS") or []
+    parts = outline.file.split("/")
     ends = ["/".join(parts[i:]) for i in range(len(parts))]
-    names = ends + [posixpath.splitext(end)[0] for end in ends] + [outline.nodes[0].title] + ([aliases] if isinstance(aliases, str)
-            else list(aliases))
+    names = ends + [posixpath.splitext(end)[0] for end in ends] + [outline.nodes[0].title, *other_names(outline.nodes[0])]
     return frozenset(map(fold, names))
 
 def steps(one: str, other: str) -> int:

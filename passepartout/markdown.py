@@ -6,16 +6,16 @@ Docs: https://example.org/passepartout/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
-           'URGENT', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'TASK_RANK', 'read_front_matter', 'whole_list',
-           'unquote', 'read_toml', 'read_lines', 'front_tags', 'line_tags', 'task_facts', 'without_last_tags',
-           'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
+           'URGENT', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'TASK_RANK',
+           'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags', 'line_tags',
+           'task_facts', 'without_last_tags', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
 
 # %% ../nbs/08a_markdown.ipynb #1703ef87
 import re
 from functools import cache
 from typing import Any, Mapping
 
-from .bullets import DONE, dates_below, is_outliner_page, page_facts, read_bullet
+from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, read_bullet
 from .lazy import Regex
 from .org import Builder, Outline
 
@@ -103,17 +103,22 @@ def line_tags(line: str) -> tuple[str, ...]:
 
 # %% ../nbs/08a_markdown.ipynb #015c6c0d
 FINISHED = frozenset(DONE)
-STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False), "!": ("TODO", False), "?": ("TODO", False)}
+STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False),
+          **dict.fromkeys("!?<>", ("TODO", False))}
 URGENT = {"🔺": "A", "⏫": "A", "🔼": "B", "🔽": "C", "⏬": "C"}
+LEVELS = {"highest": "A", "high": "A", "medium": "B", "low": "C", "lowest": "C"}
+LEVEL = Regex(rf"[\[(]priority::[ \t]*(?P<level>{'|'.join(LEVELS)})[ \t]*[\])]", re.I)
+ANCHOR = Regex(r"(?:^|(?<=[ \t]))\^[A-Za-z0-9-]{1,80}[ \t]*$")
+ASIDE = Regex(r"(?:🆔|⛔|🏁)\ufe0f?[ \t]*[\w-]{1,80}(?:[ \t]*,[ \t]*[\w-]{1,80}){0,20}|[\[(](?:id|dependsOn|onCompletion)::[^\[\]()\n]{0,300}[\])]", re.I)
 _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?"
 MARK = Regex(rf"""
     (?P<sign>📅|📆|🗓️?|⏳|🛫|⏰|✅|❌|➕)\s*(?P<a>{_DATE})
   | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?
-  | 🔁\s*(?P<every>every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)
+  | (?:🔁|(?P<brace>[\[(])repeat::)\s*(?P<every>every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)(?(brace)[ \t]*[\])])
   """, re.X | re.I)
-HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|\d{4}-\d\d|#")
+HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|🆔|⛔|🏁|::|\^|\d{4}-\d\d|#")
 
 # %% ../nbs/08a_markdown.ipynb #b704e8bb
 def task_facts(box: str, text: str) -> dict:
@@ -121,7 +126,9 @@ def task_facts(box: str, text: str) -> dict:
     facts = dict(zip(("keyword", "done"), STATES.get(box) or (box, box in FINISHED)), title=text.strip())
     if HINT.search(text):
         if urgent := [URGENT[c] for c in text if c in URGENT]: facts["priority"] = urgent[0]
-        words = MARK.sub("", text).translate(dict.fromkeys(map(ord, URGENT))).split()
+        elif level := LEVEL.search(text): facts["priority"] = LEVELS[level["level"].lower()]
+        bare = ASIDE.sub("", MARK.sub("", LEVEL.sub("", ANCHOR.sub("", text))))
+        words = bare.translate(dict.fromkeys(map(ord, URGENT))).split()
         facts["title"], facts["tags"] = without_last_tags(" ".join(words)), line_tags(text)
     return facts
 
@@ -133,7 +140,7 @@ def without_last_tags(title: str) -> str:
 
 # %% ../nbs/08a_markdown.ipynb #16599d71
 LINE = Regex(r"([ \t]*)([^ \t\r\n][^\r\n]*)")
-ITEM = Regex(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/!?-])\](?:[ \t]+([^\r\n]*)|$)")
+ITEM = Regex(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[({IN_BOX})\](?:[ \t]+([^\r\n]*)|$)")
 ATX = Regex(r"(#{1,6})(?:[ \t]+(.*))?$")
 FENCE = Regex(r"(`{3,}(?=[^`]*$)|~{3,})")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks
@@ -145,28 +152,35 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
     at, number = read_top(build.nodes[0], text), 0
     number = text.count("\n", 0, at)
     fence, fence_start, last_end, page = "", 0, at, cache(lambda top=at: is_outliner_page(text[top:]))
+    quote, inner = None, False                       # where the `>` of the line above stands, and whether the open fence is in a quotation
     for line in text[at:].split("\n"):
         start, number, at = at, number + 1, at + len(line) + 1
         found = LINE.match(line)
         if found is None: continue
         indent, rest = len(found[1]), found[2].rstrip(" \t")
-        end = min(at, len(text))
+        end, margin, quoted = min(at, len(text)), indent, rest[0] == ">" and (inner or not fence)
+        if fence and inner and not quoted: fence = ""; dead.append((fence_start, start))
+        if quoted:
+            said = rest.lstrip("> \t")
+            indent, rest = indent + len(rest) - len(said), said or " "
         if fence:
             if rest[0] == fence[0] and len(rest) >= len(fence) and not rest.strip(fence[0]):
                 fence = ""; dead.append((fence_start, end))
             last_end = end
             continue
-        if len(build.stack) > 1 and build.stack[-1][0] >= TASK_RANK + indent: build.close(TASK_RANK + indent, last_end)
+        edge = (indent if quote is not None else margin) if quoted else indent if quote is None else min(indent, quote)
+        quote = margin if quoted else None
+        if len(build.stack) > 1 and build.stack[-1][0] >= TASK_RANK + edge: build.close(TASK_RANK + edge, last_end)
         first = rest[0]
         if first in "`~" and (opened := FENCE.match(rest)):
-            fence, fence_start = opened[1], start
-        elif first == "#" and indent < 4 and (heading := ATX.match(rest)):
+            fence, fence_start, inner = opened[1], start, quoted
+        elif first == "#" and indent < 4 and not quoted and (heading := ATX.match(rest)):
             open_heading(build, heading, number, start, end)
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             level = build.stack[-1][1].level + 1
             build.open(TASK_RANK + indent, kind="task", level=level, line=number, start=start, body_start=end,
                        **task_facts(item[1], item[2] or ""))
-        elif first == "-" and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
+        elif first == "-" and not quoted and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
             open_bullet(build, item, indent, number, end)
         elif "#" in rest and (tags := line_tags(rest)):
             more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))
@@ -198,7 +212,8 @@ def read_top(node, text: str) -> int:
     if plus := TOML.match(text) if text[:4].lstrip("\ufeff").startswith("+++") else None: front, node.properties = plus, read_toml(plus[1])
     elif front := FRONT.match(text): node.properties = read_front_matter(front[1])
     at = front.end() if front else 0
-    title, tags = page_facts(text, at)
+    title, names, tags = page_facts(text, at)
+    if names: node.properties = {"ALIAS": names} | dict(node.properties)
     node.tags, node.body_start = (*front_tags(node.properties), *tags), at
     title = named if isinstance(named := node.properties.get("TITLE"), str) and named else title
     if title: node.title = title

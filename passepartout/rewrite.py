@@ -19,7 +19,7 @@ from .bullets import BULLET
 from .capture import UNWANTED, line_ending
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .markdown import ATX, CODE, FRONT, ITEM, TAG, TOML
+from .markdown import ANCHOR, ATX, CODE, FRONT, ITEM, TAG, TOML
 from .notes import parse_note
 from .org import DRAWER, Node, Outline
 from .records import record
@@ -135,11 +135,12 @@ def head(outline: Outline, node: Node) -> Head:
 def words(outline: Outline, node: Node) -> tuple[int, int]:
     "Where the text of a Markdown heading or task stands: behind `##`, the box or the keyword, before closing signs and trailing blanks."
     text, end = outline.text, line_span(outline.text, node.start)[0]
-    start = skip(text, node.start, end, " \t")
+    start = skip(text, node.start, end, "> \t" if node.kind == "task" else " \t")
     line = text[start:end].rstrip(" \t")
     if node.kind == "task" and (bullet := BULLET.match(line)): return start + bullet.start(3), start + len(line)
     found = (ATX if node.kind == "heading" else ITEM).match(line)
     first, body = (found.start(2), found[2] or "") if found[2] is not None else (len(line), "")
+    if node.kind == "task": body = ANCHOR.sub("", body).rstrip(" \t")
     if node.kind == "heading" and (bare := body.rstrip("#")) != body and bare[-1:] in ("", " ", "\t"): body = bare.rstrip(" \t")
     return start + first, start + first + len(body)
 

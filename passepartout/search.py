@@ -15,7 +15,7 @@ from typing import Iterable, Sequence
 from unicodedata import normalize
 
 from .lazy import Regex
-from .org import Node, Outline, plain_text
+from .org import Node, Outline, other_names, plain_text
 from .privacy import is_private
 from .records import record
 from .tuples import NamedTuple
@@ -63,11 +63,11 @@ class Section(NamedTuple):
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
     sections: list[Section] = []
-    name = fold(f"{outline.nodes[0].title} {outline.file}")
+    name = fold(" ".join((outline.nodes[0].title, *other_names(outline.nodes[0]), outline.file)))
     for node in outline.nodes:
         up = sections[node.parent] if node.parent >= 0 else None
         above = (up.above[-400:] + up.title + up.tags) if up and node.parent > 0 else up.tags if up else " "
-        title = name if up is None else fold(plain_text(node.title))
+        title = name if up is None else fold(" ".join((plain_text(node.title), *other_names(node))) if node.properties else plain_text(node.title))
         sections.append(Section(node, title, fold(" ".join(node.tags)), fold(outline.body(node)), above, name))
     return sections
 

@@ -21,7 +21,7 @@ from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, 
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .dates import NoSuchDate, say_day
 from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, remind_of_it, settled
-from .files import for_journal, in_quotes, inbox, read_there, unknown_file
+from .files import for_journal, in_own_inbox, in_quotes, inbox, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -112,7 +112,7 @@ def exact_form(text: str, today: date, around: Surroundings = Surroundings()) ->
     text = text if unfit(text) else in_quotes(text, around)
     if unfit(text) or pasted(text) or in_sequence(request := Request.of(text, today), around) is not None or day_beside(request, around) is not None:
         return None
-    return exact_call(text, today, around)
+    return in_own_inbox(exact_call(text, today, around), text, around)
 
 # %% ../../nbs/providers/grammar.ipynb #5aa20ff9
 def misspelt(request: Request, around: Surroundings) -> dict | None:
@@ -280,7 +280,7 @@ def of_models(proposal: dict, around: Surroundings) -> dict:
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return decline(problem)
-    return of_models(meant_by(Request.of(text, today), around), around)
+    return of_models(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
 
 def meant_by(request: Request, around: Surroundings) -> dict:
     "The same for a request that can be one."

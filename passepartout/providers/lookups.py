@@ -17,6 +17,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any
 
+from ..bullets import IN_BOX
 from ..conditions import PassepartoutError
 from ..finding import note_text
 from ..index import Index
@@ -62,7 +63,7 @@ class Surroundings:
         "The files in which a list can have a box of these words."
         if (index := self.index()) is None: return list(self.outlines())
         files = {file: note_text(index, file) for file in files_holding(index, text)}
-        return [self.outline(file) for file, text in files.items() if re.search(r"\[[ xX/!?-]\]", text)]
+        return [self.outline(file) for file, text in files.items() if re.search(rf"\[{IN_BOX}\]", text)]
 
 # %% ../../nbs/providers/lookups.ipynb #cc2100cb
 def address(place: Place) -> str:

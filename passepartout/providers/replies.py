@@ -26,7 +26,7 @@ HELP = """I work without a language model and understand these requests:
   when is the dentist?        also: is the dentist on thursday?, how long until christmas, what is the date in 3 weeks
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
-  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise inbox.org
+  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …

@@ -1,0 +1,121 @@
+"Obsidian's ways of writing a task: what is read in call-outs and behind signs, and that an edit leaves the rest of the line and of the call-out alone"
+from datetime import date, datetime
+
+import pytest
+
+from passepartout.agenda import agenda
+from passepartout.agent import Agent
+from passepartout.capture import append_headline
+from passepartout.moves import archive, insert_headline, refile, refile_to
+from passepartout.notes import parse_note
+from passepartout.org import print_outline
+from passepartout.planning import schedule
+from passepartout.priorities import set_priority
+from passepartout.rewrite import change_tags, retitle
+from passepartout.search import find
+from passepartout.states import complete, set_state
+
+NOON = datetime(2026, 11, 19, 12)
+DAILY = """# 2026-11-19
+
+- [ ] before
+> [!todo]- Errands
+> - [ ] post the parcel 📅 2026-11-20 ^p1
+>   - [x] stamps ✅ 2026-11-18
+>     of the old kind
+> > - [<] deeper ⏳ 2026-11-21
+> later
+
+- [>] after
+"""
+SHAPES = {"blanks": DAILY, "windows": DAILY.replace("\n", "\r\n"), "no blank": DAILY.replace("> ", ">"), "no end": DAILY.rstrip("\n")}
+tree = lambda outline: [(n.title, n.keyword, outline.nodes[n.parent].title) for n in outline.nodes[1:]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_call_out_is_read_and_is_no_part_of_the_list_above_it(shape):
+    outline = parse_note(SHAPES[shape], "2026-11-19.md")
+    assert tree(outline) == [("2026-11-19", None, "2026-11-19"), ("before", "TODO", "2026-11-19"), ("post the parcel", "TODO", "2026-11-19"),
+                             ("stamps", "DONE", "post the parcel"), ("deeper", "TODO", "post the parcel"), ("after", "TODO", "2026-11-19")]
+    assert print_outline(outline) == SHAPES[shape]
+    assert [(e.title, e.kind) for e in agenda([outline], date(2026, 11, 19), date(2026, 11, 22), date(2026, 11, 19))] == [("post the parcel", "deadline"), ("deeper", "scheduled")]
+
+
+EDITS = {"done": lambda o, n: complete(o, n, now=NOON), "priority": lambda o, n: set_priority(o, n, "B"), "due": lambda o, n: schedule(o, n, date(2026, 12, 1), "deadline", now=NOON),
+         "scheduled": lambda o, n: schedule(o, n, date(2026, 12, 1), now=NOON), "tag": lambda o, n: change_tags(o, n, ["mail"]), "title": lambda o, n: retitle(o, n, "send it")}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edit_changes_one_line_and_leaves_the_anchor_last(shape, edit):
+    outline = parse_note(SHAPES[shape], "2026-11-19.md")
+    before, after = SHAPES[shape].split("\n"), EDITS[edit](outline, outline.nodes[3]).split("\n")
+    assert [n for n, (old, new) in enumerate(zip(before, after)) if old != new] == [4] and len(before) == len(after)
+    assert after[4].startswith(before[4][:2].rstrip()) and after[4].rstrip("\r").endswith(" ^p1")
+
+
+def test_what_repeats_begins_again_without_the_anchor_and_in_the_call_out():
+    outline = parse_note("> [!todo]\n> - [ ] water (repeat:: every 3 days) [due:: 2026-11-19] ^w\n", "x.md")
+    assert (outline.nodes[1].title, agenda([outline], date(2026, 11, 22), date(2026, 11, 22), date(2026, 11, 19))[-1].title) == ("water", "water")
+    assert complete(outline, outline.nodes[1], now=NOON) == ("> [!todo]\n> - [ ] water (repeat:: every 3 days) [due:: 2026-11-22]\n"
+                                                             "> - [x] water (repeat:: every 3 days) [due:: 2026-11-19] ✅ 2026-11-19 ^w\n")
+
+
+def test_what_is_opened_again_is_no_longer_done():
+    outline = parse_note("- [x] a ✅ 2026-11-18 ^a\n- [-] b ❌ 2026-11-18\n- [x] c [completion:: 2026-11-18]\n", "x.md")
+    assert [set_state(outline, n, "TODO", now=NOON).split("\n")[n.index - 1] for n in outline.nodes[1:]] == ["- [ ] a ^a", "- [ ] b", "- [ ] c"]
+
+
+@pytest.mark.parametrize("line,title", [("call 🆔 abc ⛔ d1,d2 🏁 delete", "call"), ("call [id:: abc] (dependsOn:: d1, d2)", "call"), ("call [priority:: highest]", "call"), ("call ^a-1", "call"),
+                                        ("2^10 is much", "2^10 is much"), ("a ^b c", "a ^b c"), ("std::vector [x:: y]", "std::vector [x:: y]"), ("^only", "")])
+def test_signs_and_fields_are_no_words_of_the_title(line, title):
+    assert parse_note(f"- [ ] {line}\n", "x.md").nodes[1].title == title
+
+
+def test_code_in_a_call_out_is_code_and_ends_with_it():
+    text = "> ```\n> - [ ] code\n\n- [ ] one\n> ~~~\n> - [ ] code\n> ~~~\n> - [ ] two\n```\n> - [ ] code\n```\n> # no heading\n> - [*] star\n- [ ] three\n"
+    assert [n.title for n in parse_note(text, "x.md").nodes[1:]] == ["one", "two", "three"]
+
+
+def test_a_task_leaves_its_call_out_and_cuts_none():
+    outline, other = parse_note(DAILY, "2026-11-19.md"), parse_note("# X\n> [!todo]\n> - [ ] x\n> text\n", "x.md")
+    left, there = refile_to(outline, outline.nodes[3], other, other.nodes[1])
+    assert there == "# X\n> [!todo]\n> - [ ] x\n> text\n- [ ] post the parcel 📅 2026-11-20 ^p1\n  - [x] stamps ✅ 2026-11-18\n    of the old kind\n> - [<] deeper ⏳ 2026-11-21\n"
+    assert left == DAILY[:DAILY.index("> - [ ] post")] + DAILY[DAILY.index("> later"):]
+    assert refile(outline, outline.nodes[5], outline.nodes[1]).endswith("- [>] after\n- [<] deeper ⏳ 2026-11-21\n")
+    assert archive(outline, outline.nodes[5], None, now=NOON, where="x")[1].startswith("- [<] deeper ⏳ 2026-11-21\n")
+
+
+def test_a_new_task_joins_the_list_of_the_section_and_else_the_call_out():
+    outline = parse_note(DAILY, "2026-11-19.md")
+    assert insert_headline(outline, outline.nodes[1], "new", kind="task") == DAILY + "- [ ] new\n"
+    only = parse_note("> [!todo]\n> - [ ] x\n", "x.md")
+    assert insert_headline(only, only.nodes[0], "new", kind="task") == "> [!todo]\n> - [ ] x\n> - [ ] new\n"
+    assert append_headline(b"> [!todo]\n> - [ ] x\n", "new", file="x.md", kind="task") == b"> [!todo]\n> - [ ] x\n\n- [ ] new\n"
+
+
+@pytest.mark.parametrize("notes,place,text", [
+    (("Daily/2026-11-19.md", "Roof.md"), "inbox.md", "- [ ] buy milk 📅 2026-11-20\n\n## the fig is wrapped\n\n## hello\n"),
+    (("Notes/Inbox.md", "a.org"), "Notes/Inbox.md", "x\n\n- [ ] buy milk 📅 2026-11-20\n\n## the fig is wrapped\n\n## hello\n"),
+    (("pages/roof.md", "journals/2026_11_18.md"), "pages/inbox.md", "- TODO buy milk\n  DEADLINE: <2026-11-20 Fri>\n- the fig is wrapped\n- hello\n"),
+    (("a.md", "b.org"), "inbox.org", "* TODO buy milk\nDEADLINE: <2026-11-20 Fri>\n* the fig is wrapped\n* hello\n")])
+async def test_what_has_no_place_goes_where_these_notes_are_read(tmp_path, notes, place, text):
+    memex = tmp_path / "memex"
+    for name in notes: (memex / name).parent.mkdir(parents=True, exist_ok=True); (memex / name).write_text("x\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    for said in ("todo buy milk by friday", "note: the fig is wrapped; note: hello"): assert place in await agent.handle(said)
+    await agent.close()
+    assert (memex / place).read_text() == text and sum(path.is_file() for path in memex.rglob("*")) == len({*notes, place})
+
+
+@pytest.mark.parametrize("file,text", [("Ana Souza.md", "---\naliases: [Nana, Ana S]\n---\nLives in Lisbon.\n"), ("Ana Souza.md", "---\naliases: Ana S, Nana\n---\n# Ana\nLives in Lisbon.\n"),
+                                       ("pages/Ana Souza.md", "alias:: Ana S, [[Nana]]\n\n- Lives in Lisbon.\n"), ("ana.org", ":PROPERTIES:\n:ROAM_ALIASES: \"Ana S\" Nana\n:END:\n#+TITLE: Ana Souza\nLives in Lisbon.\n"),
+                                       ("people.org", "* Ana Souza\n:PROPERTIES:\n:ROAM_ALIASES: Nana\n:END:\nLives in Lisbon.\n")])
+async def test_who_has_several_names_is_found_by_each(tmp_path, file, text):
+    memex = tmp_path / "memex"
+    (memex / file).parent.mkdir(parents=True); (memex / file).write_text(text)
+    (memex / "other.md").write_text("# Other\nNothing.\n")
+    assert [hit.file for hit in find([parse_note(text, file)], "nana").hits] == [file]
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    assert "Lives in Lisbon" in await agent.handle("who is Nana?")
+    await agent.close()
