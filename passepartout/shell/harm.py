@@ -93,15 +93,6 @@ def _find(words, places):
     return None
 
 # %% ../../nbs/shell/harm.ipynb #c56bd0d9
-def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
-    "Which files with something in them `mv`, `cp`, `install`, `ln`, `tee` and `sort` with these `words` would put something else in the place of."
-    operands = _operands(words)
-    if name == "tee": return [] if _flags(words, "a", "--append") else _filled(operands, places)
-    if name == "sort": return _filled(_values(words, "-o", "--output"), places)
-    if name == "ln" and not _flags(words, "f", "--force") or _flags(words, "nbu", "--no-clobber", "--backup", "--update"): return []
-    sources, target = _from_to(words)
-    return _filled([target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)], places)
-
 def _from_to(words: Sequence[str]) -> tuple[list[str], str]:
     "What is copied or moved by these words, and where to."
     operands, folders = _operands(words), _values(words, "-t", "--target-directory")
@@ -125,6 +116,17 @@ def _filled(names: Sequence[str], places: Places) -> list[str]:
         if place.kind == "file" and os.path.getsize(place.path): found.append(name)
     return found
 
+# %% ../../nbs/shell/harm.ipynb #694456ec
+def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
+    "Which files with something in them `mv`, `cp`, `install`, `ln`, `tee` and `sort` with these `words` would put something else in the place of."
+    operands = _operands(words)
+    if name == "tee": return [] if _flags(words, "a", "--append") else _filled(operands, places)
+    if name == "sort": return _filled(_values(words, "-o", "--output"), places)
+    if name == "ln" and not _flags(words, "f", "--force") or _flags(words, "nbu", "--no-clobber", "--backup", "--update"): return []
+    sources, target = _from_to(words)
+    return _filled([target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)], places)
+
+# %% ../../nbs/shell/harm.ipynb #26686478
 def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
     "What `mv` with these `words` would move to a folder that is thrown away."
     sources, target = _from_to(words)

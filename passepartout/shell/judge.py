@@ -366,7 +366,7 @@ def _to_bash(findings: _Findings, text: str, why: str) -> Judged:
 _VARIABLES = {"": "", "?": f"{SPLIT}status{END}", "$": f"{SPLIT}pid{END}",
               **{name: f"{SPLIT}{name}{END}" for name in ("PATH", "LANG", "TERM", "PAGER", "EDITOR")}}
 
-# %% ../../nbs/shell/judge.ipynb #dc762f2f
+# %% ../../nbs/shell/judge.ipynb #5ffe296a
 def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
     "The verdict on the command line `text`, run in the first of `roots`, for a person whose home folder is `home`."
     if bad := bad_character(text):
@@ -383,6 +383,7 @@ def judge_command(text: str, roots: Sequence[Root], home: str) -> Judged:
         return replace(inside, late=True)
     return judged if "$" not in text else _judge_text(text, roots, known)
 
+# %% ../../nbs/shell/judge.ipynb #5f145b0a
 def _said_to_a_shell(judged: Judged) -> str:
     "The text of a line that is nothing but `bash -c TEXT`."
     command = (judged.script.items[0][1].commands[0] if judged.script
@@ -394,6 +395,7 @@ def _said_to_a_shell(judged: Judged) -> str:
     return (text if name in ("bash", "sh", "/bin/bash", "/bin/sh") and flags in ("-c", "-lc", "-ec", "-elc") and not bad_character(text)
             else "")
 
+# %% ../../nbs/shell/judge.ipynb #dc762f2f
 _SHELL_NAMED = Regex(r"\b(?:ba|da|z|k|fi|a)?sh\b")         # what a shell reads is part of the line: echo "rm -rf /" | sh
 
 def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> Judged:
