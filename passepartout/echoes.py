@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from .journalfile import explained
-from .labels import _NAMES, addresses_in, as_typed
+from .labels import NAMED, addresses_in, as_typed
 from .lazy import Regex
 from .ledger import moment_in, told_in
 from .frozen import is_mapping
@@ -74,7 +74,7 @@ def spelt_out(text: str) -> list[str]:
 def carried(link: str) -> list[str]:
     "The places that a link carries in its path or question, to which the one who answers there may send on."
     pieces = [each for each in _PIECES.split(unquote(link))[1:] if each] if "?" in link or "=" in link or link.count("://") > 1 else []
-    return [each for each in pieces if "@" in each or "://" in each or _NAMES.fullmatch(each)]
+    return [each for each in pieces if "@" in each or "://" in each or NAMED.fullmatch(each)]
 
 def named_in(text: str) -> dict[str, str]:
     "What a text names that leads somewhere: its one spelling, and as it stands there."
@@ -95,7 +95,7 @@ def readings(value: Any) -> list[str]:
                 or "dot" in (low := value.lower()) or "punkt" in low): return []
         found, spelt = dict.fromkeys(addresses_in(value)), spelt_out(value)
         plain = [one_spelling(value.strip())] if word else []
-        plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not _NAMES.fullmatch(each)]
+        plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not NAMED.fullmatch(each)]
         plain += [one_spelling(each) for each in (*spelt, *[each for link in ([value] if word else found) for each in carried(link)])
                   if each not in found]
         return [each for each in dict.fromkeys([*plain, *[other for each in plain for other in alike(each)]]) if len(each) > 2]
