@@ -26,7 +26,7 @@ from . import grants, planstate
 from .archive import ArchiveError, Reader, pack, unpack
 from .attestations import Attestations
 from .chain import JournalError, Verdict
-from .edits import _exchange
+from .edits import exchange_names
 from .echoes import Echoes
 from .endorsements import Endorsements
 from .journal import Journal
@@ -228,7 +228,7 @@ def exchange(state: Path, folder: Path) -> Path | None:
     kept = state.with_name(f"{state.name}.before-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}")
     above = os.open(state.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        if _exchange(above, state.name, folder.name): os.rename(folder, kept)
+        if exchange_names(above, state.name, folder.name): os.rename(folder, kept)
         else:
             os.rename(state, kept)
             try: os.rename(folder, state)

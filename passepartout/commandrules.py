@@ -16,7 +16,7 @@ from dataclasses import replace
 from .resources import Place, where
 from .roots import PathRefused, Root
 from .rules import UNREADABLE, Begun, Spoken
-from .shell.judge import _VARIABLES, judge_command
+from .shell.judge import GIVEN_VARIABLES, judge_command
 from .shell.places import Places
 from .shell.script import FILE, SPLIT, WHOLE, Script, Simple, any_hole, has_hole
 from .shell.syntax import read_script
@@ -24,7 +24,7 @@ from .shell.table import lookup
 from .shell.within import SHELLS, STARTERS
 from .shell.words import Impure
 from .tuples import NamedTuple
-from .walks import NAMES_ONLY, _tells_names, goings, standing
+from .walks import NAMES_ONLY, tells_names, goings, standing
 
 # %% ../nbs/12ce_commandrules.ipynb #31f4aa40
 _WITH_VALUE = {"git": ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")}
@@ -109,7 +109,7 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
         if len(line.judged) > MOST_SHELLS or (judged := judge_command(text := texts.pop(), roots,
                 home)).script is None or _count(judged.script) > MOST_WORDS:
             return None
-        try: script = read_script(text, Places(roots), {**_VARIABLES, "HOME": home, "PWD": roots[0].path})
+        try: script = read_script(text, Places(roots), {**GIVEN_VARIABLES, "HOME": home, "PWD": roots[0].path})
         except Impure: return None
         line.judged.append(judged.script)
         for command, _, folders in standing(script, roots):
@@ -149,7 +149,7 @@ def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) ->
     starts = base in _FINDERS and any(word in _STARTS for word in command.argv)
     names_only = base in NAMES_ONLY and not starts
     if not names_only and (base in _NAMED or any_hole(command.argv) or any(FILE in word for word in command.argv)): yield UNREADABLE; return
-    words = place_words(replace(command, argv=()) if names_only and not _tells_names(base, command) else command)
+    words = place_words(replace(command, argv=()) if names_only and not tells_names(base, command) else command)
     found = [place for word in words for folder in folders if (place := _place(word, folder, roots)) is not None]
     if starts and not any(place.kind == "dir" for place in found):
         found += [place for folder in folders if (place := _place(".", folder, roots))]

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/echoes.html.md"""
 
 # %% auto #0
 __all__ = ['DAY', 'MOST', 'one_spelling', 'may_lead', 'spelt_out', 'carried', 'named_in', 'readings', 'alike', 'and_above',
-           'mark', 'Met', 'come_from', 'Echoes', 'met_label']
+           'mark', 'come_from', 'Met', 'Searched', 'Echoes', 'met_label']
 
 # %% ../nbs/14ba_echoes.ipynb #47ecb105
 import os
@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from .journalfile import explained
-from .labels import _NAMES, addresses_in, as_typed
+from .labels import NAMED, addresses_in, as_typed
 from .lazy import Regex
 from .ledger import moment_in, told_in
 from .frozen import is_mapping
@@ -74,7 +74,7 @@ def spelt_out(text: str) -> list[str]:
 def carried(link: str) -> list[str]:
     "The places that a link carries in its path or question, to which the one who answers there may send on."
     pieces = [each for each in _PIECES.split(unquote(link))[1:] if each] if "?" in link or "=" in link or link.count("://") > 1 else []
-    return [each for each in pieces if "@" in each or "://" in each or _NAMES.fullmatch(each)]
+    return [each for each in pieces if "@" in each or "://" in each or NAMED.fullmatch(each)]
 
 def named_in(text: str) -> dict[str, str]:
     "What a text names that leads somewhere: its one spelling, and as it stands there."
@@ -95,7 +95,7 @@ def readings(value: Any) -> list[str]:
                 or "dot" in (low := value.lower()) or "punkt" in low): return []
         found, spelt = dict.fromkeys(addresses_in(value)), spelt_out(value)
         plain = [one_spelling(value.strip())] if word else []
-        plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not _NAMES.fullmatch(each)]
+        plain += [one_spelling(each) for each in found if "@" in each or "://" in each or each[:4].lower() == "www." or not NAMED.fullmatch(each)]
         plain += [one_spelling(each) for each in (*spelt, *[each for link in ([value] if word else found) for each in carried(link)])
                   if each not in found]
         return [each for each in dict.fromkeys([*plain, *[other for each in plain for other in alike(each)]]) if len(each) > 2]
@@ -129,6 +129,10 @@ def mark(place: str) -> int:
 # %% ../nbs/14ba_echoes.ipynb #a7b686b6
 DAY, MOST = 86_400.0, 100_000
 
+def come_from(at: float, told: dict) -> tuple[float, str, tuple, bool]:
+    "When a text was read, from whom, out of what, and whether it was too long to be looked through."
+    return at, str(told.get("origin")), tuple(map(str, told.get("sources") or ())), bool(told.get("rest"))
+
 class Met:
     "The places that strangers' texts named, by the records of one journal: the newest 100,000 marks of them in memory, the others where they were written."
     INDEX = "CREATE INDEX IF NOT EXISTS chain_mets ON chain(seq) WHERE kind = 'met'"
@@ -156,6 +160,9 @@ class Met:
             if told.get("rest"): self.rests.add(seq)
             self._seen = seq
 
+# %% ../nbs/14ba_echoes.ipynb #5a8e8221
+class Searched(Met):
+    "The same, and what of it stands in the journal only."
     def older(self, marks: list[int]) -> tuple | None:
         "When and whence one of `marks` was met before the records that are in memory, or a text that was too long."
         wanted, tests = {*marks}, ['"rest":', *map(str, marks)]
@@ -171,12 +178,8 @@ class Met:
             row = self.journal.db.execute("SELECT body IS NULL FROM chain WHERE seq = ?", (seq,)).fetchone()
         return row is not None and bool(row[0])
 
-def come_from(at: float, told: dict) -> tuple[float, str, tuple, bool]:
-    "When a text was read, from whom, out of what, and whether it was too long to be looked through."
-    return at, str(told.get("origin")), tuple(map(str, told.get("sources") or ())), bool(told.get("rest"))
-
 # %% ../nbs/14ba_echoes.ipynb #ef570ca0
-class Echoes(Met):
+class Echoes(Searched):
     "Remembers where a stranger's text leads, and says where a value was met."
     def heed(self, batch: Any, label: Label, text: str, but: Callable[[str], bool] = lambda found: False) -> None:
         "Remember, with what `batch` writes, where `text` leads; without what the person said themselves (`but`)."

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/noteindex.html.md"""
 
 # %% auto #0
 __all__ = ['COLUMNS', 'PUT_NODE', 'BATCH_BYTES', 'BATCH_FILES', 'MERGED', 'RENEW', 'LOOSE', 'write_file', 'write_rows',
-           'put_list', 'forget_rows', 'Refreshed', 'Opened', 'Database', 'Links', 'count_links', 'Index', 'undisturbed',
-           'merge_at', 'sweep', 'hidden', 'read_and_write', 'write_batch', 'remove_file', 'renew_words']
+           'put_list', 'forget_rows', 'Refreshed', 'Opened', 'Database', 'Links', 'count_links', 'Counted', 'Index',
+           'undisturbed', 'merge_at', 'sweep', 'hidden', 'read_and_write', 'write_batch', 'remove_file', 'renew_words']
 
 # %% ../nbs/08h_noteindex.ipynb #e8444415
 import gc
@@ -180,8 +180,32 @@ def count_links(rows: Iterable[tuple[str, int]]) -> Links:
         most[kind] = max(most.get(kind, 0), count)
     return Links(counts, most["id"] + most["title"], most["file"] + 2 * most["title"])
 
+# %% ../nbs/08h_noteindex.ipynb #3f5aee99
+class Counted(Database):
+    "What can be asked of the index without reading a note: how much there is, what links where, which file is which, what a heading said before."
+    def count(self) -> int:
+        "How many headings (and files) are indexed."
+        return self.guarded(lambda: self.db.execute("SELECT count(*) FROM node").fetchone()[0])
+
+    def linked(self) -> Links:
+        "How many links lead where; counted anew only when a link came or went."
+        if self.links is None:
+            self.links = count_links(self.guarded(lambda: self.db.execute("SELECT name, count(*) FROM link GROUP BY name").fetchall()))
+        return self.links
+
+    def files(self) -> dict[int, tuple[str, float]]:
+        "Number of a file -> (path, when it was changed in seconds since 1970); read anew only when something was written. Must be used inside of `guarded`."
+        version = self.db.execute("PRAGMA data_version").fetchone()[0]
+        if self.paths is None or self.paths[0] != version:
+            self.paths = version, {id: (path, changed / 1e9) for id, path, changed in self.db.execute("SELECT id, path, mtime FROM file")}
+        return self.paths[1]
+
+    def history(self, ident: str) -> list[tuple[bytes, float | None]]:
+        "(hash, until when) of what a heading said, the present first, with None."
+        return self.guarded(lambda: versions(self.db, ident))
+
 # %% ../nbs/08h_noteindex.ipynb #8d4f609a
-class Index(Database):
+class Index(Counted):
     "The index of the notes below a root."
     def refresh(self, *, progress: Callable[[int, int, str], None] | None = None, only: Iterable[str] | None = None) -> Refreshed:
         """Bring the index up to date. `progress(done, of, path)` is called for each file that is read; `only` are paths of which
@@ -203,27 +227,6 @@ class Index(Database):
                 self.db.execute("INSERT INTO told VALUES (?, ?)", (text, day))
             return False
         return self.guarded(look)
-
-    def count(self) -> int:
-        "How many headings (and files) are indexed."
-        return self.guarded(lambda: self.db.execute("SELECT count(*) FROM node").fetchone()[0])
-
-    def linked(self) -> Links:
-        "How many links lead where; counted anew only when a link came or went."
-        if self.links is None:
-            self.links = count_links(self.guarded(lambda: self.db.execute("SELECT name, count(*) FROM link GROUP BY name").fetchall()))
-        return self.links
-
-    def files(self) -> dict[int, tuple[str, float]]:
-        "Number of a file -> (path, when it was changed in seconds since 1970); read anew only when something was written. Must be used inside of `guarded`."
-        version = self.db.execute("PRAGMA data_version").fetchone()[0]
-        if self.paths is None or self.paths[0] != version:
-            self.paths = version, {id: (path, changed / 1e9) for id, path, changed in self.db.execute("SELECT id, path, mtime FROM file")}
-        return self.paths[1]
-
-    def history(self, ident: str) -> list[tuple[bytes, float | None]]:
-        "(hash, until when) of what a heading said, the present first, with None."
-        return self.guarded(lambda: versions(self.db, ident))
 
     def close(self) -> None:
         "Let go of the database. Closing twice is fine."

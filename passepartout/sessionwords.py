@@ -15,7 +15,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .desk import at_desk
 
-# %% ../nbs/19n_sessionwords.ipynb #4f3f5626
+# %% ../nbs/19n_sessionwords.ipynb #e5e5bb84
 def rewind(chat: Any, rest: str) -> None:
     "Take back requests, or the edits that were offered with it."
     word = rest.strip().lower()
@@ -26,16 +26,18 @@ def rewind(chat: Any, rest: str) -> None:
     if number == 0: raise PassepartoutError("Nothing was taken back.")
     chat.say(at_desk(chat.agent, "rewind", chat.session, **({"count": number or 1} if number or not word else {"turn": word}))["text"])
 
+# %% ../nbs/19n_sessionwords.ipynb #2badaab7
 def focus(chat: Any, rest: str) -> None:
     "Look at a note, or tell which one is looked at."
     chat.say(at_desk(chat.agent, "focus", chat.session, note=rest.strip() or None)["text"])
 def push(chat: Any, rest: str) -> None:
-    "Look at another note for a while."
+    "Go into a project: a folder, a file or a heading."
     chat.say(at_desk(chat.agent, "push", chat.session, place=rest.strip() or None)["text"])
 def pop(chat: Any, rest: str) -> None:
-    "Look at the note before it again."
+    "Leave the project, and look at what was looked at before it."
     chat.say(at_desk(chat.agent, "pop", chat.session)["text"])
 
+# %% ../nbs/19n_sessionwords.ipynb #02d0e948
 def sessions(chat: Any, rest: str) -> None:
     "List the conversations."
     rows = json.loads(at_desk(chat.agent, "sessions", chat.session, limit=20)["sessions"])
@@ -46,6 +48,7 @@ def session_line(row: dict) -> str:
     "A session in one line."
     return f"{row['name']:<16} {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['turns']:>4}  {' '.join(row['said'].split())[:60]}"
 
+# %% ../nbs/19n_sessionwords.ipynb #08b78762
 def session(chat: Any, rest: str) -> None:
     "Go on in another session, or begin one."
     name = rest.strip()
@@ -55,6 +58,7 @@ def session(chat: Any, rest: str) -> None:
     recent = chat.agent.turns.recent(name)
     chat.say(f"Session {name} goes on; last you said: {' '.join(recent[-1][0].split())[:100]}" if recent else f"Session {name} begins.")
 
+# %% ../nbs/19n_sessionwords.ipynb #c3a79274
 SESSION_COMMANDS = {
     "rewind": (rewind, "/rewind [N|ID]", "take back the last request, the last N, or all after a turn; edits stay\n/rewind edits takes back what those turns edited as well"),
     "focus": (focus, "/focus [NOTE]", "look at a note: a heading, a file or file:line; none lets go"),

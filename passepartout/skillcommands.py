@@ -203,7 +203,7 @@ def skills_source(name: Annotated[str, typer.Argument(help="The name of a skill.
     tell(f"{path}", "bright_black", sys.stderr)
     tell(shown.rstrip("\n"))
 
-# %% ../nbs/20h_skillcommands.ipynb #ee52f311
+# %% ../nbs/20h_skillcommands.ipynb #bf5fc5aa
 _NEW = {"md": ("---\nskill: {name}\npriority: 100\npermissions: gate arguments\n---\n# {name}\n\n", "```python\n", "```\n"),
         "org": ("#+title: {name}\n#+PROPERTY: skill {name}\n#+PROPERTY: priority 100\n#+PROPERTY: permissions gate arguments\n\n", "#+begin_src python\n", "#+end_src\n")}
 _GATE = '''def gate(action, signal):
@@ -215,6 +215,7 @@ _TEST = '''def test_gate():
     assert gate({"tool": "find", "arguments": {}}, {}) is None
 '''
 
+# %% ../nbs/20h_skillcommands.ipynb #34805d47
 def new_page(name: str, kind: str) -> str:
     "The text of a page for a skill called `name`, as `md` or `org`."
     top, begin, end = _NEW[kind]
@@ -222,6 +223,7 @@ def new_page(name: str, kind: str) -> str:
             + f"Say here what it is for, and what would go wrong without it.\n\n{begin}{_GATE}{end}\nIt is tried like this, whenever the "
               f"page is loaded:\n\n{begin}{_TEST}{end}")
 
+# %% ../nbs/20h_skillcommands.ipynb #ee52f311
 def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], memex: Memex = None,
                kind: Annotated[str, typer.Option("--kind", metavar="md|org", help="A Markdown page or an Org file.")] = "md") -> None:
     "Begin a skill: a page with a gate and its test."
@@ -236,6 +238,7 @@ def skills_new(name: Annotated[str, typer.Argument(help="What it is called.")], 
     tell(f"Written: {path}. Edit it, then say passepartout skills check {called}. It is loaded with the next start, or at once where "
          "an agent runs.")
 
+# %% ../nbs/20h_skillcommands.ipynb #d93b32cf
 def skills_app() -> typer.Typer:
     "The group of commands; without one, the list."
     app, commands = typer.Typer(help="What the agent was taught, one page each.", rich_markup_mode=None,

@@ -17,14 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from .oneline import shown
 from .openedpath import sensitive_in
 from .roots import Root
-from .shell.programs import _parse, shared_file
+from .shell.programs import parse_words, shared_file
 from .shell.sandbox import beneath
 from .shell.script import Script, Simple, unwrapped
 from .shell.table import lookup
-from .walks import _FILES, _path_words, _plain_words, standing
+from .walks import FILE_KINDS, path_words, standing, typed_words
 
 # %% ../nbs/12cd_steady.ipynb #96864e76
-_MAYBE_FILES = _FILES | {"revision", "yq"}          # what may be a file: to look where it leads does no harm when it is none
+_MAYBE_FILES = FILE_KINDS | {"revision", "yq"}          # what may be a file: to look where it leads does no harm when it is none
 
 def given_paths(command: Simple) -> list[str]:
     "The words of a command that are paths."
@@ -33,8 +33,8 @@ def given_paths(command: Simple) -> list[str]:
     if name == "cd": return words
     if (known := lookup(name, words)) is None: return []
     declared, count = known
-    options, operands, why = _parse(declared, _plain_words(declared, count, words))
-    return [] if why else _path_words(declared, options, operands, _MAYBE_FILES)
+    options, operands, why = parse_words(declared, typed_words(declared, count, words))
+    return [] if why else path_words(declared, options, operands, _MAYBE_FILES)
 
 # %% ../nbs/12cd_steady.ipynb #0ca2c770
 Stamps = dict[tuple[str, bool], tuple | None]       # (path, is it on the way?) to device, number and, on the way, the time of the last change in ns

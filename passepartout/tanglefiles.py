@@ -106,7 +106,9 @@ class Ledger:
         try: self.known = {str(k): str(v) for k, v in json.loads(path.read_text(encoding="utf-8")).items()}
         except (OSError, ValueError, AttributeError): self.known = {}
 
-    def owns(self, file: Path, data: bytes) -> bool: return self.known.get(str(file)) == hashlib.sha256(data).hexdigest()
+    def owns(self, file: Path, data: bytes) -> bool:
+        "Are these bytes what was last written here to `file`?"
+        return self.known.get(str(file)) == hashlib.sha256(data).hexdigest()
 
     def wrote(self, file: Path, data: bytes) -> None:
         "Remember, and say so on disk."

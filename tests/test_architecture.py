@@ -27,7 +27,7 @@ ROOMS = """
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
     plan planrun deciders plantext
     normaliser askgate clearances verify
-    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.spans providers.whens providers.repetitions providers.german providers.doubts providers.captures providers.reminders providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.files providers.replies providers.guesses providers.paraphrases providers.passed providers.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.wire providers.* providers.gguf providers.catalogue
+    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.spans providers.whens providers.repetitions providers.german providers.doubts providers.captures providers.reminders providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.files providers.replies providers.reasons providers.guesses providers.paraphrases providers.passed providers.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement
     reason lookonly previews actuators results

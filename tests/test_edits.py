@@ -185,7 +185,7 @@ def test_the_disk_does_not_confirm_the_swap(note, root, tmp_path):
 
 # Somebody writes in the middle: staged at every step
 
-STEPS = ["_draft", "_swap_in", "_exchange", "_hold", "_place", "_put_back"]
+STEPS = ["_draft", "_swap_in", "exchange_names", "_hold", "_place", "_put_back"]
 
 @pytest.mark.parametrize("step, when, way", thinned(itertools.product(STEPS, ["ahead", "behind"], ["rename", "in-place", "append", "remove"]), 5))
 def test_a_save_at_any_step_survives(note, root, exchange, tmp_path, step, when, way):

@@ -31,7 +31,8 @@ from .passed import in_time, next_time
 from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
                                               tasks)
 from .reminders import appointment, remind
-from .replies import CLOCK, HELP, SETTING, cannot, pleasantry, unfit
+from .reasons import CLOCK, cannot
+from .replies import HELP, SETTING, pleasantry, unfit
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
 from ..targets import files_holding

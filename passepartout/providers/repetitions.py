@@ -51,31 +51,21 @@ def _skipped(words) -> tuple[int, tuple[str, ...]]:
              and (found := ORDINAL.fullmatch(words[0])) and found[2] else 1)
     return (count, words[1:]) if count > 1 and len(words) == 2 else (1, words)
 
-# %% ../../nbs/providers/repetitions.ipynb #49d4a9c1
-def read_repeat(words, today) -> tuple[str, When | None] | None:
-    "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
-    if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
-    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every",
-            "each") and words[1] in ("quarter", "fortnight"):
-        return _LONGER[words[-1]], None
-    if words[:1] in (("daily",), ("weekly",)) and len(words) > 1: words = ("every", _OFTEN[words[0]], *words[1:])
+# %% ../../nbs/providers/repetitions.ipynb #364356e9
+def _with_every(words) -> tuple[str, ...]:
+    "*daily at 9*, *on fridays* and *once a week* as words that begin with *every*; others as they are."
+    if words[:1] in (("daily",), ("weekly",)) and len(words) > 1: return ("every", _OFTEN[words[0]], *words[1:])
     plural = words[1:] if words[:1] == ("on",) else words
-    if plural and plural[0][-1:] == "s" and plural[0][:-1].capitalize() in WEEKDAYS: words = ("every", plural[0][:-1], *plural[1:])
-    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in without_clock(words) if hours[0]
-                                              and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)):
-        return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
+    if plural and plural[0][-1:] == "s" and plural[0][:-1].capitalize() in WEEKDAYS: return ("every", plural[0][:-1], *plural[1:])
     if words[:1] == ("once",) and len(words) > 2 and words[1] in ("a", "an", "per", "every", "each") and words[2] in UNITS:
-        words = ("every", *words[2:])
-    if ((joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0))
-        and (first := read_day(words[joint + 1:], today))):
-        again = read_repeat(words[:joint], first)
-        return again and (again[0], again[1] or When("scheduled", first))
-    if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
+        return ("every", *words[2:])
+    return words
+
+# %% ../../nbs/providers/repetitions.ipynb #88b198a3
+def _every(words, today) -> tuple[str, When | None] | None:
+    "What stands behind *every*, as a repeater and the first day."
+    if len(words) == 1 and words[0] in DAYTIMES: return "+1d", None
     for hours, rest in without_clock(words):
-        if found := same_day_again(rest, today): return found[0], When("scheduled", found[1], *hours)
-    if words[0] not in ("every", "each"): return None
-    if len(words) == 2 and words[1] in DAYTIMES: return "+1d", None
-    for hours, rest in without_clock(words[1:]):
         other, rest = _skipped(rest)
         if len(rest) == 1 and rest[0] in WEEKDAY: return f"+{other}w", When("scheduled", read_day(rest, today), *hours)
         if len(rest) > 2 and rest[-2] == "on" and rest[-1] in WEEKDAY and (again := read_repeat(("every", *rest[:-2]),
@@ -86,6 +76,26 @@ def read_repeat(words, today) -> tuple[str, When | None] | None:
         if count and count < 1000 and len(unit) == 1 and unit[0] in UNITS:
             return f"+{count}{UNITS[unit[0]][0]}", When("scheduled", today, *hours) if hours[0] else None
     return None
+
+# %% ../../nbs/providers/repetitions.ipynb #49d4a9c1
+def read_repeat(words, today) -> tuple[str, When | None] | None:
+    "`every monday at 9`, `every 2 weeks`, `every 1st of the month`, `daily` as a repeater and, where it is said, the first day."
+    if len(words) == 1 and words[0] in _OFTEN: return f"+1{_OFTEN[words[0]][0]}", None
+    if len(words) == 1 and words[0] in ("quarterly", "fortnightly") or len(words) == 2 and words[0] in ("every",
+            "each") and words[1] in ("quarter", "fortnight"):
+        return _LONGER[words[-1]], None
+    words = _with_every(words)
+    if words[:1] == ("at",) and (led := next(((hours, rest) for hours, rest in without_clock(words) if hours[0]
+                                              and rest[0] in ("every", "each", *_OFTEN)), None)) and (again := read_repeat(led[1], today)):
+        return again[0], When("scheduled", again[1].day if again[1] else today, *led[0])
+    if ((joint := next((i for i, word in enumerate(words) if word in _STARTING and i > 1), 0))
+        and (first := read_day(words[joint + 1:], today))):
+        again = read_repeat(words[:joint], first)
+        return again and (again[0], again[1] or When("scheduled", first))
+    if len(words) < 2 or {"every", "each", *_OFTEN}.isdisjoint(words): return None
+    for hours, rest in without_clock(words):
+        if found := same_day_again(rest, today): return found[0], When("scheduled", found[1], *hours)
+    return _every(words[1:], today) if words[0] in ("every", "each") else None
 
 # %% ../../nbs/providers/repetitions.ipynb #8fae0422
 def split_repeat(text: str, today: date) -> tuple[str, str, When | None]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ..resources import where
 from ..roots import PathRefused, Root
-from .harm import CONFIRM, _operands, harm, overwritten, thrown_away
+from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
 from .places import Places
 from .script import Script, Simple
 
@@ -53,7 +53,7 @@ def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     if base in ("mv", "cp", "install", "ln", "tee", "sort"): return _of_copies(base, words, roots, here)
     if base not in _VERBS: return f"destroy with {_plain(base) or 'it'}"
     names = (words[:next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))] or ["."] if base == "find"
-             else _operands(words))
+             else operands_of(words))
     if base in ("chmod", "chown", "chgrp"): names = names[1:]
     return _counted(_VERBS[base], names, roots, here)
 
