@@ -86,7 +86,7 @@ def make_place(outline: Outline, node: Node, day: date | None) -> Place:
 
 # %% ../nbs/08n_targets.ipynb #ff520df2
 FILLERS = frozenset("a an the my our your this that of for to in on at with about and".split())
-SEPARATOR, COUNTER = Regex(r"\s*[/›]\s*"), Regex(r"\s*\[\d*(?:/\d*|%)\]")
+SEPARATOR, COUNTER = Regex(r"[/›]"), Regex(r"(?<!\s)\s*\[\d*(?:/\d*|%)\]")       # no search from every blank of a long row of them
 
 # %% ../nbs/08n_targets.ipynb #acbd4cfa
 class Words(NamedTuple):

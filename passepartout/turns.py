@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/turns.html.md"""
 
 # %% auto #0
 __all__ = ['RECENT', 'STRANGE', 'VERDICT_FIELDS', 'Reply', 'Turn', 'text_in', 'Exchange', 'read_in', 'is_strange',
-           'without_quotes', 'taken_back', 'last_exchanges', 'Conversations', 'parts', 'Noting', 'Heeding', 'turn_of',
-           'Opening', 'answer_body', 'try_again', 'unrecorded', 'Writing', 'Turns', 'recorded_turn', 'recorded_turns',
-           'is_message', 'only_refused', 'only_tried']
+           'without_quotes', 'taken_back', 'as_sealed', 'last_exchanges', 'Conversations', 'parts', 'Noting', 'Heeding',
+           'turn_of', 'Opening', 'answer_body', 'try_again', 'unrecorded', 'Writing', 'Turns', 'recorded_turn',
+           'recorded_turns', 'is_message', 'only_refused', 'only_tried']
 
 # %% ../nbs/17a_turns.ipynb #199b9318
 import os
@@ -23,6 +23,7 @@ from .conditions import PassepartoutError
 from .echoes import Echoes
 from .erasure import Withdrawals
 from .journal import JournalError
+from .ledger import _genuine
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
 from .plist import read_plist
@@ -137,13 +138,18 @@ def taken_back(journal, session: str) -> set[str]:
     return {turn for record in journal.records(session=session, kinds=["rewind"]) for turn in (record["body"] or {}).get("turns") or ()}
 
 # %% ../nbs/17a_turns.ipynb #4d0cac9f
+def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
+    "The exchange that two records tell of; nobody's word, and read from a stranger, when one of them does not bear the journal's seal."
+    if all(_genuine(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": ""})
+
 def last_exchanges(journal, session: str) -> list[Exchange]:
     "The last answered turns of a session that count, oldest first."
     gone = taken_back(journal, session)
     answers = [a for a in journal.records(session=session, kinds=["answer"], limit=RECENT + len(gone), newest=True)
                if a["turn"] not in gone][:RECENT]
-    asked = {r["turn"]: r["body"] for a in answers for r in journal.records(turn=a["turn"], kinds=["turn"]) if text_in(r["body"])}
-    return [Exchange.from_records(asked[a["turn"]], a["body"]) for a in reversed(answers) if a["turn"] in asked and text_in(a["body"])]
+    asked = {r["turn"]: r for a in answers for r in journal.records(turn=a["turn"], kinds=["turn"]) if text_in(r["body"])}
+    return [as_sealed(journal, asked[a["turn"]], a) for a in reversed(answers) if a["turn"] in asked and text_in(a["body"])]
 
 # %% ../nbs/17a_turns.ipynb #19b2a867
 class Conversations:

@@ -15,6 +15,7 @@ from passepartout.planning import schedule
 from passepartout.privacy import is_private
 from passepartout.render import wrapped
 from passepartout.rewrite import RewriteError
+from passepartout.targets import COUNTER, read_words
 from passepartout.timestamps import stamps
 
 NOW = datetime(2026, 11, 19, 9)
@@ -26,7 +27,7 @@ def repeated(task): return stamps(parse_markdown(f"- [ ] {task}\n", "x.md"))
 HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, "a+"), "a name that is none": (addresses_in, "a1."), "a scheme without an end": (addresses_in, "http"), "accounts": (addresses_in, "0 "),
            "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
            **{f"a value of {unit}": (lambda text: [mark(place) for each in readings(text) for place in and_above(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
-           "an argument without a value": (read_arguments, "a"), "a heading of blanks": (plain_path, " "), "blanks between two titles": (lambda text: plain_path(f"Roof{text}›"), " "), "a nested tag": (lambda text: is_private([text], ["personal"]), "a/"),
+           "an argument without a value": (read_arguments, "a"), "a heading of blanks": (plain_path, " "), "blanks between two titles": (lambda text: plain_path(f"Roof{text}›"), " "), "a target of blanks": (read_words, " "), "blanks in a title": (lambda text: COUNTER.sub("", text), " "), "a nested tag": (lambda text: is_private([text], ["personal"]), "a/"),
            "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
 
 
