@@ -226,6 +226,16 @@ def test_completion(home):
 
 # The memex ------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [("--memex", ""), ("-m", ""), ("--memex=",)])
+def test_an_empty_name_is_not_the_folder_one_stands_in(home, given):
+    for words in (("todo", *given), (*given, "agenda"), ("ask", *given, "todo buy milk")):
+        done = home(*words)
+        assert done.returncode == 2 and "names no folder" in done.stderr and not done.stdout
+    assert home("capture", "--", "-m", "").returncode == 0
+
+
+@pytest.mark.slow
 def test_a_memex_that_is_no_folder(home):
     for place in (home.folder / "nowhere", home.memex / "inbox.org", "/dev/null", home.folder / "x\x1b[2Jy", "x" * 5000):
         done = home("ask", "--memex", place, "hello")
