@@ -453,3 +453,40 @@ def test_further_things_that_people_say(text, expected):
 
 @pytest.mark.parametrize("text, told", [("create a file called holidays.org", "note in holidays.org:"), ("delete inbox.org", "no files"), ("that's all", "Goodbye")])
 def test_what_is_told_about_files_and_at_the_end(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text,title,dates", [
+    ("Notiz: Feige eingepackt", "Feige eingepackt", {}), ("☐ buy milk", "buy milk", {}), ("add an event: dinner with Samir saturday 19:00-22:00", "dinner with Samir", {"scheduled": "2026-11-21 19:00", "until": "22:00"}),
+    ("in 3 days remind me to call Pohl", "call Pohl", {"scheduled": "2026-11-22"}), ("tomorrow at 9 please remind me to call Pohl", "call Pohl", {"scheduled": "2026-11-20 09:00"})])
+def test_a_head_counts_before_what_follows_it(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text", ["what's the most urgent thing", "what is the most urgent task?", "most important task", "biggest priority today", "what are the most important things right now?"])
+def test_the_most_important_thing_is_one_of_priority_a(text): assert args(text)["query"] == "priority:A todo:open"
+
+
+def test_what_happens_on_a_day_is_its_agenda(): assert args("what happens on the 28th?")["start"] == "2026-11-28"
+
+
+LISTS = parse_org("* Roof\n* Packing\n- [ ] socks\n", "lists.org")
+
+@pytest.mark.parametrize("text,told", [("add call the slater to Roof", "“Roof” (lists.org:1) has no list. Say “add item call the slater to Roof” to begin one"), ("add a task \"slate\" to Roof", "has no list")])
+def test_a_heading_without_a_list_says_how_one_is_begun(text, told): assert told in payload(text, Surroundings(lambda: [LISTS]))["text"]
+
+
+@pytest.mark.parametrize("text", ["add a task to Packing: torch", "add torch under packing", "add \"torch\" to Packing", "put torch on the packing list"])
+def test_an_item_goes_below_what_is_called_so(text):
+    found = payload(text, Surroundings(lambda: [LISTS]))
+    assert (found["tool"], found["args"]["item"], found["args"]["heading"]) == ("org-check", "torch", "line 2: Packing")
+
+
+@pytest.mark.parametrize("said", ["no, the other one", "the other Ana", "not that one", "der andere"])
+def test_the_other_one_of_a_list_is_asked_about(said):
+    listed = "2 sections match “ana”:\n1. house.org:2  Dentist, the crown [TODO]\n2. house.org:4  Feed the starter [TODO]"
+    assert "Answer with its number" in payload(said, replace(AROUND, earlier=(("find ana", listed),)))["text"]
+    assert "Answer with its number" not in payload(said)["text"]
+
+
+def test_an_hour_instead_of_another_moves_what_was_just_added():
+    before = replace(AROUND, earlier=(("dentist", "Scheduled “Dentist, the crown” in house.org for 2026-11-26 08:15"),))
+    assert payload("at 11 instead", before)["args"]["date"].endswith("11:00") and payload("friday instead", before)["args"]["date"].startswith("2026-11-20")

@@ -90,10 +90,11 @@ _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a
          "add a note that", "new note", "create a note", "make a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
         "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
-_COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
+_COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
+                | {f"{first}{word}": "task" for word in ("event", "appointment") for first in ("", "new ", "add ", "add an ", "create an ")})
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)

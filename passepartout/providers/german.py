@@ -78,6 +78,7 @@ def as_span(text: str, today: date) -> str | None:
 _HAVE = r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir)|kommt|passiert)"
 _END = r"(?: (?:an|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
 FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
+    (r"(?:notiz|notiere|notier|merke? dir|idee) ?: (?P<words>.+)", "note: {words}"), (r"(?:neue )?aufgabe ?: (?P<line>.+)", "todo {line}"),
     (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das)", "help"), (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"), (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
     (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"), (r"(?:gibt es|hab(?:e|en)? (?:ich|wir)) (?P<span>.+?) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben)", "what is due {span}"), (r"(?:gibt es|hab(?:e|en)? (?:ich|wir)) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben) (?P<span>.+)", "what is due {span}"),
     (r"was (?:hab|habe|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"), (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?", "what am I waiting for"), (r"(?:(?:alle |offene )?aufgaben|notizen) (?:mit|mit dem|unter dem) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),

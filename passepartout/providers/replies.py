@@ -110,6 +110,7 @@ _JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have 
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
+_OFF_A_LIST = Regex(r"(.{1,80}?)\s+(?:from|off|of)\s+(?:the\s+|my\s+|our\s+)?(.{1,60}?)\s*(?:check)?list", re.I)
 _DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
 _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
@@ -180,6 +181,8 @@ def to_delete(request: Request, line: str) -> dict | None:
     if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")
+    if (found := _DELETE.fullmatch(line)) and (at := _OFF_A_LIST.fullmatch(found[1])):
+        return decline(f"I delete nothing. “check off {object_of(at[1])} in {object_of(at[2])}” ticks it off; to take the line out, edit the note.")
     if found := _DELETE.fullmatch(_FROM_AGENDA.sub("", line)):
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")
