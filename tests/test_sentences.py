@@ -490,3 +490,23 @@ def test_the_other_one_of_a_list_is_asked_about(said):
 def test_an_hour_instead_of_another_moves_what_was_just_added():
     before = replace(AROUND, earlier=(("dentist", "Scheduled “Dentist, the crown” in house.org for 2026-11-26 08:15"),))
     assert payload("at 11 instead", before)["args"]["date"].endswith("11:00") and payload("friday instead", before)["args"]["date"].startswith("2026-11-20")
+
+
+@pytest.mark.parametrize("text,title,dates", [
+    ("Hi,\ncan you please remind me tomorrow to call Ana?\nThanks!", "call Ana", {"scheduled": "2026-11-20"}), ("would you mind adding milk to my todos", "milk", {}), ("can you remind me on friday to call Ana?", "call Ana", {"scheduled": "2026-11-20"}),
+    ("could you please note that the fig is wrapped?", "the fig is wrapped", {}), ("can you note: is Ana coming?", "is Ana coming?", {}), ("todo is Ana coming?", "is Ana coming?", {})])
+def test_courtesies_are_no_part_of_a_task(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+def test_thanks_in_a_note_are_a_part_of_it(): assert args("note: it went well\nThanks!")["body"] == "Thanks!"
+
+
+@pytest.mark.parametrize("text,query", [("zeig mir alles über das Dach", "Dach"), ("was weiß ich über den Dentist", "Dentist"), ("hast du was zu Roof", "Roof"), ("alles zum Dach", "Dach")])
+def test_what_is_asked_for_in_german_is_looked_for(text, query): test_what_is_looked_for(text, query)
+
+
+@pytest.mark.parametrize("text,told", [("i'd like to know when the dentist is", "Thursday 26 November 2026 08:15"), ("use claude", "passepartout configure"), ("which model are you using?", "a grammar"), ("what changed", "/trace")])
+def test_what_newcomers_ask_has_an_answer(text, told): assert told in said(text)
+
+
+def test_a_favour_in_short_is_one(): assert args("can u show me whats due")["start"] == "2026-11-19" and payload("gimme my tasks") == payload("my tasks")

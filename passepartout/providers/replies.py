@@ -76,12 +76,14 @@ def pleasantry(request: Request) -> dict | None:
         return say("I understand much of what is said in German, and answer in English: was steht heute an?, erinnere mich morgen um 9 an den Müll, Dienstag 14 Uhr Friseur.")
     if said in ("settings", "my settings", "show settings", "preferences", "configuration", "options"):
         return say("“passepartout doctor --settings” lists all settings and where each comes from; “passepartout configure” sets up models and keys.")
+    if found := _USE_MODEL.fullmatch(said):
+        return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")
     if said in ("version", "which version is this", "what version is this"): return say("“passepartout --version” says it.")
     if said in _WHERE_NOTES:
         return say("Your notes are files of plain text in one folder on this machine: “passepartout doctor --settings” names it, as memex_dir. This engine sends nothing of them anywhere. A model that you name in the settings sees what its prompts hold; passepartout trace shows what was asked and done.")
     if said in _JUST_DONE:
         return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo.")
-    if said in ("how are you", "who are you", "what are you", "are you there", "are you an ai", "are you a bot", "are you human", "are you chatgpt", "do you use chatgpt", "do you use ai", "which model are you"):
+    if said in ("how are you", "who are you", "what are you", "are you there", "are you an ai", "are you a bot", "are you human", "are you chatgpt", "do you use chatgpt", "do you use ai", "which model are you", "which model are you using", "which model do you use", "what model are you", "what model are you using", "which model is this", "which llm is this"):
         return say("I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand.")
 
 # %% ../../nbs/providers/replies.ipynb #d9a60e4d
@@ -104,9 +106,10 @@ def help_about(topic: str) -> str | None:
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
+_USE_MODEL = Regex(r"(?:use|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\s+)?(claude|anthropic|chatgpt|gpt\S*|openai|gemini|ollama|groq|openrouter|a\s+(?:language\s+|local\s+)?model)(?:\s+please)?", re.I)
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
-_JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what did you write"))
+_JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what changed", "what did you write"))
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
 _ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
