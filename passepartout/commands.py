@@ -100,7 +100,7 @@ def in_a_word(verdict: Any) -> tuple[str, str]:
 def gates_app() -> typer.Typer:
     "Asking the gates about a proposal, and about the past."
     from passepartout.auditcommands import gate_replay
-    app = typer.Typer(help="Ask the gates.", rich_markup_mode=None)
+    app = typer.Typer(help="Ask the gates.", rich_markup_mode=None, no_args_is_help=True)
     app.command("check")(gate_check)
     app.command("replay")(gate_replay)
     return app
@@ -108,7 +108,7 @@ def gates_app() -> typer.Typer:
 def journal_app() -> typer.Typer:
     "The record itself."
     from passepartout.auditcommands import journal_accept, journal_forget
-    app = typer.Typer(help="The record of what was done.", rich_markup_mode=None)
+    app = typer.Typer(help="The record of what was done.", rich_markup_mode=None, no_args_is_help=True)
     app.command("forget")(journal_forget)
     app.command("accept")(journal_accept)
     return app

@@ -81,7 +81,7 @@ def gateway_app() -> typer.Typer:
     for name, fn in (("status", gateway_status), ("link", gateway_link), ("unlink", gateway_unlink), ("approvals", gateway_approvals)):
         app.command(name)(fn)
     @app.callback()
-    def start(context: typer.Context, memex: Memex = None) -> None:
+    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
         if memex is not None: context.default_map = {name: {"memex": memex} for name in ("status", "link", "unlink", "approvals")}
-        if context.invoked_subcommand is None: gateway_status(memex)
+        if context.invoked_subcommand is None: gateway_status(memex, json_)
     return app

@@ -124,7 +124,7 @@ def jobs_app() -> typer.Typer:
     app = typer.Typer(help="What runs by itself.", rich_markup_mode=None, invoke_without_command=True)
     for name, fn in (("list", jobs_list), ("run", jobs_run), ("news", jobs_news)): app.command(name)(fn)
     @app.callback()
-    def start(context: typer.Context, memex: Memex = None) -> None:
+    def start(context: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
         context.default_map = {name: {"memex": memex} for name in ("list", "run", "news")} if memex is not None else context.default_map
-        if context.invoked_subcommand is None: jobs_list(memex)
+        if context.invoked_subcommand is None: jobs_list(memex, json_)
     return app

@@ -59,11 +59,12 @@ def word(name: str) -> Any:
 
 # %% ../nbs/20dh_planscommand.ipynb #c8223f52
 def plans_app() -> typer.Typer:
-    "The group `plans`; alone it lists."
+    "The group `plans`; alone it lists. The notes that are named before the word are those of the word."
     app = typer.Typer(help="See and steer plans.", no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
     @app.callback()
-    def alone_lists(ctx: typer.Context, memex: Memex = None) -> None:
-        if ctx.invoked_subcommand is None: plans_list(memex)
+    def alone_lists(ctx: typer.Context, memex: Memex = None, json_: AsJson = False, alone: NoDaemon = False) -> None:
+        if ctx.invoked_subcommand is None: plans_list(memex, None, json_, alone)
+        elif memex is not None: ctx.default_map = {name: {"memex": str(memex)} for name in ("list", *WORDS)}
     app.command("list")(plans_list)
     for name in WORDS: app.command(name)(word(name))
     return app

@@ -70,10 +70,11 @@ def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
 
 # %% ../nbs/20di_rulescommand.ipynb #f17c2b03
 def rules_app() -> typer.Typer:
-    "The group `rules`; alone it lists."
+    "The group `rules`; alone it lists. The notes that are named before the word are those of the word."
     app = typer.Typer(help="Rules that your answers suggest.", no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
     @app.callback()
-    def alone_lists(ctx: typer.Context, memex: Memex = None) -> None:
-        if ctx.invoked_subcommand is None: rules_list(memex)
+    def alone_lists(ctx: typer.Context, memex: Memex = None, json_: AsJson = False) -> None:
+        if ctx.invoked_subcommand is None: rules_list(memex, json_)
+        elif memex is not None: ctx.default_map = {name: {"memex": str(memex)} for name in ("list", "try", "adopt", "drop")}
     for name, fn in (("list", rules_list), ("try", rules_try), ("adopt", rules_adopt), ("drop", rules_drop)): app.command(name)(fn)
     return app

@@ -1,5 +1,5 @@
 "Logseq's bullets: an edit of one changes its own lines and no other byte, and what is not one is never touched"
-import re
+import re, time
 from datetime import date, datetime
 
 import pytest
@@ -61,3 +61,11 @@ def test_org_reads_as_before():
 def test_a_word_that_the_page_would_not_read_is_refused():
     outline = parse_note("# List\n- TODO call\n", "x.md")
     with pytest.raises(RewriteError, match="not LATER"): set_state(outline, outline.nodes[2], "LATER", now=NOON)
+
+
+@pytest.mark.parametrize("below", ["  :LOGBOOK:\n" * 20_000, "  :LOGBOOK:\n" + "  x\n" * 50_000, "  :LOGBOOK:" + " " * 100_000])
+def test_a_logbook_without_an_end_takes_no_long_search_and_gets_a_new_one(below):
+    outline = parse_note("- TODO water\n  SCHEDULED: <2026-11-18 Wed .+1w>\n" + below + "\n", "pages/x.md")
+    begun = time.process_time()
+    after = complete(outline, outline.nodes[1], now=NOON)
+    assert time.process_time() - begun < 3 and after.split("\n")[2:5] == ["  :LOGBOOK:", '  * State "DONE" from "TODO" [2026-11-19 Thu 12:00]', "  :END:"]

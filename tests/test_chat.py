@@ -162,6 +162,17 @@ def test_ask_approve_deny_undo(chat, tmp_path):
 
 
 @pytest.mark.slow
+def test_undo_that_is_undo_right_after_something_was_done(chat, tmp_path):
+    inbox, terminal = tmp_path / "memex" / "inbox.org", chat()
+    terminal.say("note: milk")
+    for said in ("undo that.", "please take that back"):
+        terminal.say("note: eggs")
+        assert "as it was before" in terminal.say(said)
+    terminal.say("find milk")
+    assert "/undo" in terminal.say("undo that") and inbox.read_text().endswith("* milk\n")
+
+
+@pytest.mark.slow
 def test_undo_asks_no_model(chat):
     terminal = chat("\n---\n".join([CAPTURE, "Done.", "I shall not say what was done."]))
     terminal.say(re.search(r"/approve [a-z0-9]{6}", terminal.say("take care of Ana"))[0])

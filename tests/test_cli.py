@@ -210,12 +210,22 @@ def test_what_stands_before_the_command_counts_for_it(home):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", ["approvals", "skills"])
+@pytest.mark.parametrize("group", ["approvals", "skills", "jobs", "plans", "rules", "gateway"])
 def test_a_group_without_a_command_says_what_there_is(home, group):
-    alone = home("--memex", home.memex, group)
-    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.strip() and "Usage" not in alone.stdout
-    assert alone.stdout == home(group, "list", "--memex", home.memex).stdout == home("--memex", home.memex, group, "list").stdout == home(group, "--memex", home.memex, "list").stdout
-    assert home(group, "--memex", home.memex, "--json").stdout == home(group, "list", "--json", "--memex", home.memex).stdout
+    alone, word = home("--memex", home.memex, group), "status" if group == "gateway" else "list"
+    told = "No daemon runs for these notes, so nothing runs by itself: passepartout daemon\n" if group == "jobs" else ""
+    assert (alone.returncode, alone.stderr) == (0, told) and alone.stdout.strip() and "Usage" not in alone.stdout
+    assert alone.stdout == home(group, word, "--memex", home.memex).stdout == home("--memex", home.memex, group, word).stdout == home(group, "--memex", home.memex, word).stdout
+    assert home(group, "--memex", home.memex, "--json").stdout == home(group, word, "--json", "--memex", home.memex).stdout != ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("plans", "skip", "c0ffee"), ("plans", "list"), ("rules", "drop", "a1"), ("rules", "list"), ("jobs", "news"), ("gateway", "unlink"), ("sessions", "focus", "main"), ("skills", "list"), ("approvals", "deny", "a1")])
+def test_the_notes_before_a_word_of_a_group_are_those_of_the_word(home, words):
+    nowhere = home.folder / "nowhere"
+    for given in ((words[0], "--memex", nowhere, *words[1:]), ("--memex", nowhere, *words), (*words, "--memex", nowhere)):
+        done = home(*given)
+        assert done.returncode == 5 and str(nowhere) in done.stderr, given
 
 
 @pytest.mark.slow
@@ -226,6 +236,16 @@ def test_completion(home):
 
 # The memex ------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [("--memex", ""), ("-m", ""), ("--memex=",)])
+def test_an_empty_name_is_not_the_folder_one_stands_in(home, given):
+    for words in (("todo", *given), (*given, "agenda"), ("ask", *given, "todo buy milk")):
+        done = home(*words)
+        assert done.returncode == 2 and "names no folder" in done.stderr and not done.stdout
+    assert home("capture", "--", "-m", "").returncode == 0
+
+
+@pytest.mark.slow
 def test_a_memex_that_is_no_folder(home):
     for place in (home.folder / "nowhere", home.memex / "inbox.org", "/dev/null", home.folder / "x\x1b[2Jy", "x" * 5000):
         done = home("ask", "--memex", place, "hello")

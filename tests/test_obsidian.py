@@ -72,6 +72,18 @@ def test_signs_and_fields_are_no_words_of_the_title(line, title):
     assert parse_note(f"- [ ] {line}\n", "x.md").nodes[1].title == title
 
 
+def test_what_is_done_bears_its_date_where_others_do_and_loses_it_again():
+    text = "> - [x] a (completion:: 2026-11-18)\n- [ ] b #post\n- [x] c [completion:: 2026-11-17]\n"
+    outline = parse_note(text, "x.md")
+    done = complete(outline, outline.nodes[2], now=NOON)
+    assert done == text.replace("[ ] b #post", "[x] b #post (completion:: 2026-11-19)")
+    again = parse_note(done, "x.md")
+    assert set_state(again, again.nodes[2], "TODO", now=NOON) == text
+    for quiet in ("- [x] a\n- [ ] b\n", "the ✅ 2026-11-18 in a text\n- [ ] b\n", "- [ ] a ✅ 2026-11-18\n- [ ] b\n"):
+        outline = parse_note(quiet, "x.md")
+        assert complete(outline, outline.nodes[-1], now=NOON) == quiet[:-6] + "[x] b\n"
+
+
 def test_code_in_a_call_out_is_code_and_ends_with_it():
     text = "> ```\n> - [ ] code\n\n- [ ] one\n> ~~~\n> - [ ] code\n> ~~~\n> - [ ] two\n```\n> - [ ] code\n```\n> # no heading\n> - [*] star\n- [ ] three\n"
     assert [n.title for n in parse_note(text, "x.md").nodes[1:]] == ["one", "two", "three"]

@@ -453,3 +453,60 @@ def test_further_things_that_people_say(text, expected):
 
 @pytest.mark.parametrize("text, told", [("create a file called holidays.org", "note in holidays.org:"), ("delete inbox.org", "no files"), ("that's all", "Goodbye")])
 def test_what_is_told_about_files_and_at_the_end(text, told): assert told in said(text)
+
+
+@pytest.mark.parametrize("text,title,dates", [
+    ("Notiz: Feige eingepackt", "Feige eingepackt", {}), ("☐ buy milk", "buy milk", {}), ("add an event: dinner with Samir saturday 19:00-22:00", "dinner with Samir", {"scheduled": "2026-11-21 19:00", "until": "22:00"}),
+    ("in 3 days remind me to call Pohl", "call Pohl", {"scheduled": "2026-11-22"}), ("tomorrow at 9 please remind me to call Pohl", "call Pohl", {"scheduled": "2026-11-20 09:00"})])
+def test_a_head_counts_before_what_follows_it(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+@pytest.mark.parametrize("text", ["what's the most urgent thing", "what is the most urgent task?", "most important task", "biggest priority today", "what are the most important things right now?"])
+def test_the_most_important_thing_is_one_of_priority_a(text): assert args(text)["query"] == "priority:A todo:open"
+
+
+def test_what_happens_on_a_day_is_its_agenda(): assert args("what happens on the 28th?")["start"] == "2026-11-28"
+
+
+LISTS = parse_org("* Roof\n* Packing\n- [ ] socks\n", "lists.org")
+
+@pytest.mark.parametrize("text,told", [("add call the slater to Roof", "“Roof” (lists.org:1) has no list. Say “add item call the slater to Roof” to begin one"), ("add a task \"slate\" to Roof", "has no list")])
+def test_a_heading_without_a_list_says_how_one_is_begun(text, told): assert told in payload(text, Surroundings(lambda: [LISTS]))["text"]
+
+
+@pytest.mark.parametrize("text", ["add a task to Packing: torch", "add torch under packing", "add \"torch\" to Packing", "put torch on the packing list"])
+def test_an_item_goes_below_what_is_called_so(text):
+    found = payload(text, Surroundings(lambda: [LISTS]))
+    assert (found["tool"], found["args"]["item"], found["args"]["heading"]) == ("org-check", "torch", "line 2: Packing")
+
+
+@pytest.mark.parametrize("said", ["no, the other one", "the other Ana", "not that one", "der andere"])
+def test_the_other_one_of_a_list_is_asked_about(said):
+    listed = "2 sections match “ana”:\n1. house.org:2  Dentist, the crown [TODO]\n2. house.org:4  Feed the starter [TODO]"
+    assert "Answer with its number" in payload(said, replace(AROUND, earlier=(("find ana", listed),)))["text"]
+    assert "Answer with its number" not in payload(said)["text"]
+
+
+def test_an_hour_instead_of_another_moves_what_was_just_added():
+    before = replace(AROUND, earlier=(("dentist", "Scheduled “Dentist, the crown” in house.org for 2026-11-26 08:15"),))
+    assert payload("at 11 instead", before)["args"]["date"].endswith("11:00") and payload("friday instead", before)["args"]["date"].startswith("2026-11-20")
+
+
+@pytest.mark.parametrize("text,title,dates", [
+    ("Hi,\ncan you please remind me tomorrow to call Ana?\nThanks!", "call Ana", {"scheduled": "2026-11-20"}), ("would you mind adding milk to my todos", "milk", {}), ("can you remind me on friday to call Ana?", "call Ana", {"scheduled": "2026-11-20"}),
+    ("could you please note that the fig is wrapped?", "the fig is wrapped", {}), ("can you note: is Ana coming?", "is Ana coming?", {}), ("todo is Ana coming?", "is Ana coming?", {})])
+def test_courtesies_are_no_part_of_a_task(text, title, dates): test_what_is_written_down(text, title, dates)
+
+
+def test_thanks_in_a_note_are_a_part_of_it(): assert args("note: it went well\nThanks!")["body"] == "Thanks!"
+
+
+@pytest.mark.parametrize("text,query", [("zeig mir alles über das Dach", "Dach"), ("was weiß ich über den Dentist", "Dentist"), ("hast du was zu Roof", "Roof"), ("alles zum Dach", "Dach")])
+def test_what_is_asked_for_in_german_is_looked_for(text, query): test_what_is_looked_for(text, query)
+
+
+@pytest.mark.parametrize("text,told", [("i'd like to know when the dentist is", "Thursday 26 November 2026 08:15"), ("use claude", "passepartout configure"), ("which model are you using?", "a grammar"), ("what changed", "/trace")])
+def test_what_newcomers_ask_has_an_answer(text, told): assert told in said(text)
+
+
+def test_a_favour_in_short_is_one(): assert args("can u show me whats due")["start"] == "2026-11-19" and payload("gimme my tasks") == payload("my tasks")

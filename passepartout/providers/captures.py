@@ -43,8 +43,11 @@ def decline(text: str) -> dict:
 # %% ../../nbs/providers/captures.ipynb #48b42cd9
 _POLITE = frozenset("please pls plz kindly hey hi hello ok okay so well just now then passepartout".split())
 _COURTESY = (("i'd", "like", "to", "know"), ("i", "want", "to", "know"), ("i", "would", "like", "to", "know"),
-            ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
+            ("i", "wanna", "know"), ("gimme",), ("can", "you"), ("can", "u"), ("could", "you"), ("could", "u"), ("would", "you"), ("will", "you"), ("i", "want", "to"), ("i", "want", "you", "to"), ("i", "would", "like", "to"),
             ("i'd", "like", "to"), ("i", "need", "you", "to"), ("let", "me"), ("let's",), ("help", "me", "to"), ("help", "me"), ("good", "morning"), ("good", "evening"))
+_MIND = Regex(r"(?:would|do)\s+you\s+mind\s+(add|remind|show|tell|mark|find|check|mov|putt|archiv|postpon)ing\s+", re.I)
+_WHOLE_VERB = {"mov": "move", "putt": "put", "archiv": "archive", "postpon": "postpone"}
+_CLOSING = Regex(r"\n\s*(?:(?:many\s+)?thanks(?:\s+a\s+lot)?|thank\s+you|thx|cheers|best|bye|danke|vielen\s+dank)[\s!.,]*\Z", re.I)
 _THANKS = (("please",), ("pls",), ("thanks",), ("thank", "you"), ("for", "me"))
 MOST_TEXT, MOST_WORDS, MOST_TITLE = 20_000, 40, 160
 
@@ -61,8 +64,9 @@ class Request:
     def of(cls, text: str, today: date) -> "Request":
         "A request from raw text."
         whole, text = text.strip(), without_courtesy(text.strip())
-        return cls(text, plain_words(text), today,
-                   not {"you", "please", "pls", "kindly"}.isdisjoint(words_of(whole[:len(whole) - len(text)])))
+        favour = (not {"you", "u", "please", "pls", "kindly"}.isdisjoint(words_of(whole[:len(whole) - len(text)]))
+                  or _MIND.match(whole) is not None)
+        return cls(text := _CLOSING.sub("", text) if favour else text, plain_words(text), today, favour)
 
     def after(self, count: int) -> str:
         "The text behind its first `count` words."
@@ -79,6 +83,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
+        if asked := _MIND.match(text): text = f"{_WHOLE_VERB.get(asked[1].lower(), asked[1])} {text[asked.end():]}"
         parts = text.split(None, 5)
         heads = tuple(p.strip(",.!").lower().replace("’", "'") for p in parts)
         size = next((len(c) for c in _COURTESY if heads[:len(c)] == c), 1 if heads and heads[0] in _POLITE else 0)
@@ -90,10 +95,11 @@ _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a
          "add a note that", "new note", "create a note", "make a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
-_TASK = ("todo", "to-do", "- [ ]", "[ ]", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
+_TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
         "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
-_COLON_HEADS = HEADS | {"task": "task", "idea": "note"}
+_COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
+                | {f"{first}{word}": "task" for word in ("event", "appointment") for first in ("", "new ", "add ", "add an ", "create an ")})
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
@@ -200,6 +206,7 @@ def capture(request: Request) -> dict | None:
     if not colon and (place := _PLACE_AT_HEAD.match(text)):
         return decline("I write into files by their names, and not under headings. Name the file, for example: "
                        f"{'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
+    if request.favour and not colon: text = re.sub(r"\?+[ \t]*(?=\n|\Z)", "", text, count=1)
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
 # %% ../../nbs/providers/captures.ipynb #fa5cd77f

@@ -251,6 +251,7 @@ _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
+_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:an?\s+)?(?:new\s+)?(?:task|item|to-?do|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -290,8 +291,11 @@ def list_command(text: str, today: date) -> list[Command] | None:
         return [Command("check", name, said.replace("{}", object_of(item)) + (" in {}" if where else ""),
                         {"item": object_of(item), "done": done}) for item, where in pairs
                 for name, _ in (list_names(where) if where else [("", False)])]
+    if found := _ITEM_AT.fullmatch(text):
+        return [Command("item", where, f"add the item “{object_of(found[2])}” to {{}}", {"item": object_of(found[2]), "sure": named}, weak=True)
+                for where, named in list_names(found[1]) if not is_a_day(where, today)] or None
     if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
-    readings = [(item, *name) for item, where in cuts(_KIND_OF_ITEM.sub("", found[3], count=1), "to|on|onto") if not _SOME_LIST.fullmatch(where.strip())
+    readings = [(item, *name) for item, where in cuts(_KIND_OF_ITEM.sub("", found[3], count=1), "to|on|onto|under|below") if not _SOME_LIST.fullmatch(where.strip())
                 and not is_a_day(where, today) for name in list_names(where)]
     return ([Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named},
                      weak=not found[2]) for item, where, named in readings] or None)

@@ -22,6 +22,7 @@ from .commands import Command
 from .dates import read_day, say_day
 from .lookups import (Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome,
                                             question)
+from ..search import fold
 from ..states import states_of
 from ..targets import Place, choose, places_of, read_target, resolve_target
 from ..timestamps import Stamp, stamps
@@ -146,8 +147,10 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     outline, node = node_at(place, around)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
     if not (has_list or command.args["sure"]):
-        return (None if command.weak
-                else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to …” to begin one."))
+        called = place.kind == "heading" and fold(place.title) == fold(command.target)
+        return (None if command.weak and not called
+                else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to {command.target}” to begin one, or “todo "
+                             f"{command.args['item']}” to keep it as a task."))
     if place.kind != "file": return call("org-check", command, place, around, item=command.args["item"], add=True)
     if outline.format != "markdown": return decline(f"{name_of(place, around)} is a whole file; name the heading with the list.")
     return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="",

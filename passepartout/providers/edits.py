@@ -239,7 +239,8 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/providers/edits.ipynb #ecc8354e
-_AT_TIME = Regex(r"(?:at|um)\s+([\d:.]{1,5}(?:\s*(?:am|pm|h))?)(?:\s+uhr)?", re.I)
+_AT_TIME = Regex(r"(?:at|um)\s+([\d:.]{1,5}(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on|to|for)?\s*(.{2,40}?)\s+instead", re.I)
+_OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
 _AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
@@ -254,7 +255,9 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
 
 # %% ../../nbs/providers/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
-    "What becomes of a command for *it*, or of a correction, when the last answer named a heading."
+    "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about."
+    if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1:
+        return decline("Which one of the last list do you mean? Answer with its number, for example: 2")
     chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
@@ -263,7 +266,8 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     said = request.text.strip().rstrip("!.")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
-    again = read_command(Request.of(f"reschedule it {'at' if amended[1].isdigit() else 'to'} {amended[1]}", request.today)) if amended else None
+    wanted = next(filter(None, amended.groups())).removeprefix("at ") if amended else ""
+    again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)

@@ -30,6 +30,9 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"), (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"), (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"), (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
 (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"), (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
+    (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"),
+    (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
+    (r"(?P<when>(?:in \w+ (?:days?|weeks?|months?)|tomorrow|(?:on |next )?\w+day|next (?:week|month))(?: at [\d:.]{1,5}(?: ?[ap]m)?)?),? (?:please )?remind me (?P<what>(?:to|about|of|that) .+)", "remind me {when} {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"), (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}")))
 NOT_NAMES = frozenset("help export import print delete priority share count hide sort my the all a an no any some more to todo task new our your this that it what which".split())
 

@@ -85,6 +85,7 @@ def to_begin(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/providers/reasons.ipynb #3c8f93e5
 _DELETE = Regex(r"(?:delete|remove|erase|discard|trash|throw\s+away|get\s+rid\s+of)\s+(?:the\s+|my\s+|this\s+)?(?:(?:task|todo|note|heading|reminder|entry)\s+(?:about\s+|called\s+|on\s+)?(?:the\s+)?)?(?!of\b)(.{2,100})", re.I)
+_OFF_A_LIST = Regex(r"(.{1,80}?)\s+(?:from|off|of)\s+(?:the\s+|my\s+|our\s+)?(.{1,60}?)\s*(?:check)?list", re.I)
 _JUST_NOW = Regex(r"(?:the\s+)?(?:it|that|this|them|(?:last|previous|new|letzten?|neuen?)(?:\s+\w+)?)", re.I)
 _FROM_AGENDA = Regex(r"\s+from\s+(?:my|the)\s+(?:agenda|calendar|schedule|tasks?|to-?dos?|list)$", re.I)
 
@@ -96,6 +97,8 @@ def to_delete(request: Request, line: str) -> dict | None:
     if (found := _DELETE.fullmatch(line)) and _JUST_NOW.fullmatch(found[1]):
         return decline("I delete nothing. What I have just done is taken back by /undo in the chat, or by passepartout undo. To put something "
                        "away, name it: archive …")
+    if (found := _DELETE.fullmatch(line)) and (at := _OFF_A_LIST.fullmatch(found[1])):
+        return decline(f"I delete nothing. “check off {object_of(at[1])} in {object_of(at[2])}” ticks it off; to take the line out, edit the note.")
     if found := _DELETE.fullmatch(_FROM_AGENDA.sub("", line)):
         return decline(f"I delete nothing. “archive {object_of(found[1])}” puts it away into an archive file, “cancel "
                        f"{object_of(found[1])}” gives a task up. What I wrote myself /undo takes back.")

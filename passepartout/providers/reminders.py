@@ -107,6 +107,7 @@ def day_wanted(request: Request, parts: list[str], joint: int | None, title: str
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     if (parts := reminder_words(request)) is None: return None
+    if request.favour and parts and parts[-1].rstrip("?"): parts = [*parts[:-1], parts[-1].rstrip("?")]
     joint = joint_of(parts, request.today)
     if joint is None and is_only_a_time(tuple(said := words_of(" ".join(parts[:9])))[said[:1] == ("for",):], request.today):
         return decline(f"Remind you of what? For example: remind me {' '.join(parts).removeprefix('for ')} to call Ana")

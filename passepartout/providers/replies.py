@@ -68,7 +68,8 @@ HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand
                          "commands", "usage", "help me"))
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
-_JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what did you write"))
+_JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what changed", "what did you write"))
+_USE_MODEL = Regex(r"(?:use|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\s+)?(claude|anthropic|chatgpt|gpt\S*|openai|gemini|ollama|groq|openrouter|a\s+(?:language\s+|local\s+)?model)(?:\s+please)?", re.I)
 
 # %% ../../nbs/providers/replies.ipynb #461437e0
 ANSWERS = (
@@ -97,7 +98,8 @@ ANSWERS = (
     (_JUST_DONE, say,
      "What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or passepartout undo."),
     (frozenset(("how are you", "who are you", "what are you", "are you there", "are you an ai", "are you a bot", "are you human",
-                "are you chatgpt", "do you use chatgpt", "do you use ai", "which model are you")), say,
+                "are you chatgpt", "do you use chatgpt", "do you use ai", "which model are you", "which model are you using", "which model do you use",
+                "what model are you", "what model are you using", "which model is this", "which llm is this")), say,
      "I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand."))
 
 # %% ../../nbs/providers/replies.ipynb #945e9585
@@ -106,6 +108,8 @@ def pleasantry(request: Request) -> dict | None:
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
+    if found := _USE_MODEL.fullmatch(said):
+        return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")
     return next((answer(text) for sentences, answer, text in ANSWERS if said in sentences), None)
 
 # %% ../../nbs/providers/replies.ipynb #124e7e9e
