@@ -11,6 +11,7 @@ __all__ = ['SETTING', 'HELP', 'GREETINGS', 'DATE_QUESTIONS', 'HELP_WANTED', 'ANS
 import re
 import unicodedata
 
+from ..lazy import Regex
 from .captures import MOST_TEXT, Request, decline, say
 from .dates import say_day, words_of
 
