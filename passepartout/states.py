@@ -218,7 +218,7 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     return after
 
 # %% ../nbs/08fc_states.ipynb #40310fd5
-DRAWER = Regex(r"^([ \t]+):LOGBOOK:[ \t]*\r?\n(?:(?![ \t]*(?:-(?:[ \t\r\n]|\Z)|:(?:END|LOGBOOK):))[^\n]*\n)*+(?=[ \t]+:END:[ \t\r]*(?:\n|\Z))", re.I | re.M)
+DRAWER = Regex(r"^([ \t]+):LOGBOOK:[ \t]*\r?\n(?>(?:(?![ \t]*(?:-(?:[ \t\r\n]|\Z)|:(?:END|LOGBOOK):))[^\n]*\n)*)(?=[ \t]+:END:[ \t\r]*(?:\n|\Z))", re.I | re.M)
 NEXT_BULLET = Regex(r"^[ \t]*-(?:[ \t\r\n]|\Z)", re.M)
 
 # %% ../nbs/08fc_states.ipynb #f804c39e
