@@ -194,6 +194,8 @@ class Runs:
     """The runs of all notebooks that were asked for, in the background: `result` waits for one and has what `run_each` gave for it.
 
     nbdev's own test shares one process between notebooks; here a notebook that changes a module cannot help or harm the next."""
+    behind = False
+
     def __init__(self, asked, workers):
         self.futures, self.workers = {notebook: Future() for notebook in asked if notebook.exists()}, workers
         self.over, self.thread = threading.Event(), None
@@ -204,7 +206,7 @@ class Runs:
             self.thread.start()
 
     def run(self):
-        try: notebook_tool().run_each(list(self.futures), self.done, workers=self.workers)
+        try: notebook_tool().run_each(list(self.futures), self.done, workers=self.workers, behind=self.behind)
         except Stopped: pass
         finally:
             for future in self.futures.values():
@@ -226,8 +228,16 @@ class Runs:
 def said_of(folder, notebook): return Path(folder) / notebook.relative_to(notebook_tool().NBS).as_posix().replace("/", ",")
 
 
+WAIT = "tui/questions", "91_change", "00_start", "33_run_it_for_good", "08qa_lent", "tui/app", "14ba_echoes", "20b_demo", "11c_endpoints"          # begun late, one of them would be waited for at the end
+
+
 class Told(Runs):
-    "The same, with a file for each notebook that has run in `folder`: empty, or what went wrong."
+    """The same, with a file for each notebook that has run in `folder`: empty, or what went wrong.
+
+    The tests go first on the processor. Many of them wait, for a process or a disk, and so do some notebooks; with notebooks left to the end there is always something that
+    can run meanwhile. Those that wait or start processes themselves begin first, so that the last ones are short."""
+    behind = True
+
     def __init__(self, asked, workers, folder):
         super().__init__(asked, workers)
         self.folder = folder
@@ -258,6 +268,22 @@ TOLD, started = os.path.join(NOBODY, "notebooks"), []
 def pytest_configure_node(node): node.workerinput["notebooks"] = TOLD
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    """A worker of pytest-xdist tells each step of each test, and each telling costs both sides what a small test takes. That one began, was set up, taken down and ended
+    well, and printed nothing, changes no letter on the screen: it is told only where somebody asked for names, durations or a report."""
+    option = session.config.option
+    if not hasattr(session.config, "workerinput") or option.verbose > 0 or option.durations is not None or option.xmlpath or option.reportchars not in ("", "fE"): return
+    for plugin in session.config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor": plugin.sendevent = functools.partial(told_briefly, plugin.sendevent)
+
+
+def told_briefly(tell, name, **what):
+    report = what.get("data", {})
+    if name in ("logstart", "logfinish") or name == "testreport" and report["when"] != "call" and report["outcome"] == "passed" and not report["sections"]: return
+    tell(name, **what)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node, ids):
     "The first worker that knows which tests there are is the sign to begin with the notebooks among them."
@@ -265,7 +291,8 @@ def pytest_xdist_node_collection_finished(node, ids):
     tool = notebook_tool()
     found = [re.fullmatch(r".*test_notebooks\.py::test_notebook\[(.*)\]", name) for name in ids]
     os.makedirs(TOLD, exist_ok=True)
-    started.append(Told([tool.NBS / name[1] for name in found if name], 2, TOLD))
+    asked = sorted((name[1] for name in found if name), key=lambda name: name.removesuffix(".ipynb") not in WAIT)
+    started.append(Told([tool.NBS / name for name in asked], 2, TOLD))
     started[0].start()
 
 

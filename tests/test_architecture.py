@@ -100,30 +100,34 @@ def nodes_of(path, *words):
 
 
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+BLOCKS = "body", "orelse", "finalbody", "handlers", "cases"
 LEAVES = ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
 
 
-def runtime_nodes(tree):
-    "Every node but names and constants, with whether it is part of a function; but those below `if TYPE_CHECKING:`, which never run."
+def runtime_nodes(tree, calls):
+    """Every statement, and with `calls` every call as well, with whether it is part of a function; but those below `if TYPE_CHECKING:`, which never run.
+
+    Most modules have nothing to look for within a statement, where most of their nodes are."""
     todo = [(tree, False)]
     while todo:
         node, late = todo.pop()
         late = late or isinstance(node, FUNCTIONS)
         yield node, late
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test): todo += [(child, late) for child in node.orelse]
-        elif not isinstance(node, LEAVES): todo += [(child, late) for child in ast.iter_child_nodes(node) if not isinstance(child, LEAVES)]
+        elif calls: todo += [(child, late) for child in ast.iter_child_nodes(node) if not isinstance(child, LEAVES)]
+        else: todo += [(child, late) for name in BLOCKS for child in getattr(node, name, ())]
 
 
 @functools.cache
-def imports_of(name, path): return tuple(imported(name, tree_of(path)))
+def imports_of(name, path): return tuple(imported(name, tree_of(path), "import_module" in text_of(path)))
 
 
-def imported(room: str, tree):
+def imported(room: str, tree, calls=True):
     """(module, line, at import time) of every import in `room`, in any function too; relative ones in full.
 
     nbdev writes `from .plist import x` where the notebook says `from passepartout.plist import x`."""
     packages = {"passepartout", *(f"passepartout.{r[:-2]}" for r in ROOMS if r.endswith(".*"))}
-    for node, late in runtime_nodes(tree):
+    for node, late in runtime_nodes(tree, calls):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

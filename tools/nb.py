@@ -361,8 +361,9 @@ def unfit(nb: Path):
 
 # Running ------------------------------------------------------------------------------------------------------------
 
-def run_each(notebooks, done, workers=2):
+def run_each(notebooks, done, workers=2, behind=False):
     """Run notebooks in processes of their own, `workers` at a time, and call `done(notebook, result)` as each ends. Stops when `done` raises.
+    With `behind`, what else runs here goes first.
 
     A result is the notebook with its outputs, or a Drift with the failing cell's traceback. The person's own
     configuration is out of reach, and what depends on hash order or width comes out the same every time."""
@@ -370,7 +371,8 @@ def run_each(notebooks, done, workers=2):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_", "PROVIDER_")) and not k.endswith("_API_KEY")}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
-        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
+        command = [sys.executable, str(script := ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
+        if behind and shutil.which("nice"): command[:0] = ["nice", "-n", "5"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as runner:
             for line in runner.stdout:
                 number, status = map(int, line.split())
@@ -380,7 +382,7 @@ def run_each(notebooks, done, workers=2):
                 else:
                     said = (Path(tmp) / f"{number}.err").read_text(errors="replace")
                     done(nb, Drift(f"{shown(nb)} failed (status {status}){place_in_twin(nb, said)}:\n{said[-8000:]}"))
-        if runner.returncode: raise Drift(f"{Path(command[1]).name} ended with status {runner.returncode}")
+        if runner.returncode: raise Drift(f"{script.name} ended with status {runner.returncode}")
 
 
 def place_in_twin(nb: Path, said: str) -> str:

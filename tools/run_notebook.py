@@ -6,20 +6,36 @@ The first notebook is written to FOLDER/0.ipynb, or what its failing cell said t
 `NUMBER STATUS` is printed as each ends. `tools/nb.py` and `tests/test_notebooks.py` use this. What every notebook needs is
 imported once and forked, the program too: no notebook sees modules that another one has changed, since none runs in the process that is forked.
 """
-import contextlib, gc, importlib, os, pkgutil, sys, traceback
+import asyncio, contextlib, gc, importlib, os, pkgutil, sys, threading, traceback
 from pathlib import Path
 
 
-def run(path: Path, out: Path) -> int:
-    "Run one notebook in this process; 1 and the failing cell's traceback on standard error when a cell raises."
+def made_shell():
+    """The shell in which a notebook's cells run, made once and forked: that is half of what a short page costs. Its event loop has a thread, which a fork does not take along,
+    so it ends here and `awake` gives each page one of its own. No cell has run in it, so its names and numbers are those of a new one."""
     from execnb.shell import CaptureShell
+    shell = CaptureShell(mpl_format=None)
+    shell.close()
+    shell.loop.close()
+    return shell
+
+
+def awake(shell, path: Path):
+    "Give the forked shell its loop, as its own constructor does, and the folder of the page to import from."
+    shell.loop = asyncio.new_event_loop()
+    shell._thread = threading.Thread(target=shell.loop.run_forever, daemon=True, name="CaptureShell-loop")
+    shell._thread.start()
+    shell.set_path(path)
+    return shell
+
+
+def run(path: Path, out: Path, shell, config) -> int:
+    "Run one notebook in this process; 1 and the failing cell's traceback on standard error when a cell raises."
     from fastcore.nbio import read_nb, write_nb
-    from nbdev.config import get_config
     from nbdev.test import nb_test_cells
     os.chdir(path.parent)
-    config = get_config(path.parent)
     runs = {cell.id for cell in nb_test_cells(path, config.tst_flags.split())}
-    notebook, shell = read_nb(path), CaptureShell(path, mpl_format=None)
+    notebook, shell = read_nb(path), awake(shell, path)
     try:
         shell.run_all(notebook, exc_stop=True, preproc=lambda cell: cell.id not in runs, cell_timeout=config.cell_timeout)
     except BaseException as error:
@@ -29,7 +45,7 @@ def run(path: Path, out: Path) -> int:
     return 0
 
 
-def child(path: Path, folder: Path, number: int):
+def child(path: Path, folder: Path, number: int, *made):
     "What happens after the fork: folders and standard error of its own, then the notebook, then nothing more."
     status = 1
     try:
@@ -37,7 +53,7 @@ def child(path: Path, folder: Path, number: int):
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)
         os.environ.update({f"XDG_{kind}_HOME": str(folder / f"{number}-{kind.lower()}") for kind in ("CONFIG", "STATE", "CACHE", "DATA")})
-        status = run(path, folder / f"{number}.ipynb")
+        status = run(path, folder / f"{number}.ipynb", *made)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -48,7 +64,7 @@ def child(path: Path, folder: Path, number: int):
 
 def warm_up():
     "Do once what every notebook would do first: import what all of them need, and have a first model and a first cell, which import and compile the rest. No thread may be left, since a fork does not take it along."
-    import asyncio, concurrent.futures, hmac, secrets, sqlite3, zoneinfo                           # noqa: F401
+    import concurrent.futures, hmac, secrets, sqlite3, zoneinfo                           # noqa: F401
     import execnb.shell, fastcore.nbio, fastcore.test, nbdev.config, nbdev.test                    # noqa: F401
     from IPython.core.interactiveshell import InteractiveShell
     from pydantic import BaseModel
@@ -72,6 +88,8 @@ def warm_up_all():
 def main(folder, workers, *paths):
     warm_up()
     if len(paths) > 50: warm_up_all()
+    from nbdev.config import get_config
+    made = made_shell(), get_config(Path(paths[0]).resolve().parent)
     gc.freeze()                     # what is there by now stays, so a child need not look at it again
     folder, running = Path(folder).resolve(), {}
 
@@ -81,7 +99,7 @@ def main(folder, workers, *paths):
 
     for number, path in enumerate(paths):
         if len(running) >= int(workers): wait_for_one()
-        if (pid := os.fork()) == 0: child(Path(path).resolve(), folder, number)
+        if (pid := os.fork()) == 0: child(Path(path).resolve(), folder, number, *made)
         running[pid] = number
     while running: wait_for_one()
 
