@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell.judge import judge_command
 
 READERS = frozenset("""[ [[ ack ag apropos apt-cache arch awk base64 basename bc bzcat bzip2 cal case cat ccal cd cksum cmp column comm command cut date declare df diff dirname dmesg do done dpkg du echo egrep else env esac expand export expr factor false fd fgrep fi file find fmt fold for free gawk getconf getent git grep groups gunzip gzip head help hexdump hostname iconv id if ifconfig in iostat ip jobs join jq last ldd less locate look ls lsblk lscpu lsof lspci lsusb man mawk md5 md5sum more mount netstat nice nl nm nproc numfmt objdump od paste pgrep pr printenv printf ps pstree pwd readelf readlink realpath return rev rg rpm sed seq sha1sum sha256sum sha512sum shuf size sleep sort ss stat strings sysctl tac tail tar test then time timeout top tput tr tree true tsort type ulimit uname unexpand uniq unzip uptime users vmstat w wc whatis whereis which who whoami xargs xmllint xxd xzcat yes yq zcat zgrep zipinfo""".split())

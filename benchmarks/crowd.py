@@ -17,7 +17,7 @@ from pathlib import Path
 from passepartout.journal import Journal
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.settings import load_settings
-from passepartout.sockets import connect_to, socket_path
+from passepartout.serving.sockets import connect_to, socket_path
 
 PAUSE = 0.02
 

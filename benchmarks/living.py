@@ -32,7 +32,7 @@ from memex import write_memex
 
 from passepartout.protocol import frame_message, read_framed_message
 from passepartout.settings import load_settings
-from passepartout.sockets import connect_to, socket_path
+from passepartout.serving.sockets import connect_to, socket_path
 
 QUESTIONS = ("what is on today?", "find roof offer", "what did I decide about the roof", "which tasks are due this week", "hello")
 GOALS = {"start": 400, "edit": 200, "share": 0.2, "memory": 80}

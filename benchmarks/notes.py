@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from memex import write_memex
 
 from passepartout.context import Outlook
-from passepartout.finding import agenda_indexed, find_indexed
-from passepartout.index import Index
-from passepartout.objectsource import NoteObjects
-from passepartout.resources import Root
+from passepartout.indexing.finding import agenda_indexed, find_indexed
+from passepartout.indexing.index import Index
+from passepartout.indexing.objectsource import NoteObjects
+from passepartout.confinement.resources import Root
 
 TODAY = date(2026, 11, 19)
 QUERIES = ("roof", "roof offer", "lisbon dentist", "title:roof", "roof -offer tag:house", "屋根", "tag:house todo:open", "due:2026-11 todo:open", "xyzzy")
@@ -84,7 +84,7 @@ def through_agent(place, scratch, index):
     "(what, wall, processor, goal): an agent that finds its index as the last one left it."
     from passepartout.agent import Agent
     from passepartout.context import assemble_global_awareness
-    from passepartout.measure import Measure, Rate
+    from passepartout.awareness.measure import Measure, Rate
     from passepartout.messages import Signal
     from passepartout.reason import system_prompt
     from passepartout.settings import load_settings
@@ -113,8 +113,8 @@ def through_agent(place, scratch, index):
     measured = lambda: system_prompt(agent, signal, False, Measure(Rate(0.28), 200_000, True), 20_000)
     yield "agent: the same in tokens of a model, first time", *timed(measured)[1:], "5 ms"
     yield "agent: the same in tokens of a model", *median(measured, 99), "5 ms"
-    from passepartout.providers.lookups import Surroundings
-    from passepartout.providers.grammar import understand
+    from passepartout.reflex.lookups import Surroundings
+    from passepartout.reflex.grammar import understand
     for text in SENTENCES: yield f"“{text}”, understood", *median(lambda: understand(text, TODAY, Surroundings(agent.outlines, index=agent.indexed, read=agent.outline)), 5), ""
     asyncio.run(agent.close())
 

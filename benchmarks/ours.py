@@ -241,7 +241,7 @@ async def command_chain(seconds):
 def command(seconds):
     """Parsing and judging alone, and the slowest of some texts that were made to be slow."""
     import tempfile
-    from passepartout.resources import Root
+    from passepartout.confinement.resources import Root
     from passepartout.shell.judge import judge_command
     roots, slowest = [Root(tempfile.mkdtemp())], 0
     typical = time_call(lambda: judge_command(COMMAND, roots, "/home/ada"), seconds)

@@ -15,8 +15,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from passepartout.gates.secrets import secrets_gate
 from passepartout.messages import Action, Signal
-from passepartout.patterns import TooMuch
-from passepartout.secrets import Scanner, Secret
+from passepartout.redaction.patterns import TooMuch
+from passepartout.redaction.secrets import Scanner, Secret
 
 
 def micros(run, times: int = 200) -> float:

@@ -13,14 +13,14 @@ sys.path.insert(0, str(ROOT))
 
 from passepartout.agent import Agent
 from passepartout.messages import Signal
-from passepartout.noweb import Web
+from passepartout.tangling.noweb import Web
 from passepartout.shell.sandbox import find_bubblewrap
-from passepartout.skillbook import SkillBook, SkillFolder
-from passepartout.skilljail import test_skill
-from passepartout.skillpage import read_skill
-from passepartout.skillwatch import SkillWatch
-from passepartout.tangle import tangled
-from passepartout.tanglefiles import read_page
+from passepartout.skillfiles.skillbook import SkillBook, SkillFolder
+from passepartout.skillfiles.skilljail import test_skill
+from passepartout.skillfiles.skillpage import read_skill
+from passepartout.skillfiles.skillwatch import SkillWatch
+from passepartout.tangling.tangle import tangled
+from passepartout.tangling.tanglefiles import read_page
 from passepartout.verify import judge
 
 PAGE = """---

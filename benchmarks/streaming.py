@@ -10,8 +10,8 @@ import asyncio
 import json
 import time
 
-from passepartout.endpoints import Times
-from passepartout.httpclient import _pieces
+from passepartout.net.endpoints import Times
+from passepartout.net.httpclient import _pieces
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.ollama import Ollama
 from passepartout.providers.openai_compatible import OpenAICompatible

@@ -11,12 +11,12 @@ __all__ = ['Damage', 'damage', 'allowed', 'accept']
 from collections.abc import Iterator
 
 from .backup import end_powers
-from .breaks import Break, acceptance
-from .chain import JournalError, Verdict
-from .erasure import as_ranges
+from .storage.breaks import Break, acceptance
+from .storage.chain import JournalError, Verdict
+from .storage.erasure import as_ranges
 from .journal import Journal
-from .ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired
-from .store import Draft
+from .storage.ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired
+from .storage.store import Draft
 from .tuples import NamedTuple
 
 # %% ../nbs/19la_acceptance.ipynb #7915cb2c

@@ -29,7 +29,7 @@ from .messages import (CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROV
 from .previews import Change, Foreseen, result_of, uncovered
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
-from .summaries import in_our_words
+from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
 from .verify import Clearance, Cleared, brief, clear, is_answer, judgement_record, normalise
 

@@ -20,7 +20,7 @@ from typing import Iterable, Iterator, Sequence
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .org import Node, Outline, inside, plain_text
-from .timestamps import NAMES, Stamp, occurrences, stamps
+from .outline.timestamps import NAMES, Stamp, occurrences, stamps
 from .tuples import NamedTuple
 
 # %% ../nbs/08b_agenda.ipynb #a858fbc8

@@ -12,13 +12,13 @@ import asyncio
 import time
 from typing import Any
 
-from .askone import heard, one_provider, providers
+from .cascade.askone import heard, one_provider, providers
 from .conditions import LLMError, signal_condition
 from .context import confide, turn_in
 from .messages import LOG, Signal
 from .records import record
-from .showing import Prompt
-from .suppliers import DEAR, BackendFailure, BackendRegistry, provider_name, register_backend
+from .cascade.showing import Prompt
+from .cascade.suppliers import DEAR, BackendFailure, BackendRegistry, provider_name, register_backend
 
 # %% ../nbs/14_backends.ipynb #855183a8
 async def backend_cascade_call(agent, prompt: str, *,

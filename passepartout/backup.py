@@ -22,18 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import passepartout
-from . import grants, planstate
+from .consent import grants
+from .plans import planstate
 from .archive import ArchiveError, Reader, pack, unpack
-from .attestations import Attestations
-from .chain import JournalError, Verdict
+from .consent.attestations import Attestations
+from .storage.chain import JournalError, Verdict
 from .edits import exchange_names
 from .echoes import Echoes
-from .endorsements import Endorsements
+from .consent.endorsements import Endorsements
 from .journal import Journal
-from .journalfile import is_alive
+from .storage.journalfile import is_alive
 from .lazy import Regex
-from .plandesk import PlanBook
-from .sockets import take_lock
+from .plans.plandesk import PlanBook
+from .serving.sockets import take_lock
 
 # %% ../nbs/19l_backup.ipynb #b1c39e69
 NAMES = Regex(r"journal\.(sqlite|key|anchor)|history|flight-plans/[0-9a-f]{1,64}\.org")

@@ -12,8 +12,8 @@ from datetime import date
 from types import SimpleNamespace
 from typing import Any, Mapping
 
-from .edittools import edit_tools
-from .filetools import file_tools
+from .toolbelt.edittools import edit_tools
+from .toolbelt.filetools import file_tools
 from .gates.network import network_skill
 from .gates.paths import paths_skill
 from .gates.permissions import Permissions, permissions_skill
@@ -21,13 +21,13 @@ from .gates.policy import policy_skill
 from .gates.provenance import provenance_skill
 from .messages import Label, Signal
 from .notes import NoteCache
-from .notetools import note_tools
+from .toolbelt.notetools import note_tools
 from .provenance import Words
-from .roots import Root
+from .confinement.roots import Root
 from .skills import SkillRegistry
 from .tools import ToolRegistry
 from .verify import explain, judge, word_for
-from .web import Reader, web_tool
+from .toolbelt.web import Reader, web_tool
 
 # %% ../nbs/82_browser.ipynb #dc919f1d
 def stand_in(folder: Any, permissions: Mapping[str, str] = {}) -> SimpleNamespace:

@@ -14,12 +14,12 @@ import re
 from datetime import date, datetime, time
 from typing import Iterable, Sequence
 
-from .bullets import first_word, is_outliner_page, takes_bullets
+from .outline.bullets import first_word, is_outliner_page, takes_bullets
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
 from .org import SETTING, Outline
-from .timestamps import write_stamp
+from .outline.timestamps import write_stamp
 
 # %% ../nbs/08e_capture.ipynb #e3db902f
 class CaptureError(PassepartoutError):

@@ -59,7 +59,7 @@ def run(args: list[str]) -> int:
         begin()
         speak_plainly()
         if (trouble := plain_daemon(args)) is not None: return told(trouble, 5) if trouble else 0
-        from passepartout.program import app_for
+        from passepartout.terminal.program import app_for
         try: code = app_for(args)(args=args, prog_name="passepartout", standalone_mode=False)
         except SystemExit as end: code = end.code
         sys.stdout.flush()
@@ -75,7 +75,7 @@ def unnamed(args: list[str]) -> bool:
 def plain_daemon(args: list[str]) -> str | None:
     "Be the daemon when the arguments ask for nothing else; what went wrong, or None when they say more than that."
     if args[:1] != ["daemon"]: return None
-    from passepartout.running import plain_options, trouble_of
+    from passepartout.serving.running import plain_options, trouble_of
     return trouble_of(*given) if (given := plain_options(args[1:])) is not None else None
 
 # %% ../nbs/21_cli.ipynb #cf9f854b
@@ -162,7 +162,7 @@ def fill_streams() -> None:
 def speak_plainly() -> None:
     "Let standard output and standard error print whatever they can of every text."
     import codecs
-    from passepartout.render import plainer
+    from passepartout.terminal.render import plainer
     codecs.register_error("plainer", plainer)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"): stream.reconfigure(errors="plainer")

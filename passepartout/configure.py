@@ -21,7 +21,7 @@ from .filechanges import Changes, FileChange, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
 from .providers.catalogue import SERVICES, named
-from .service import unit_text
+from .serving.service import unit_text
 from .settings import Settings, home_dir, load_settings, variable_name, xdg_dir
 
 # %% ../nbs/19j_configure.ipynb #ef4d8560
@@ -38,7 +38,7 @@ class Present:
         "What the files of the person say. `PassepartoutError` when they cannot be read."
         home, config = home_dir(environ), xdg_dir("config", environ, home_dir(environ))
         places = {name: value for name, value in environ.items() if name == "HOME" or name.startswith("XDG_")}
-        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / "passepartout.service", environ)
+        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / "passepartout.serving.service", environ)
 
     def overridden(self) -> list[str]:
         "The variables of the environment that count more than what is written here."
@@ -49,7 +49,7 @@ class Present:
         "Where the key `name` is: in .env, in the environment, in the keyring; empty when it is nowhere."
         if self.settings.secrets.get(name): return "in .env"
         if self.environ.get(name, "").strip(): return "in the environment"
-        from passepartout.keyrings import from_keyring
+        from passepartout.redaction.keyrings import from_keyring
         return "in the keyring" if from_keyring([name])[0] else ""
 
 # %% ../nbs/19j_configure.ipynb #2a68d214
@@ -167,7 +167,7 @@ def add_keys(changes: Changes, path: Path, keys: Mapping[str, str]) -> None:
 def to_keyring(keys: Mapping[str, str], seconds: float = 60.0, library: Any = None) -> str:
     "Put keys into the keyring; empty when that is done, else why it is not."
     import threading
-    from passepartout.keyrings import SERVICE
+    from passepartout.redaction.keyrings import SERVICE
     outcome: list[str] = []
     def work() -> None:
         try:

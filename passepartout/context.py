@@ -19,17 +19,17 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from .budget import Counter, Line, Sight, fit, utf8_bound
-from .fovea import foveal_view, index_focus, object_focus, outline_focus
-from .index import Index
-from .indexfile import IndexFailed
+from .awareness.budget import Counter, Line, Sight, fit, utf8_bound
+from .awareness.fovea import foveal_view, index_focus, object_focus, outline_focus
+from .indexing.index import Index
+from .indexing.indexfile import IndexFailed
 from .lazy import Regex
-from .links import LinkTargets
+from .outline.links import LinkTargets
 from .messages import Signal, pick
 from .org import Outline
-from .periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
+from .awareness.periphery import Glimpse, index_glimpses, outline_glimpses, peripheral_view
 from .records import record
-from .summaries import in_our_words
+from .awareness.summaries import in_our_words
 from .tuples import NamedTuple
 
 # %% ../nbs/09_context.ipynb #eb40c6eb

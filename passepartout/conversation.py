@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any, Callable
 
 from .conditions import PassepartoutError
-from .endorsements import ALWAYS, agreed_to, offered
-from .grants import Grant, GrantRefused, covers, in_words, offer, read_until
+from .consent.endorsements import ALWAYS, agreed_to, offered
+from .consent.grants import Grant, GrantRefused, covers, in_words, offer, read_until
 from .journal import JournalError
 from .loop import loop_process
 from .messages import APPROVAL_REQUIRED, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
-from .plandesk import PlanWindow
+from .plans.plandesk import PlanWindow
 from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
 from .tuples import NamedTuple

@@ -21,30 +21,30 @@ from typing import Any
 from .agent import Agent, follow_skills, open_roots, settle_in
 from .conditions import PassepartoutError
 from .diary import diary_of
-from .gauges import Gauges, Lines
-from .guests import Limits
+from .serving.gauges import Gauges, Lines
+from .serving.guests import Limits
 from .heartbeat import Heart, install
 from .loop import diagnostics_startup_run
-from .reception import Counter, Door, Queues, how_it_ended
-from .roots import astray, said_of
-from .seal import open_key
-from .service import notify, reloading, watchdog_s
+from .serving.reception import Counter, Door, Queues, how_it_ended
+from .confinement.roots import astray, said_of
+from .storage.seal import open_key
+from .serving.service import notify, reloading, watchdog_s
 from .settings import load_settings
-from .sockets import DaemonError, connect_to, listen_at, listen_on, peer_of, socket_path, take_lock
+from .serving.sockets import DaemonError, connect_to, listen_at, listen_on, peer_of, socket_path, take_lock
 
 # %% ../nbs/19h_daemon.ipynb #aa57386f
 class Reaching(Door, Counter):
     "Where an agent is told of, and from where it can be reached."
     def open_ways(self, agent: Agent) -> list:
         "The gateways of the settings, as tasks that end with the agent."
-        from passepartout.telegram import open_gateways
+        from passepartout.serving.telegram import open_gateways
         return open_gateways(self, log=lambda text: self.log("gateway", "warning", what=text))
 
     def tell_about(self, agent: Agent) -> None:
         "Tell the turns of `agent` as spans from now on, if the environment says where to."
         self.untell()
         if not any(os.environ.get(name) for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")): return
-        from passepartout.spans import tell_spans, wanted
+        from passepartout.serving.spans import tell_spans, wanted
         if not wanted(): return
         self.untell, why = tell_spans(agent)
         if why: self.log("no_spans", "warning", why=why)

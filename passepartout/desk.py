@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .conditions import PassepartoutError
-from .fovea import find_row, rows_of
+from .awareness.fovea import find_row, rows_of
 from .messages import PERSON, USER_INPUT, Signal
 from .org import plain_text
 from .sessions import list_sessions, offered, plan_rewind, rewind

@@ -201,7 +201,7 @@ class Diary(Claims):
 # %% ../nbs/18b_diary.ipynb #6b8cd0ac
 def diary_of(agent: Any, clock: Callable[[], float] | None = None) -> Diary:
     "The diary of an agent; an agent without a file keeps it in memory."
-    from passepartout.journalfile import is_alive
+    from passepartout.storage.journalfile import is_alive
     journal = agent.journal
     alive = lambda owner: journal.path is not None and bool(owner) and os.sep not in owner and is_alive(journal.path.with_suffix(".owners"),
             owner)

@@ -19,11 +19,11 @@ from typing import Any
 from .agent import run_anywhere
 from .conditions import PassepartoutError
 from .health import Finding, examine, health_of, rule_findings
-from .machinecheck import check_disk, check_python, check_sandbox, check_sqlite
-from .notecheck import check_index, check_notes
-from .patient import Patient, listed
-from .recordcheck import check_daemon, check_journal, check_locks
-from .rights import check_files
+from .checkup.machinecheck import check_disk, check_python, check_sandbox, check_sqlite
+from .checkup.notecheck import check_index, check_notes
+from .checkup.patient import Patient, listed
+from .checkup.recordcheck import check_daemon, check_journal, check_locks
+from .checkup.rights import check_files
 from .rulefile import load_rules
 
 # %% ../nbs/19c_doctor.ipynb #90b78eda

@@ -17,10 +17,10 @@ from hashlib import blake2b
 from typing import Any
 from urllib.parse import unquote
 
-from .journalfile import explained
+from .storage.journalfile import explained
 from .labels import NAMED, addresses_in, as_typed
 from .lazy import Regex
-from .ledger import moment_in, told_in
+from .storage.ledger import moment_in, told_in
 from .frozen import is_mapping
 from .messages import Label
 from .provenance import fold_text

@@ -17,9 +17,9 @@ from hashlib import sha256
 from .conditions import PassepartoutError
 from .records import record
 from .oneline import shown
-from .openedpath import OpenedPath
-from .resources import resolve
-from .roots import READ, PathRefused, Root
+from .confinement.openedpath import OpenedPath
+from .confinement.resources import resolve
+from .confinement.roots import READ, PathRefused, Root
 
 # %% ../nbs/11b_edits.ipynb #11cbb8ec
 @record

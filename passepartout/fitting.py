@@ -30,14 +30,14 @@ from .verify import Manifest
 def command_reader(agent: Any) -> Callable:
     "What a command says to rules; the rooms that take one apart are entered when the first rule wants to know."
     def commands(text: str):
-        from passepartout.commandrules import spoken
+        from passepartout.toolbelt.commandrules import spoken
         return spoken(text, agent.roots, os.path.expanduser("~"))
     return commands
 
 def own_permissions(agent: Any) -> Any:
     "What the person of this agent allows: settings, rules and grants."
     from passepartout.gates.permissions import Permissions
-    from passepartout.grants import Grants
+    from passepartout.consent.grants import Grants
     from passepartout.rulefile import load_rules
     rules = load_rules(agent.settings.config_dir / "passepartout" / "rules.ini", [root.path for root in agent.roots])
     return Permissions(agent.tools, agent.settings.permissions, rules, agent.roots, Grants(agent.journal), command_reader(agent))
@@ -92,8 +92,8 @@ def report_rules(agent: Any) -> None:
 def install_tools(agent: Any) -> None:
     "Register the tools that come with the program."
     from passepartout.notes import NoteCache
-    from passepartout.skilltools import install_writing
-    from passepartout.web import Reader, web_tool
+    from passepartout.skillfiles.skilltools import install_writing
+    from passepartout.toolbelt.web import Reader, web_tool
     agent.note_cache = NoteCache()
     for tool in memex_tools(agent): agent.tools.register(tool)
     agent.tools.register(undo_tool(agent.journal))
@@ -105,9 +105,9 @@ def install_tools(agent: Any) -> None:
 
 def memex_tools(agent: Any) -> list:
     "The tools that read and change notes and files."
-    from passepartout.edittools import edit_tools
-    from passepartout.filetools import file_tools
-    from passepartout.notetools import note_tools
+    from passepartout.toolbelt.edittools import edit_tools
+    from passepartout.toolbelt.filetools import file_tools
+    from passepartout.toolbelt.notetools import note_tools
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
@@ -117,7 +117,7 @@ def memex_tools(agent: Any) -> list:
 # %% ../nbs/18f_fitting.ipynb #09d49246
 def holders(agent: Any, ident: str) -> list[str]:
     "The files in which a heading has this identity, as far as the index knows."
-    from passepartout.indexfile import IndexFailed
+    from passepartout.indexing.indexfile import IndexFailed
     index = agent.upkeep and agent.upkeep.index
     try:
         return index.reading(lambda: [path
@@ -128,7 +128,7 @@ def holders(agent: Any, ident: str) -> list[str]:
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:
     "The tool for commands. They see neither state, settings nor cache of any agent."
-    from passepartout.shelltool import shell_tool
+    from passepartout.toolbelt.shelltool import shell_tool
     settings = agent.settings
     agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags))
 
@@ -151,7 +151,7 @@ def install_skills(agent: Any, stays: bool = False) -> None:
     places = (settings.config_dir / "passepartout" / "skills", settings.state_dir / "passepartout" / "skills",
               *([settings.memex_dir / "skills"] if settings.skills_from_memex else []))
     if not stays and not any(place.is_dir() for place in places): return
-    from passepartout.skillbook import book_for
+    from passepartout.skillfiles.skillbook import book_for
     agent.book = book_for(agent, settings, agent.log)
     agent.book.load()
     agent.problems += [Finding(why, agent.book.left_with(key), "Mend the page and see: passepartout skills check")
@@ -160,7 +160,7 @@ def install_skills(agent: Any, stays: bool = False) -> None:
 # %% ../nbs/18f_fitting.ipynb #6096474c
 def follow_skills(agent: Any) -> None:
     "Load a page whenever it is saved, from now on."
-    from passepartout.skillwatch import SkillWatch
+    from passepartout.skillfiles.skillwatch import SkillWatch
     if agent.book is None: install_skills(agent, stays=True)
     if agent.skillwatch is None: agent.skillwatch = SkillWatch(agent.book)
     agent.skillwatch.start()
@@ -168,7 +168,7 @@ def follow_skills(agent: Any) -> None:
 # %% ../nbs/18f_fitting.ipynb #c79f295f
 def surroundings(agent: Any, signal: Signal) -> Any:
     "What the embedded engine has to know to read a request."
-    from passepartout.providers.lookups import Surroundings
+    from passepartout.reflex.lookups import Surroundings
     said = tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session))
     cascade = agent.provider_cascade if isinstance(agent.provider_cascade, (tuple, list)) and not agent.consensus_enabled else ()
     unheard = tuple(cascade[:cascade.index("reflex")]) if "reflex" in cascade else ()
@@ -176,7 +176,7 @@ def surroundings(agent: Any, signal: Signal) -> Any:
 
 def exact_form(agent: Any, signal: Signal) -> Any:
     "The proposal that the person's words are, in one of the exact forms; `None` when they are none."
-    from passepartout.providers.grammar import exact_form as read
+    from passepartout.reflex.grammar import exact_form as read
     return read(signal.payload.get("text") or "", agent.today(), surroundings(agent, signal))
 
 # %% ../nbs/18f_fitting.ipynb #fd235cee
@@ -214,10 +214,10 @@ def settle_in(meaning: bool = False) -> threading.Thread:
     "For an agent that stays: do now, in a thread, what would hold everything up later; with `meaning` also what search by meaning needs, where there is that."
     def work() -> None:
         from passepartout.collector import begun
-        from passepartout.secrets import Scanner
+        from passepartout.redaction.secrets import Scanner
         Scanner().is_clean(_ALIKE)
         if meaning and find_spec("wordllama") is not None:
-            from passepartout.embeddings import packed
+            from passepartout.indexing.embeddings import packed
             packed([1.0])
         begun()
     thread = threading.Thread(target=work, name="passepartout-settle", daemon=True)

@@ -14,7 +14,7 @@ __all__ = ['Endorsed', 'Case', 'literal_label', 'leads_to', 'nobody_endorses', '
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .addresses import AddressRefused, is_allowed, read_address
+from .net.addresses import AddressRefused, is_allowed, read_address
 from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_data
 from .messages import MODEL, NOTHING, PERSON, Action, FrozenDict, Label, pick
 from .provenance import Words, fold_text

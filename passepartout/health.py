@@ -16,10 +16,10 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
-from .approvals import visible
+from .consent.approvals import visible
 from .records import record
 from .oneline import shown
-from .roots import said_of
+from .confinement.roots import said_of
 from .verify import brief, manifest_problem
 
 # %% ../nbs/17f_health.ipynb #b76256a8

@@ -52,7 +52,7 @@ def page_jobs(book: Any) -> list[Skill]:
 def worker_of(book: Any, page: Any) -> Callable[[Beat], None]:
     "The work of a page: ask its process, and do what it answers as far as a beat can."
     def work(beat: Beat) -> None:
-        from passepartout.skilljail import SkillProcess
+        from passepartout.skillfiles.skilljail import SkillProcess
         jail = SkillProcess(page, book.wrap, replace(book.limits, call_s=20.0))
         try: said = jail.ask("worker", told_to(beat, page.permissions))
         finally: jail.close()
@@ -68,7 +68,7 @@ def told_to(beat: Beat, permissions: Sequence[str]) -> dict:
 
 def today_of(agent: Any) -> list[dict]:
     "What is on today, without what is private."
-    from passepartout.finding import agenda_indexed
+    from passepartout.indexing.finding import agenda_indexed
     if (index := agent.indexed()) is None: return []
     private, today = set(agent.settings.privacy_filter_tags), agent.today()
     return [{"title": i.title, "at": i.at and f"{i.at:%H:%M}", "kind": i.kind, "days": i.days, "file": i.file}
@@ -201,7 +201,7 @@ class Heart(Beating):
     "The scheduler of one agent. `start()` in a running event loop; `stop()`, or closing the agent, ends it."
     def start(self) -> "Heart":
         "Begin, in the running event loop. What changed while nobody looked counts as a change."
-        from passepartout.watch import can_watch
+        from passepartout.indexing.watch import can_watch
         self.loop = asyncio.get_running_loop()
         if (upkeep := getattr(self.agent, "upkeep", None)) is not None: upkeep.heard.append(self.note_change)
         self.mark_change(None)

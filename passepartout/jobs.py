@@ -17,7 +17,7 @@ from typing import Any
 
 from .act import act_gate
 from .backends import backend_cascade_call, providers
-from .breaker import rest_for
+from .cascade.breaker import rest_for
 from .conditions import PassepartoutError
 from .diary import Diary
 from .gates.unattended import WORKER

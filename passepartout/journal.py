@@ -13,11 +13,11 @@ from types import coroutine
 from typing import Any, Callable, Iterable, Iterator
 from weakref import ref
 
-from .chain import JournalError, Verdict
-from .erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
-from .journalfile import JournalBusy, lock_of
-from .ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
-from .store import Draft
+from .storage.chain import JournalError, Verdict
+from .storage.erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
+from .storage.journalfile import JournalBusy, lock_of
+from .storage.ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
+from .storage.store import Draft
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
 @coroutine

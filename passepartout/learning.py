@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from .conditions import PassepartoutError
-from .grants import GrantRefused, usual_scope
+from .consent.grants import GrantRefused, usual_scope
 from .lazy import Regex
 from .messages import CALL, Action, pick
 from .records import record

@@ -13,10 +13,10 @@ import threading
 import time
 
 from .conditions import PassepartoutError
-from .markdown import parse_markdown
+from .outline.markdown import parse_markdown
 from .org import Keywords, Outline, parse_org
 from .records import record
-from .openedpath import OpenedPath
+from .confinement.openedpath import OpenedPath
 from .tuples import NamedTuple
 
 # %% ../nbs/08d_notes.ipynb #caf6a806

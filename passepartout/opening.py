@@ -19,14 +19,14 @@ from typing import Any
 
 import passepartout
 from .backends import provider_name
-from .chain import read_key
+from .storage.chain import read_key
 from .conditions import PassepartoutError
 from .edits import recover_edit
 from .health import Finding
 from .journal import Journal, JournalError
-from .journalfile import private_folder
+from .storage.journalfile import private_folder
 from .messages import PERSON
-from .roots import PathRefused, Root
+from .confinement.roots import PathRefused, Root
 from .settings import Settings, own_keys
 from .tuples import NamedTuple
 
@@ -84,7 +84,7 @@ def open_keyring(agent: Any, environ: Mapping[str, str]) -> None:
         from passepartout.providers.catalogue import missing_keys
         names += missing_keys(agent.settings, environ)
     if not names: return
-    from passepartout.keyrings import from_keyring
+    from passepartout.redaction.keyrings import from_keyring
     values, problem = from_keyring(names)
     if values: agent.settings = replace(agent.settings, secrets={**values, **agent.settings.secrets})
     if problem:
@@ -94,8 +94,8 @@ def open_keyring(agent: Any, environ: Mapping[str, str]) -> None:
 # %% ../nbs/18e_opening.ipynb #c61a2a1c
 def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     "Collect the secrets that this agent knows, and have everything that is recorded or shown to a model looked through for them."
-    from passepartout.knownvalues import Secret
-    from passepartout.secrets import Vault
+    from passepartout.redaction.knownvalues import Secret
+    from passepartout.redaction.secrets import Vault
     open_keyring(agent, environ)
     journal, keys = agent.journal, keys_wanted(agent.settings, environ)
     found = known_secrets(agent.settings, environ, [name for name, _, _ in (key.partition("@") for key in keys)])
@@ -112,7 +112,7 @@ def keys_wanted(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[str]) -> list:
     "The secrets of the program's own keys, of the keys that are `wanted`, of the rest of the environment, and of the settings."
-    from passepartout.knownvalues import secrets_in
+    from passepartout.redaction.knownvalues import secrets_in
     meant = {name: environ[name] for name in wanted if name in environ}              # it is a secret, whatever it looks like
     others = {name: value for name, value in environ.items() if name not in meant}
     return secrets_in(own_keys(environ), ours=True) + secrets_in(meant, ours=True) + secrets_in(others) + secrets_in(settings.secrets,
@@ -121,11 +121,11 @@ def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[s
 # %% ../nbs/18e_opening.ipynb #a5480051
 def install_index(agent: Any, where: Any) -> None:
     "Open the index of the memex, and let memory look into it. Without one there is a finding, and the notes are read."
-    from passepartout.index import Index
-    from passepartout.indexfile import IndexFailed
-    from passepartout.meaning import Meaning
-    from passepartout.objectsource import NoteObjects
-    from passepartout.upkeep import Upkeep
+    from passepartout.indexing.index import Index
+    from passepartout.indexing.indexfile import IndexFailed
+    from passepartout.indexing.meaning import Meaning
+    from passepartout.indexing.objectsource import NoteObjects
+    from passepartout.indexing.upkeep import Upkeep
     try: index = Index(agent.roots[0], None if str(where) == ":memory:" else agent.settings.index_path)
     except IndexFailed as error:
         agent.problems.append(Finding(error.message, "Until then every question reads all notes, which is slow when there are many.",

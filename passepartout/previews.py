@@ -216,7 +216,7 @@ AT_HOME = frozenset((str(CLI), "tui"))
 
 def holds_private(foreseen: Foreseen | None, tags: Sequence[str]) -> bool:
     "Does one of the files have a private heading, before or after?"
-    from passepartout.reach import private_text
+    from passepartout.toolbelt.reach import private_text
     return (foreseen is not None and any(data is not None and private_text(c.path, data, tags) for c in foreseen.changes
                                          for data in (c.before, c.after)))
 
@@ -228,7 +228,7 @@ def for_channel(text: str, private: bool, source: Any) -> str:
 # %% ../nbs/16b_previews.ipynb #34912d85
 def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
     "The lines that stood under a private tag, and would stand under none."
-    from passepartout.reach import private_text
+    from passepartout.toolbelt.reach import private_text
     changes = tuple(changes)
     if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return []
     before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)]
@@ -239,7 +239,7 @@ def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
 def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Iterator[tuple[bool, str]]:
     "Each line of a text in which there is something, and whether it is private."
     from passepartout.notes import SUFFIXES, parse_note
-    from passepartout.privacy import is_private
+    from passepartout.outline.privacy import is_private
     text, name = (data or b"").decode("utf-8", "replace"), path.lower().removesuffix("_archive")
     if not name.endswith(SUFFIXES): parts: Iterable = [(False, text)]
     else:

@@ -61,7 +61,7 @@ def readings(text: str) -> set[Decimal]:
 # %% ../nbs/14b_provenance.ipynb #7163a39b
 def days_in(text: str, today: date, most: int = 400) -> Iterator[date]:
     "Every day that the last `most` words of a text name."
-    from passepartout.providers.dates import read_day, words_of
+    from passepartout.reflex.dates import read_day, words_of
     words = words_of(text)[-most:]
     for start in range(len(words)):
         for end in range(start + 1, min(start + 6, len(words) + 1)):

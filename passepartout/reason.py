@@ -18,12 +18,12 @@ from typing import Any
 
 from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
-from .budget import utf8_bound
+from .awareness.budget import utf8_bound
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .limits import time_limit
 from .context import awareness, log_about, log_view
-from .measure import Composed
+from .awareness.measure import Composed
 from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
                                    Signal, Verdict, folded, pick)

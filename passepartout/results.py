@@ -12,7 +12,7 @@ from typing import Any
 
 from .conditions import PassepartoutError
 from .messages import EVENT, NETWORK, TOOL_ERROR, TOOL_OUTPUT, TOOLS, FrozenDict, Label, Signal, freeze
-from .summaries import in_our_words
+from .awareness.summaries import in_our_words
 from .tools import Tool, ToolError, ToolResult
 from .verify import brief
 

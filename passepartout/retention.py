@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .chain import JournalError
-from .erasure import OWN, still_needed
+from .storage.chain import JournalError
+from .storage.erasure import OWN, still_needed
 from .journal import Journal
 from .prompts import erase
-from .store import Draft
+from .storage.store import Draft
 from .tuples import NamedTuple
 
 # %% ../nbs/17e_retention.ipynb #ac39fae9

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from .addresses import AddressRefused, WebAddress, read_address, read_host
+from .net.addresses import AddressRefused, WebAddress, read_address, read_host
 from .conditions import PassepartoutError
 from .lazy import Regex
-from .patterns import linear
+from .redaction.patterns import linear
 from .records import record
 from .tuples import NamedTuple
 

@@ -25,7 +25,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .org import parse_org
 from .records import record
-from .timestamps import Stamp, occurrences, stamps
+from .outline.timestamps import Stamp, occurrences, stamps
 
 # %% ../nbs/18a_schedule.ipynb #56333224
 class ScheduleError(PassepartoutError):

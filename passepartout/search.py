@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from .lazy import Regex
 from .org import Node, Outline, other_names, plain_text
-from .privacy import is_private
+from .outline.privacy import is_private
 from .records import record
 from .tuples import NamedTuple
 

@@ -17,22 +17,22 @@ from typing import Any, Callable
 
 from .act import register_core_actuators
 from .actuators import ActuatorRegistry
-from .approvals import ApprovalDesk
+from .consent.approvals import ApprovalDesk
 from .backends import BackendRegistry
-from .budget import Sight
+from .awareness.budget import Sight
 from .conditions import PassepartoutError
 from .context import Foci, Log, Outlook, newest_last
-from .endorsements import Endorsements
-from .erasure import Withdrawals
+from .consent.endorsements import Endorsements
+from .storage.erasure import Withdrawals
 from .journal import Journal
 from .memory import Memory
 from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
-from .prices import Prices
-from .purse import Reckoning, limits_of
+from .cascade.prices import Prices
+from .cascade.purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
 from .provenance import Words
-from .resources import resolve
-from .roots import PathRefused, Root
+from .confinement.resources import resolve
+from .confinement.roots import PathRefused, Root
 from .settings import Settings
 from .skills import SkillRegistry
 from .tools import ToolRegistry

@@ -18,9 +18,9 @@ from datetime import date
 from difflib import get_close_matches
 
 from .agenda import DATES, display_title, first_title, live_dates
-from .entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, property_facet
-from .finding import lineages, nearest, own_tags
-from .index import Index
+from .indexing.entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, property_facet
+from .indexing.finding import lineages, nearest, own_tags
+from .indexing.index import Index
 from .lazy import Regex
 from .org import Node, Outline, plain_text
 from .search import RUNS, fold, read_query

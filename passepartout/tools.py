@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .conditions import GateError
-from .declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, parameters_of, shown
+from .toolbelt.declarations import ABSENT, TAKEN_AS_IS, Effects, Parameter, ToolError, parameters_of, shown
 from .labels import shape_of
 from .frozen import KEYWORD_FIELDS
 from .messages import FrozenDict, Label, pick

@@ -21,15 +21,15 @@ from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
 from .echoes import Echoes
-from .erasure import Withdrawals
+from .storage.erasure import Withdrawals
 from .journal import JournalError
-from .ledger import _genuine
+from .storage.ledger import _genuine
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
 from .plist import read_plist
 from .provenance import Words
 from .records import record
-from .summaries import in_our_words
+from .awareness.summaries import in_our_words
 
 # %% ../nbs/17a_turns.ipynb #40f54d75
 class Reply(str):

@@ -11,7 +11,7 @@ __all__ = ['undoable', 'undo_groups', 'erased_edits', 'nothing_left', 'fewer_tha
 from typing import Any
 
 from .edits import FileEdit, difference, digest
-from .ledger import _genuine
+from .storage.ledger import _genuine
 from .messages import Action
 from .oneline import shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure

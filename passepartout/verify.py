@@ -21,7 +21,7 @@ from .conditions import GateError, PassepartoutError, signal_condition
 from .messages import NOTHING, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict, pick
 from .normaliser import is_answer, normalise
 from .records import record
-from .secrets import Rows
+from .redaction.secrets import Rows
 from .skills import Skill, triggered
 
 # %% ../nbs/13_verify.ipynb #5ba44afa

@@ -136,7 +136,7 @@ def pytest_runtest_protocol(item):
 @pytest.fixture
 def opened_memex(tmp_path):
     "An empty memex: its folder, and the `Root` that holds it open."
-    from passepartout.resources import Root
+    from passepartout.confinement.resources import Root
     folder = tmp_path / "memex"
     folder.mkdir()
     root = Root(folder)
@@ -147,7 +147,7 @@ def opened_memex(tmp_path):
 @pytest.fixture
 def roots(memex):
     "The folder that a file of tests calls its `memex`, held open, as the gates get it."
-    from passepartout.resources import Root
+    from passepartout.confinement.resources import Root
     found = [Root(memex)]
     yield found
     for root in found: root.close()
@@ -228,7 +228,7 @@ class Runs:
 def said_of(folder, notebook): return Path(folder) / notebook.relative_to(notebook_tool().NBS).as_posix().replace("/", ",")
 
 
-WAIT = "tui/questions", "91_change", "00_start", "33_run_it_for_good", "08qa_lent", "tui/app", "14ba_echoes", "20b_demo", "11c_endpoints"          # begun late, one of them would be waited for at the end
+WAIT = "tui/questions", "91_change", "00_start", "33_run_it_for_good", "indexing/08qa_lent", "tui/app", "14ba_echoes", "terminal/20b_demo", "net/11c_endpoints"          # begun late, one of them would be waited for at the end
 
 
 class Told(Runs):

@@ -5,10 +5,10 @@ import pytest
 
 from conftest import thinned
 from passepartout.acceptance import accept, allowed, damage
-from passepartout.attestations import Attestation, Attestations
-from passepartout.chain import JournalError
-from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
-from passepartout.grants import Grant, Grants
+from passepartout.consent.attestations import Attestation, Attestations
+from passepartout.storage.chain import JournalError
+from passepartout.consent.endorsements import ALWAYS, Endorsement, Endorsements
+from passepartout.consent.grants import Grant, Grants
 from passepartout.journal import ApprovalGone, Journal
 from test_cli import warm
 from waits import PATIENCE
@@ -240,7 +240,7 @@ def test_a_person_accepts_it_at_a_terminal_and_nobody_else_does(tmp_path):
 
 
 def test_no_message_of_a_client_and_no_tool_leads_there():
-    import passepartout.requests as requests
+    import passepartout.serving.requests as requests
     from passepartout.agent import Agent
     from pathlib import Path
     assert "accept" not in Agent.bare().tools and not any("acceptance" in path.read_text() for path in Path(requests.__file__).parent.rglob("*.py") if path.name not in ("acceptance.py", "auditcommands.py", "breaks.py", "_modidx.py", "ledger.py"))

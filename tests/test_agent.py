@@ -10,7 +10,7 @@ import pytest
 
 from conftest import thinned
 from passepartout.agent import Agent
-from passepartout.commandline import code_of
+from passepartout.terminal.commandline import code_of
 from passepartout.conditions import PassepartoutError
 from passepartout.edits import FileEdit
 from passepartout.journal import Journal, JournalError
@@ -381,7 +381,7 @@ async def test_a_negative_depth_buys_nothing():
 # Edits --------------------------------------------------------------------------------------------------------------------
 
 async def test_a_tool_cannot_edit_what_the_gates_did_not_open(tmp_path):
-    from passepartout.resources import Root, resolve
+    from passepartout.confinement.resources import Root, resolve
     agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
     (tmp_path / "memex" / "other.org").write_text("mine")
     other = resolve([Root(tmp_path / "memex")], "other.org", "write")

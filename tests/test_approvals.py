@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent
-from passepartout.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
+from passepartout.consent.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
 from passepartout.conditions import PassepartoutError
 from passepartout.journal import Journal, JournalError
 from passepartout.loop import loop_process
@@ -281,7 +281,7 @@ async def test_an_explanation_cannot_push_the_action_out_of_sight():
 @pytest.mark.parametrize("args", [{"password": "1j1l-2k3j"}, {"note": "ghp_" + "a1B2c3D4e5F6" * 3}])
 async def test_an_action_with_something_secret_in_it_can_be_approved(args):
     "Whether the form of a value gives it away or the name before it: the journal gets a reference, and the action still runs as it was asked about."
-    from passepartout.secrets import Vault
+    from passepartout.redaction.secrets import Vault
     agent = Agent(load_settings({}, environ={}), Journal.open(":memory:"))
     agent.journal.scanner, ran = Vault().scanner, []
     agent.tools.register(Tool("canary", "", {k: "any" for k in args}, lambda **given: ran.append(given), inline=True))
@@ -298,7 +298,7 @@ async def test_an_action_with_something_secret_in_it_can_be_approved(args):
 def test_no_digest_of_ours_looks_like_a_key_of_somebody():
     "What the record keeps of a code is a digest. Taken for a key and redacted, it would fit no code any more; about one in sixty thousand was."
     import hashlib
-    from passepartout.secrets import Scanner
+    from passepartout.redaction.secrets import Scanner
     scanner, digests = Scanner(), [hashlib.sha256(str(n).encode()).hexdigest() for n in range(3_000)]
     digests += [begin + digest[len(begin):] for digest in digests[:40] for begin in ("4b1d", "4b1d4", "sk", "a3", "eaaa", "00d", "0x", "dd", "ac", "ef")]
     for digest in digests:

@@ -12,26 +12,26 @@ LIB = ROOT / "passepartout"
 # split into on its line; a name with a star is the rest of a folder, whose rooms do not import each other. A new room is
 # placed here before it is written.
 ROOMS = """
-    lazy records tuples databases collector conditions limits sensitive oneline roots descent openedpath resources edits filechanges addresses endpoints eventstream httpclient webclient pagetext
+    lazy records tuples databases collector conditions limits sensitive oneline confinement.roots confinement.descent confinement.openedpath confinement.resources edits filechanges net.addresses net.endpoints net.eventstream net.httpclient net.webclient net.pagetext
     symbols atoms printing plist
     frozen messages labels
-    inifile settings inichange patterns keyforms openpasswords formsearch assignments nearby companions logins shaped knownvalues disguises recordtexts secrets keyrings
-    protocol seal
-    chain breaks journalfile store ledger erasure journal
+    inifile settings inichange redaction.patterns redaction.keyforms redaction.openpasswords redaction.formsearch redaction.assignments redaction.nearby redaction.companions redaction.logins redaction.shaped redaction.knownvalues redaction.disguises redaction.recordtexts redaction.secrets redaction.keyrings
+    protocol storage.seal
+    storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.erasure journal
     objects changes memory recall
-    org bullets markdown privacy budget measure elements links timestamps agenda views wallclock search notes capture rewrite logbook planning priorities states moves checkboxes skillchild headerargs sourceblocks noweb setupfiles tablevalues tangle tanglefiles pagelines chapter
-    identity entries indexfile identbook notefiles index query ranking finding targets objectsource inotify watch upkeep periphery fovea embeddings lent meaning
-    summaries context
-    schedule skills skillpage
-    declarations tools rules rulefile notesource findtool agendatool notetools edittools web
-    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skilljail walks reach bounds steady commandrules commandrun shelltool filesearch filetools
-    plan planrun deciders plantext
+    org outline.bullets outline.markdown outline.privacy awareness.budget awareness.measure outline.elements outline.links outline.timestamps agenda awareness.views wallclock search notes capture outline.rewrite outline.logbook outline.planning outline.priorities outline.states outline.moves outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
+    indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
+    awareness.summaries context
+    schedule skills skillfiles.skillpage
+    toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.agendatool toolbelt.notetools toolbelt.edittools toolbelt.web
+    shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.within shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
+    plan plans.planrun plans.deciders plans.plantext
     normaliser askgate clearances verify
-    breaker prices purse meter selector suppliers showing askone backends providers.dates providers.spans providers.whens providers.repetitions providers.german providers.doubts providers.captures providers.reminders providers.commands providers.lookups providers.editcalls providers.edits providers.questions providers.sequences providers.answers providers.hours providers.files providers.replies providers.reasons providers.guesses providers.paraphrases providers.passed providers.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.wire providers.* providers.gguf providers.catalogue
+    cascade.breaker cascade.prices cascade.purse cascade.meter cascade.selector cascade.suppliers cascade.showing cascade.askone backends reflex.dates reflex.spans reflex.whens reflex.repetitions reflex.german reflex.doubts reflex.captures reflex.reminders reflex.commands reflex.lookups reflex.editcalls reflex.edits reflex.questions reflex.sequences reflex.answers reflex.hours reflex.files reflex.replies reflex.reasons reflex.guesses reflex.paraphrases reflex.passed reflex.grammar providers.reflex providers.proposals providers.dialect providers.failures providers.wire providers.* providers.gguf providers.catalogue
     provenance echoes flow typed
     perceive agreement
     reason lookonly previews actuators results
-    previews act turns prompts drafts approvals grants endorsements undo sessions services asks attestations planstate planworld planturns plandesk retention archive health skilltalk skillmemory skillfolders skillbook skillwatch skilltools
+    previews act turns prompts drafts consent.approvals consent.grants consent.endorsements undo sessions services consent.asks consent.attestations plans.planstate plans.planworld plans.planturns plans.plandesk retention archive health skillfiles.skilltalk skillfiles.skillmemory skillfiles.skillfolders skillfiles.skillbook skillfiles.skillwatch skillfiles.skilltools
     loop
     gates.*
     diary jobs
@@ -40,13 +40,13 @@ ROOMS = """
     conversation opening fitting agent replay learning
     heartbeat
     desk
-    sockets backup acceptance
-    patient rights machinecheck recordcheck notecheck
+    serving.sockets backup acceptance
+    checkup.patient checkup.rights checkup.machinecheck checkup.recordcheck checkup.notecheck
     doctor
-    spans gauges guests gateway pairing porter telegram requests service configure reception daemon running
-    render thoughts costs progress draftview planwords sessionwords chat demo commandline client shelf listing completion notecommands changecommands auditcommands costcommand doctorcommand wizard configurecommand daemoncommand backupcommands sessioncommands tanglecommand skillcommands gatewaycommand jobscommand planscommand rulescommand approvalscommand
-    tui.resident tui.talk tui.entries tui.rows tui.desk tui.entry tui.questions tui.picker tui.panes tui.frame tui.hearing tui.app tui.linear tui.* tuicommand
-    commands program cli
+    serving.spans serving.gauges serving.guests serving.gateway serving.pairing serving.porter serving.telegram serving.requests serving.service configure serving.reception daemon serving.running
+    terminal.render terminal.thoughts terminal.costs terminal.progress terminal.draftview terminal.planwords terminal.sessionwords terminal.chat terminal.demo terminal.commandline terminal.client terminal.shelf terminal.listing terminal.completion terminal.notecommands terminal.changecommands terminal.auditcommands terminal.costcommand terminal.doctorcommand terminal.wizard terminal.configurecommand terminal.daemoncommand terminal.backupcommands terminal.sessioncommands terminal.tanglecommand terminal.skillcommands terminal.gatewaycommand terminal.jobscommand terminal.planscommand terminal.rulescommand terminal.approvalscommand
+    tui.resident tui.talk tui.entries tui.rows tui.desk tui.entry tui.questions tui.picker tui.panes tui.frame tui.hearing tui.app tui.linear tui.* terminal.tuicommand
+    terminal.commands terminal.program cli
     __main__
 """.split()
 
@@ -70,6 +70,7 @@ def modules():
 
 
 NAMES = [name for name, _ in modules()]
+FOLDERS = {name.split(".")[0] for name in NAMES if "." in name}
 
 
 def rank(room: str) -> int:
@@ -126,7 +127,7 @@ def imported(room: str, tree, calls=True):
     """(module, line, at import time) of every import in `room`, in any function too; relative ones in full.
 
     nbdev writes `from .plist import x` where the notebook says `from passepartout.plist import x`."""
-    packages = {"passepartout", *(f"passepartout.{r[:-2]}" for r in ROOMS if r.endswith(".*"))}
+    packages = {"passepartout", *(f"passepartout.{folder}" for folder in FOLDERS)}
     for node, late in runtime_nodes(tree, calls):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -148,7 +149,7 @@ def upward(room: str, imports):
         if name.split(".")[0] != "passepartout" or name.count(".") == 0:
             continue
         parts = name.split(".")[1:]
-        other = ".".join(parts[:2]) if f"{parts[0]}.*" in ROOMS else parts[0]
+        other = ".".join(parts[:2]) if parts[0] in FOLDERS else parts[0]
         if other in ("__version__", room) or (room, other) in EXCEPTIONS:
             continue
         if rank(other) < 0 or rank(other) >= rank(room):      # a whole folder stands in one place
@@ -158,6 +159,10 @@ def upward(room: str, imports):
 def test_a_room_imports_only_rooms_above_it():
     assert [name for name in NAMES if rank(name) < 0] == [], f"These have no place yet: put them into ROOMS in {Path(__file__).name}"
     assert [wrong for name, path in modules() for wrong in upward(name, imports_of(name, path))] == []
+
+
+def test_every_folder_is_told_to_who_looks_for_a_room():
+    assert set(re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.M)) == FOLDERS
 
 
 def test_the_notebooks_are_numbered_in_the_order_of_the_rooms():
@@ -245,9 +250,9 @@ def runs_text(tree):
 
 
 # The program in which a skill's code runs. The agent starts it in a process of its own and never calls it.
-RUNS_SKILLS = "skillchild"
+RUNS_SKILLS = "skillfiles.skillchild"
 # A program for people who export their own modules: it runs the one they name, as Python would. No room may bring it into the agent.
-RUNS_MODULES = "pagelines"
+RUNS_MODULES = "skillfiles.pagelines"
 # Writes the function that makes a record, from the names of its fields and nothing else, as the standard library does.
 WRITES_ONE = "records"
 
@@ -301,7 +306,7 @@ def test_what_is_public_says_what_it_is():
 
 def test_no_room_reaches_what_runs_a_module():
     for name, path in modules():
-        if name != RUNS_MODULES: assert RUNS_MODULES not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name
+        if name != RUNS_MODULES: assert "pagelines" not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name
 
 
 def test_records_are_the_one_place_that_writes_a_function():
@@ -309,7 +314,7 @@ def test_records_are_the_one_place_that_writes_a_function():
 
 
 def test_nobody_calls_what_runs_a_skill():
-    taken = [(name, alias.name) for name, path in modules() for node in nodes_of(path, RUNS_SKILLS) if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(RUNS_SKILLS) for alias in node.names]
+    taken = [(name, alias.name) for name, path in modules() for node in nodes_of(path, "skillchild") if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("skillchild") for alias in node.names]
     assert {what for _, what in taken} <= {"page_tree", "PARTS"}
 
 
@@ -400,7 +405,7 @@ def test_what_only_looks_like_it_is_allowed(source):
     ("plist", "from passepartout.messages import Signal"), ("act", "def f():\n    from passepartout.agent import Agent"), ("gates.paths", "import passepartout.cli"),
     ("gates.paths", "from passepartout.gates import shell"), ("plist", "import importlib\nimportlib.import_module('passepartout.cli')"),
     ("plist", "from passepartout import reason"), ("messages", "import passepartout.nowhere"), ("plist", "from .messages import Signal"), ("gates.paths", "from ..agent import Agent"),
-    ("gates.paths", "from .shell import x"), ("providers.dates", "from .grammar import x")])
+    ("gates.paths", "from .shell import x"), ("reflex.dates", "from .grammar import x")])
 def test_imports_upwards_are_found(room, source):
     assert list(upward(room, imported(room, ast.parse(source))))
 
@@ -408,14 +413,14 @@ def test_imports_upwards_are_found(room, source):
 @pytest.mark.parametrize("room, source", [
     ("messages", "from passepartout.plist import Keyword"), ("gates.paths", "from passepartout.verify import x"), ("agent", "from passepartout.gates.paths import paths_gate"),
     ("act", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from passepartout.agent import Agent"), ("cli", "from passepartout import __version__"),
-    ("gates.paths", "from ..verify import x"), ("providers.grammar", "from .dates import x"), ("messages", "from .plist import Keyword")])
+    ("gates.paths", "from ..verify import x"), ("reflex.grammar", "from .dates import x"), ("messages", "from .plist import Keyword")])
 def test_imports_downwards_are_allowed(room, source):
     assert not list(upward(room, imported(room, ast.parse(source))))
 
 
 def test_the_http_library_has_one_door():
     found = [name for name, path in modules() for module, *_ in imports_of(name, path) if module.split(".")[0] == "httpx"]
-    assert found == ["httpclient"]
+    assert found == ["net.httpclient"]
 
 
 TABLES = {"shell/syscalls.py", "shell/table.py"}             # rows, one below the other

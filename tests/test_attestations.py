@@ -5,7 +5,7 @@ import pytest
 
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
-from passepartout.endorsements import agreement
+from passepartout.consent.endorsements import agreement
 from passepartout.messages import Label
 from passepartout.tools import Parameter, Tool, ToolResult
 
@@ -142,7 +142,7 @@ async def test_what_a_foreign_tool_says_about_its_arguments_counts_for_nothing(t
 def test_in_the_chat_the_words_come_first_and_the_same_line_once_more_writes_them(tmp_path):
     import asyncio, io
     from rich.console import Console
-    from passepartout.chat import Chat
+    from passepartout.terminal.chat import Chat
     agent = asyncio.run(with_search(tmp_path, [], []))
     chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))
     chat.one("/attest")
@@ -163,7 +163,7 @@ def test_in_the_chat_the_words_come_first_and_the_same_line_once_more_writes_the
 def test_from_the_shell_nothing_is_attested_without_somebody_at_a_terminal(tmp_path, monkeypatch):
     import contextlib
     from typer.testing import CliRunner
-    from passepartout import approvalscommand as commands
+    from passepartout.terminal import approvalscommand as commands
     said = []
 
     class Agent:

@@ -502,9 +502,9 @@ def test_nothing_is_taken_back_by_the_word_of_a_record_that_somebody_changed(hom
 @pytest.mark.slow
 def test_whichever_page_is_damaged_it_is_a_sentence(home):
     "Not an error of the database library, in whichever table it is, and whatever is looked at."
-    from passepartout.attestations import Attestations
-    from passepartout.endorsements import Endorsements
-    from passepartout.grants import Grant, Grants
+    from passepartout.consent.attestations import Attestations
+    from passepartout.consent.endorsements import Endorsements
+    from passepartout.consent.grants import Grant, Grants
     journal = opened(home)
     for n in range(40):
         batch = journal.batch("main", f"more{n}")

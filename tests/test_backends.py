@@ -8,7 +8,7 @@ import pytest
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import BackendRegistry, Vote, backend_cascade_call, consensus_call, register_backend
-from passepartout.suppliers import call_backend
+from passepartout.cascade.suppliers import call_backend
 from passepartout.conditions import LLMError, PassepartoutError, handler_bind
 from passepartout.messages import Signal
 
@@ -210,7 +210,7 @@ async def test_all_attempts_and_steps_of_a_request_share_one_deadline():
 
 
 def test_two_processes_remember_each_others_failures(tmp_path):
-    from passepartout.breaker import Breakers
+    from passepartout.cascade.breaker import Breakers
     one, two = Breakers(tmp_path / "providers.json"), Breakers(tmp_path / "providers.json")
     one.failed("a", "it had too many questions", wait=60); two.failed("b", "it had too many questions", wait=60); one.failed("c", "it had too many questions", wait=60); two.succeeded("b")
     assert set(Breakers(tmp_path / "providers.json").rests) == {"a", "c"}

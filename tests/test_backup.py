@@ -74,11 +74,11 @@ while True:
 
 def test_a_record_with_everything_that_is_said_for_longer_is_backed_up_and_comes_back_without_it(settings, tmp_path):
     "Indexes are made with the first record of a kind, so a journal that has them is one all the same."
-    from passepartout.attestations import Attestation, Attestations
-    from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
-    from passepartout.grants import Grant, Grants
-    from passepartout.plandesk import PlanBook
-    from passepartout.planstate import index_plans
+    from passepartout.consent.attestations import Attestation, Attestations
+    from passepartout.consent.endorsements import ALWAYS, Endorsement, Endorsements
+    from passepartout.consent.grants import Grant, Grants
+    from passepartout.plans.plandesk import PlanBook
+    from passepartout.plans.planstate import index_plans
     def standing(journal): return len(Grants(journal).standing()) + len(Endorsements(journal).standing()) + len(Attestations(journal).standing()) + len(PlanBook(journal).read())
     journal = journal_of(settings)
     write(journal)

@@ -6,15 +6,15 @@ from datetime import date
 import pytest
 
 from passepartout.agenda import agenda, diary_expressions, render_agenda
-from passepartout.checkboxes import list_items
-from passepartout.elements import blocks
-from passepartout.links import LinkTargets, all_links, backlinks
+from passepartout.outline.checkboxes import list_items
+from passepartout.outline.elements import blocks
+from passepartout.outline.links import LinkTargets, all_links, backlinks
 from passepartout.notes import NotText, decode, parse_note, read_notes
 from passepartout.org import print_outline
-from passepartout.resources import Root, resolve
+from passepartout.confinement.resources import Root, resolve
 from passepartout.search import find
-from passepartout.timestamps import broken_stamps, stamps
-from passepartout.views import VIEWS, view
+from passepartout.outline.timestamps import broken_stamps, stamps
+from passepartout.awareness.views import VIEWS, view
 
 TODAY = date(2026, 11, 19)
 ALL = "* TODO [#A] Roof [[file:b.md][offers]] [1/2] :house:\nDEADLINE: <2026-11-20 Fri -3d>\n:PROPERTIES:\n:ID: 7f\n:END:\n- [ ] tiles[fn:1]\n| a | b |\n#+begin_quote\nDöben\n#+end_quote\n\n[fn:1] red\n"

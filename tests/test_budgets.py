@@ -18,9 +18,9 @@ from passepartout.agent import Agent
 from passepartout.backends import backend_cascade_call, consensus_call, register_backend
 from passepartout.conditions import BudgetError, compute_restarts, handler_bind, invoke_restart
 from passepartout.messages import Label, Signal
-from passepartout.prices import NANO, Prices, Usage, listed_cost, table
-from passepartout.purse import Call, Reckoning
-from passepartout.selector import Tiers
+from passepartout.cascade.prices import NANO, Prices, Usage, listed_cost, table
+from passepartout.cascade.purse import Call, Reckoning
+from passepartout.cascade.selector import Tiers
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
 
@@ -126,7 +126,7 @@ TestSpending.settings = hypothesis_settings(max_examples=int(os.environ.get("PAS
 GRAB = """
 import sys, time
 from pathlib import Path
-from passepartout.purse import Call, Purse
+from passepartout.cascade.purse import Call, Purse
 from passepartout.conditions import BudgetError
 purse, got = Purse(Path(sys.argv[1]), {("day", "money"): 1000}), 0
 print("ready", flush=True); sys.stdin.readline()
@@ -260,9 +260,9 @@ async def test_a_stream_is_asked_for_its_bill_and_a_server_that_cannot_say_is_as
 
 @pytest.mark.parametrize("counted, asks", [({"input_tokens": 700}, True), ({"input_tokens": 10**9}, False), ({"input_tokens": -1}, False), ({"input_tokens": True}, False), ([], False), ({}, False)])
 async def test_where_bytes_are_too_many_the_provider_counts_for_nothing(counted, asks):
-    from passepartout.endpoints import Endpoint, Times
-    from passepartout.httpclient import Http
-    from passepartout.meter import Meter
+    from passepartout.net.endpoints import Endpoint, Times
+    from passepartout.net.httpclient import Http
+    from passepartout.cascade.meter import Meter
     from passepartout.providers.anthropic import Anthropic
     from passepartout.providers.wire import Provider
     from passepartout.tools import ToolRegistry
@@ -282,9 +282,9 @@ async def test_where_bytes_are_too_many_the_provider_counts_for_nothing(counted,
 
 @pytest.mark.parametrize("limits", [{("day", "money"): 0}, {("turn", "tokens"): 0}, {("turn", "tokens"): 1500}])
 async def test_a_budget_without_room_for_an_answer_sends_nothing_not_even_to_be_counted(limits):
-    from passepartout.endpoints import Endpoint, Times
-    from passepartout.httpclient import Http
-    from passepartout.meter import Meter
+    from passepartout.net.endpoints import Endpoint, Times
+    from passepartout.net.httpclient import Http
+    from passepartout.cascade.meter import Meter
     from passepartout.providers.gemini import Gemini
     from passepartout.providers.wire import Provider
     from passepartout.tools import ToolRegistry
@@ -425,7 +425,7 @@ async def test_a_selector_that_names_somebody_else_or_breaks_changes_nothing():
 
 def test_cost_shows_what_was_spent_and_what_is_left(tmp_path, monkeypatch, capsys):
     import typer
-    from passepartout.costcommand import cost
+    from passepartout.terminal.costcommand import cost
     for name in [name for name in os.environ if name.endswith("_API_KEY")]: monkeypatch.delenv(name)
     for name, value in {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path), "PASSEPARTOUT_DAY_BUDGET": "1", "PROVIDER_CASCADE": "anthropic"}.items(): monkeypatch.setenv(name, value)
     cost()

@@ -6,11 +6,11 @@ import pytest
 
 from passepartout.agenda import agenda
 from passepartout.notes import parse_note
-from passepartout.planning import schedule, unschedule
-from passepartout.priorities import set_priority
-from passepartout.rewrite import RewriteError, change_tags, retitle
-from passepartout.states import complete, set_state
-from passepartout.views import open_items
+from passepartout.outline.planning import schedule, unschedule
+from passepartout.outline.priorities import set_priority
+from passepartout.outline.rewrite import RewriteError, change_tags, retitle
+from passepartout.outline.states import complete, set_state
+from passepartout.awareness.views import open_items
 
 NOON = datetime(2026, 11, 19, 12)
 PAGE = """title:: Haus\n\n- Dach\n\t- TODO [#A] Ziegel\n\t  id:: 65f2\n\t  DEADLINE: <2026-11-20 Fri .+1w>\n\t  SCHEDULED: <2026-11-18 Wed>\n\t  :LOGBOOK:

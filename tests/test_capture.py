@@ -9,7 +9,7 @@ from passepartout.capture import CaptureError, append_headline
 from passepartout.conditions import PassepartoutError
 from passepartout.notes import decode, parse_note
 from passepartout.org import print_outline
-from passepartout.timestamps import stamps
+from passepartout.outline.timestamps import stamps
 from test_org import texts
 
 titles = st.one_of(st.text(max_size=30), texts)

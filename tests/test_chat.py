@@ -9,7 +9,7 @@ CAPTURE = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-capture" :ARGS (:TI
 # Importing takes most of a chat's start. This process has done it and forks a chat for each pty it is told of.
 FORKS = """
 import fcntl, json, os, signal, sys, termios
-import passepartout.commands, passepartout.agent, passepartout.cli, passepartout.chat, passepartout.notetools, passepartout.undo, rich.console
+import passepartout.terminal.commands, passepartout.agent, passepartout.cli, passepartout.terminal.chat, passepartout.toolbelt.notetools, passepartout.undo, rich.console
 import passepartout.gates.paths, passepartout.gates.permissions, passepartout.gates.policy, passepartout.providers.reflex, passepartout.providers.scripted
 for line in sys.stdin:
     order = json.loads(line)

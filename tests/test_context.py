@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.budget import utf8_bound
+from passepartout.awareness.budget import utf8_bound
 from passepartout.context import Outlook, assemble_global_awareness, awareness
 from passepartout.loop import loop_process
 from passepartout.messages import Label, Signal

@@ -11,14 +11,14 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
-from passepartout.pairing import Links
-from passepartout.porter import Porter
-from passepartout.guests import Limits
+from passepartout.serving.pairing import Links
+from passepartout.serving.porter import Porter
+from passepartout.serving.guests import Limits
 from passepartout.plist import read_plist, write_plist
 from passepartout.protocol import frame_message, read_framed_message
-from passepartout.seal import Seal, open_key, sealed_steps
-from passepartout.sockets import connect_to, peer_of, take_lock
-from passepartout.telegram import Telegram
+from passepartout.storage.seal import Seal, open_key, sealed_steps
+from passepartout.serving.sockets import connect_to, peer_of, take_lock
+from passepartout.serving.telegram import Telegram
 from telegram_server import TelegramServer
 from test_mediation import EFFECTS, booted, forged_signals, intents
 
@@ -445,7 +445,7 @@ async def test_words_of_somebody_else_are_nobodys_word(house):
 @pytest.mark.slow
 async def test_a_child_of_the_daemon_has_no_say(house):
     daemon = await house()
-    code = f"import sys; from pathlib import Path; from passepartout.sockets import connect_to; c = connect_to(Path({str(daemon.path)!r})); sys.stdout.write(c.recv(1000).decode())"
+    code = f"import sys; from pathlib import Path; from passepartout.serving.sockets import connect_to; c = connect_to(Path({str(daemon.path)!r})); sys.stdout.write(c.recv(1000).decode())"
     done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
     assert "has no say here" in done.stdout, done
 
@@ -625,7 +625,7 @@ looks = []
 gc.callbacks.append(lambda phase, told: looks.append(phase))
 usual, frozen = gc.get_threshold(), gc.get_freeze_count()
 collect_later(10_000_000)
-from passepartout import formsearch
+from passepartout.redaction import formsearch
 from passepartout.agent import Agent
 from passepartout.daemon import Daemon
 names = ("memex_dir", "state_dir", "cache_dir", "config_dir")

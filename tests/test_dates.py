@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from passepartout.providers.dates import MONTHS, WEEKDAYS, NoSuchDate, read_day, say_day, say_span
-from passepartout.providers.spans import read_span
-from passepartout.providers.whens import split_when
+from passepartout.reflex.dates import MONTHS, WEEKDAYS, NoSuchDate, read_day, say_day, say_span
+from passepartout.reflex.spans import read_span
+from passepartout.reflex.whens import split_when
 
 days = st.dates(date(1990, 1, 1), date(2090, 12, 31))
 near = st.integers(-3000, 3000).map(lambda n: timedelta(days=n))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conftest import thinned
-from passepartout.demo import SAMPLE, run_demo
-from passepartout.render import screen
+from passepartout.terminal.demo import SAMPLE, run_demo
+from passepartout.terminal.render import screen
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "nbs" / "images" / "demo.svg"

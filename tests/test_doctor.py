@@ -7,8 +7,8 @@ import pytest
 import passepartout
 
 from conftest import thinned
-from passepartout.recordcheck import left_behind
-from passepartout.rights import close_off
+from passepartout.checkup.recordcheck import left_behind
+from passepartout.checkup.rights import close_off
 from test_cli import forks, home
 
 ROOT = os.geteuid() == 0

@@ -161,7 +161,7 @@ async def test_a_journal_from_before_asks_as_it_did_and_starts_to_remember(life)
 
 
 async def test_the_trace_tells_it_in_words(life):
-    from passepartout.render import record_line
+    from passepartout.terminal.render import record_line
     bill = await life(label=Label("network", sources=("mail 7",)))
     await bill.read()
     (met,) = bill.agent.journal.records(kinds=["met"])

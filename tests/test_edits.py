@@ -6,7 +6,7 @@ import pytest
 import passepartout.edits as edits
 from conftest import thinned
 from passepartout.edits import EditConflict, EditFailed, FileEdit, apply_edit, difference, edit_state, recover_edit
-from passepartout.resources import Root, resolve
+from passepartout.confinement.resources import Root, resolve
 from waits import away, heard, in_vain, next_line, status, wait_for
 
 ROOT = os.geteuid() == 0
@@ -135,7 +135,7 @@ def test_owner_is_kept(note, root, exchange):
 def test_without_the_right_to(tmp_path, case):
     work = tmp_path / "work"; work.mkdir(); (work / "note.org").write_bytes(b"before\n"); os.chmod(work / "note.org", 0o666)
     os.chmod(work, {"theirs": 0o777, "readonly": 0o755, "sticky": 0o1777}[case])
-    code = ("import os, sys, difflib, unicodedata\nfrom passepartout.edits import *\nfrom passepartout.resources import *\nfrom passepartout.roots import *\nroot = Root(sys.argv[1])\nopened = resolve([root], 'note.org', 'write')\nos.setgroups([]); os.setgid(12345); os.setuid(12345)\n"
+    code = ("import os, sys, difflib, unicodedata\nfrom passepartout.edits import *\nfrom passepartout.confinement.resources import *\nfrom passepartout.confinement.roots import *\nroot = Root(sys.argv[1])\nopened = resolve([root], 'note.org', 'write')\nos.setgroups([]); os.setgid(12345); os.setuid(12345)\n"
             "try: apply_edit(FileEdit(opened, b'before\\n', b'after\\n'))\nexcept EditFailed as e: print(e)")
     run = subprocess.run([sys.executable, "-c", code, work], capture_output=True, text=True, cwd=REPO, timeout=300)
     assert {"theirs": "belongs to another", "sticky": "belongs to another", "readonly": "read-only or protected"}[case] in run.stdout, run.stderr
@@ -319,8 +319,8 @@ def test_a_busy_writer_loses_nothing(note, root, exchange, tmp_path, way, second
 AGENT = """
 import sys
 from passepartout.edits import *
-from passepartout.resources import *
-from passepartout.roots import *
+from passepartout.confinement.resources import *
+from passepartout.confinement.roots import *
 root, who, made = Root(sys.argv[1]), sys.argv[2], 0
 while made < 30:
     with resolve([root], "note.org", "write") as file:
@@ -343,8 +343,8 @@ def test_agents_on_the_same_note(note, tmp_path):
 VICTIM = """
 import json, os, sys
 from passepartout.edits import *
-from passepartout.resources import *
-from passepartout.roots import *
+from passepartout.confinement.resources import *
+from passepartout.confinement.roots import *
 root, n = Root(sys.argv[1]), 0
 options = dict(exchange=sys.argv[2] == "True")
 while True:

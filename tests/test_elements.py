@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.checkboxes import list_items
-from passepartout.elements import blocks
-from passepartout.markdown import parse_markdown
+from passepartout.outline.checkboxes import list_items
+from passepartout.outline.elements import blocks
+from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
 
 PIECES = ["* ", "** ", "# ", "## ", "- ", "  - ", "\t+ ", "1. ", " 2) ", "[ ] ", "[X] ", "[x] ", "[-] ", "[/]", "[1/2]", "[50%]", " :: ", "| a | b |", "|-+-|", "|", "\\|", "---|---", "\n", "\r\n", "\n\n", "\n\n\n", " ", "    ",

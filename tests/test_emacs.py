@@ -25,12 +25,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 
 from passepartout.agenda import agenda
-from passepartout.checkboxes import list_items
-from passepartout.elements import blocks
-from passepartout.links import links
+from passepartout.outline.checkboxes import list_items
+from passepartout.outline.elements import blocks
+from passepartout.outline.links import links
 from passepartout.notes import NotText, decode
 from passepartout.org import inside, parse_org
-from passepartout.timestamps import occurrences, stamps
+from passepartout.outline.timestamps import occurrences, stamps
 from passepartout.wallclock import clock_case, instant
 
 HERE = Path(__file__).parent

@@ -82,7 +82,7 @@ async def test_what_a_model_or_a_page_says_endorses_nothing(tmp_path):
 
 
 def test_it_holds_for_its_argument_until_its_time_and_for_every_part():
-    from passepartout.endorsements import Endorsement, Endorsements, canonical
+    from passepartout.consent.endorsements import Endorsement, Endorsements, canonical
     from passepartout.journal import Journal
     journal = Journal.open(":memory:")
     now = journal.clock()
@@ -98,7 +98,7 @@ def test_it_holds_for_its_argument_until_its_time_and_for_every_part():
 
 
 def test_a_damaged_record_of_taking_back_brings_nothing_back():
-    from passepartout.endorsements import Endorsement, Endorsements, canonical
+    from passepartout.consent.endorsements import Endorsement, Endorsements, canonical
     from passepartout.journal import Journal
     journal = Journal.open(":memory:")
     said = Endorsements(journal)
@@ -111,7 +111,7 @@ def test_a_damaged_record_of_taking_back_brings_nothing_back():
 
 async def test_a_rule_is_written_only_on_a_yes_to_its_words_and_holds_until_it_is_taken_back(tmp_path):
     from passepartout.backends import register_backend
-    from passepartout.endorsements import agreement
+    from passepartout.consent.endorsements import agreement
     ran, whom = [], "ana@example.org"
     agent = await booted(tmp_path, [EVE, whom], ran, journal=None)
     one = await asked(agent)
@@ -134,7 +134,7 @@ async def test_a_rule_is_written_only_on_a_yes_to_its_words_and_holds_until_it_i
 
 
 async def test_a_rule_does_not_reach_beyond_its_argument_its_tool_and_the_other_gates(tmp_path):
-    from passepartout.endorsements import agreement
+    from passepartout.consent.endorsements import agreement
     ran, whom = [], "ana@example.org"
     agent = await booted(tmp_path, [EVE, whom], ran, permissions={"send": "ask"})
     one = await asked(agent)
@@ -152,9 +152,9 @@ async def test_a_rule_does_not_reach_beyond_its_argument_its_tool_and_the_other_
 
 def lasting(kind):
     "What says something for longer on a journal: (its room, saying one thing that never runs out, taking it back, what stands)."
-    from passepartout.attestations import Attestation, Attestations
-    from passepartout.endorsements import ALWAYS, Endorsement, Endorsements
-    from passepartout.grants import Grant, Grants
+    from passepartout.consent.attestations import Attestation, Attestations
+    from passepartout.consent.endorsements import ALWAYS, Endorsement, Endorsements
+    from passepartout.consent.grants import Grant, Grants
     from time import time
     if kind == "endorse": return Endorsements, lambda room, n=1: room.give(Endorsement("send", "to", f'"ana{n}"', "", ALWAYS), "person"), lambda room, one: room.revoke(one.id, "person")
     if kind == "attest": return Attestations, lambda room, n=1: room.give(Attestation(f"search{n}", "each.id", "x"), "person"), lambda room, one: room.end(one, "person", "taken back")

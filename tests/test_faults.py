@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from test_providers import KEY, reply, sse
 
 from passepartout.agent import Agent
-from passepartout.breaker import Rest
-from passepartout.endpoints import Times
+from passepartout.cascade.breaker import Rest
+from passepartout.net.endpoints import Times
 
 pytestmark = pytest.mark.slow
 NAMES, SOON, LATE = ("one", "two"), 0.3, 120.0                   # only what is waited for in vain is given little time, so that a busy machine changes nothing

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from conftest import examples
 from waits import away, next_line
 from passepartout.agent import Agent
-from passepartout.filesearch import SearchError, compiled, search_files, worth_opening
+from passepartout.toolbelt.filesearch import SearchError, compiled, search_files, worth_opening
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
-from passepartout.resources import PathRefused, Root, resolve
+from passepartout.confinement.resources import PathRefused, Root, resolve
 from passepartout.sensitive import sensitive
 from passepartout.shell.programs import pinned
 from passepartout.verify import clear
@@ -74,7 +74,7 @@ def test_time_and_matches_are_bounded(opened_memex):
 
 
 def test_what_ripgrep_may_name_is_checked_again(opened_memex, monkeypatch):
-    import passepartout.filesearch as room
+    import passepartout.toolbelt.filesearch as room
     memex, root = opened_memex
     (memex.parent / "secret.txt").write_text("canary")
     (memex / "link").symlink_to(memex.parent / "secret.txt")
@@ -192,6 +192,6 @@ def test_write_undo_and_refuse_in_a_booted_agent(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["(", "[", "\\p{Foo}", "(?=x)", "a{100000}", "é("])
 def test_what_is_wrong_with_a_pattern_is_said_in_text_and_of_the_pattern_as_it_was_written(pattern):
-    from passepartout.filesearch import SearchError, compiled
+    from passepartout.toolbelt.filesearch import SearchError, compiled
     with pytest.raises(SearchError) as caught: compiled(pattern, regex=True)
     assert pattern in caught.value.message and "b'" not in caught.value.message and "(?m)" not in caught.value.message

@@ -13,11 +13,11 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.diary import diary_of
-from passepartout.gateway import MOST_PIECES, pieces, units
-from passepartout.pairing import Links
-from passepartout.porter import Porter
+from passepartout.serving.gateway import MOST_PIECES, pieces, units
+from passepartout.serving.pairing import Links
+from passepartout.serving.porter import Porter
 from passepartout.messages import PERSON
-from passepartout.telegram import FOREIGN, Telegram, incoming
+from passepartout.serving.telegram import FOREIGN, Telegram, incoming
 from telegram_server import TelegramServer
 from waits import away
 
@@ -230,7 +230,7 @@ async def test_failures_of_the_service(tmp_path, monkeypatch):
         async def sleep(seconds, *more):
             if seconds >= 0.5: waits.append(seconds)
             await real(min(seconds, 0.01) if seconds < 4 or seconds > 5 else seconds)
-        monkeypatch.setattr("passepartout.porter.asyncio.sleep", sleep)
+        monkeypatch.setattr("passepartout.serving.porter.asyncio.sleep", sleep)
         too_many = (429, {"ok": False, "error_code": 429, "description": "Too Many Requests: retry after 7", "parameters": {"retry_after": 7}})
         world.server.refuse = {"sendMessage": [too_many, (502, b"<html>Bad Gateway</html>"), None], "getUpdates": [None, (500, {"ok": False}), (200, b"not json"), (200, {"ok": True, "result": "x"}), (200, {"ok": True, "result": [None, 7, {"update_id": "x"}]}), (409, {"ok": False, "description": "Conflict"})]}
         world.start()
@@ -281,9 +281,9 @@ def test_no_update_breaks_the_reader(update):
 DAEMON = """
 import asyncio, os, signal, sys
 from passepartout.agent import Agent
-from passepartout.pairing import Links
-from passepartout.porter import Porter
-from passepartout.telegram import Telegram
+from passepartout.serving.pairing import Links
+from passepartout.serving.porter import Porter
+from passepartout.serving.telegram import Telegram
 class House:
     def __init__(self, agent): self.agent = agent
     async def in_turn(self, session, work): return await work(self.agent)

@@ -8,7 +8,7 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
-from passepartout.grants import Grant, GrantRefused, canonical, covers, in_words, offer, read_until
+from passepartout.consent.grants import Grant, GrantRefused, canonical, covers, in_words, offer, read_until
 from passepartout.messages import ApprovalRequired, Signal
 from passepartout.rulefile import spelled_places
 from passepartout.rules import UNREADABLE
@@ -83,7 +83,7 @@ def test_what_is_covered_runs_unasked_and_the_record_says_by_which_grant(memex):
         reply = agent.run(agent.handle("go"))
         assert not reply.approvals and (memex / "projects/roof.org").read_text() == "* Shed\n* Bids\n"
         assert agent.journal.effects(limit=1)[0]["detail"]["grant"] == grant.id
-        from passepartout.render import trace_lines
+        from passepartout.terminal.render import trace_lines
         assert f"by the grant {grant.id}" in "\n".join(line.text for line in trace_lines(agent.trace(reply.turn)[0]))
         assert [r["body"]["state"] for r in agent.journal.records(kinds=["grant"])] == ["given"] and agent.journal.verify(whole=True).ok
     finally: agent.run(agent.close())
@@ -231,7 +231,7 @@ def test_nothing_is_offered_without_the_code_and_nothing_is_on_record_before(mem
 
 def test_no_message_note_or_tool_gives_one(memex):
     "Fields that claim a grant, and records that are written by the ordinary door."
-    from passepartout.chain import JournalError
+    from passepartout.storage.chain import JournalError
     agent = boot(memex)
     try:
         pending = ask(agent)
@@ -250,7 +250,7 @@ def test_a_link_that_is_moved_after_the_look_is_not_covered(memex):
         granted(agent)
         action = judge(agent, propose(), signal_of()).verdict.action
         assert agent.permissions.grant_for(action)
-        from passepartout.resources import resolve
+        from passepartout.confinement.resources import resolve
         with resolve(agent.roots, "people/ana.org", "write") as file:
             assert isinstance(opened_verdict(agent.permissions, action, signal_of(), {"path": file}), ApprovalRequired)
     finally: agent.run(agent.close())
@@ -423,7 +423,7 @@ def test_any_words_are_a_time_within_a_month_or_are_refused(text):
 def test_a_secret_is_not_put_on_the_record(memex):
     agent = boot(memex)
     try:
-        from passepartout.secrets import Secret, Vault
+        from passepartout.redaction.secrets import Secret, Vault
         vault = Vault([Secret("token", b"correct-horse-battery-staple-4711")], ())
         agent.journal.scanner = vault.scanner
         grant = Grant("send", "main", agent.journal.clock() + 60, exact=(("to", canonical("correct-horse-battery-staple-4711")),))
@@ -436,8 +436,8 @@ def test_a_secret_is_not_put_on_the_record(memex):
 
 def test_in_chat_the_words_come_before_the_yes(memex):
     import io
-    from passepartout.chat import Chat
-    from passepartout.render import screen
+    from passepartout.terminal.chat import Chat
+    from passepartout.terminal.render import screen
     agent = boot(memex)
     try:
         pending = ask(agent)
@@ -461,7 +461,7 @@ def test_in_chat_the_words_come_before_the_yes(memex):
 @pytest.mark.slow
 def test_on_the_command_line_the_words_come_before_the_yes(memex, monkeypatch):
     from typer.testing import CliRunner
-    from passepartout.program import build_app
+    from passepartout.terminal.program import build_app
     top = memex.parent
     agent = boot(memex)
     pending = ask(agent)

@@ -3,11 +3,11 @@ import pytest
 
 from hostile import judged, texts
 from passepartout.agent import Agent, run_anywhere
-from passepartout.assignments import find_assignments
-from passepartout.nearby import find_nearby
-from passepartout.formsearch import find_forms
-from passepartout.patterns import TooMuch
-from passepartout.resources import Root
+from passepartout.redaction.assignments import find_assignments
+from passepartout.redaction.nearby import find_nearby
+from passepartout.redaction.formsearch import find_forms
+from passepartout.redaction.patterns import TooMuch
+from passepartout.confinement.resources import Root
 from passepartout.shell.judge import judge_command
 
 

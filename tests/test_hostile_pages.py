@@ -13,8 +13,8 @@ import pytest
 from passepartout.agent import Agent
 from passepartout.messages import Allowed, Rejected, Signal
 from passepartout.shell.sandbox import find_bubblewrap
-from passepartout.skillbook import SkillBook, SkillFolder
-from passepartout.skilljail import JailLimits
+from passepartout.skillfiles.skillbook import SkillBook, SkillFolder
+from passepartout.skillfiles.skilljail import JailLimits
 from passepartout.skills import Skill
 from passepartout.verify import judge
 

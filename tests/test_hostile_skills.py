@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import passepartout.skillfolders as skillfolders
+import passepartout.skillfiles.skillfolders as skillfolders
 from passepartout.agent import Agent
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
-from passepartout.skillbook import SkillBook
-from passepartout.skillfolders import SkillFolder, read_whole
-from passepartout.skilljail import JailLimits, SkillDied, SkillProcess, test_skill as run_tests
-from passepartout.skillpage import SkillPage, read_skill
+from passepartout.skillfiles.skillbook import SkillBook
+from passepartout.skillfiles.skillfolders import SkillFolder, read_whole
+from passepartout.skillfiles.skilljail import JailLimits, SkillDied, SkillProcess, test_skill as run_tests
+from passepartout.skillfiles.skillpage import SkillPage, read_skill
 from passepartout.skills import Skill, SkillError
-from passepartout.sourceblocks import Line
+from passepartout.tangling.sourceblocks import Line
 from passepartout.verify import judge
 
 WRAP = find_bubblewrap()
@@ -332,8 +332,8 @@ def test_a_refusal_counts_however_much_of_the_action_it_quotes(tmp_path, verdict
 @jailed
 def test_what_is_put_into_the_folder_is_what_was_tested(tmp_path, monkeypatch):
     import typer
-    from passepartout import skillcommands
-    from passepartout.skilljail import test_skill
+    from passepartout.terminal import skillcommands
+    from passepartout.skillfiles.skilljail import test_skill
     page, home = tmp_path / "mine.md", tmp_path / "home"
     text = "---\npermissions: gate\n---\n```python\ndef gate(a, s): return None\ndef test_it(): assert {}\n```\n"
     page.write_text(text.format("True"))
@@ -342,7 +342,7 @@ def test_what_is_put_into_the_folder_is_what_was_tested(tmp_path, monkeypatch):
         found = test_skill(*args)
         page.write_text(text.format("False"))
         return found
-    monkeypatch.setattr("passepartout.skilljail.test_skill", exchanged)
+    monkeypatch.setattr("passepartout.skillfiles.skilljail.test_skill", exchanged)
     monkeypatch.setattr(skillcommands, "open_book", lambda memex: book)
     skillcommands.skills_load([str(page)])
     assert (home / "mine.md").read_text() == text.format("True")

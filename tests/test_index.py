@@ -18,18 +18,18 @@ from hypothesis import example, given, settings, strategies as st
 from conftest import examples
 from waits import away, next_line, status
 from passepartout.agenda import agenda
-from passepartout.finding import agenda_indexed, find_indexed, make_hits
-from passepartout.identity import headings, match_headings, own_hashes, tree_hashes
-from passepartout.index import Index, Refreshed
-from passepartout.indexfile import IndexFailed
+from passepartout.indexing.finding import agenda_indexed, find_indexed, make_hits
+from passepartout.indexing.identity import headings, match_headings, own_hashes, tree_hashes
+from passepartout.indexing.index import Index, Refreshed
+from passepartout.indexing.indexfile import IndexFailed
 from passepartout.notes import NoteCache, parse_note, read_notes
-from passepartout.agendatool import org_agenda
-from passepartout.findtool import org_find
-from passepartout.notesource import Source
+from passepartout.toolbelt.agendatool import org_agenda
+from passepartout.toolbelt.findtool import org_find
+from passepartout.toolbelt.notesource import Source
 from passepartout.org import parse_org
-from passepartout.query import ask
-from passepartout.ranking import best_sections, ranked, select
-from passepartout.resources import Root, resolve
+from passepartout.indexing.query import ask
+from passepartout.indexing.ranking import best_sections, ranked, select
+from passepartout.confinement.resources import Root, resolve
 from passepartout.search import find
 from passepartout.tools import ToolContext
 from test_org import texts
@@ -214,7 +214,7 @@ def test_a_public_answer_is_the_same_whatever_private_notes_say(tmp_path_factory
 
 @pytest.mark.parametrize("where", ["index", "read"])
 def test_an_agenda_does_not_count_what_is_private(place, where, monkeypatch):
-    monkeypatch.setattr("passepartout.agendatool.MOST_ITEMS", 2)
+    monkeypatch.setattr("passepartout.toolbelt.agendatool.MOST_ITEMS", 2)
     tasks = lambda names: "".join(f"** TODO {name}\nSCHEDULED: <2026-11-2{n} Mon>\n" for n, name in enumerate(names))
     (place / "a.org").write_text("* House\n" + tasks("abc"))
     (place / "b.org").write_text("* Bank :@personal:\n" + "** TODO x\nSCHEDULED: <2026-11-23 Mon>\n" * 6)
@@ -274,7 +274,7 @@ def test_a_limit_is_said_or_changes_nothing(tmp_path_factory, files, query, limi
     question = ask(query, TODAY)
     with pytest.MonkeyPatch.context() as patch:
         whole = best_sections(index, question, limit, 1.8e9)
-        patch.setattr("passepartout.ranking.MOST", most)
+        patch.setattr("passepartout.indexing.ranking.MOST", most)
         some = best_sections(index, question, limit, 1.8e9)
     assert not whole.cut
     if len(some.order[:limit]) and "best are shown" in some.cut or not some.cut: assert some.order[:limit] == whole.order[:limit]
@@ -294,7 +294,7 @@ def test_a_file_does_not_stand_above_its_sections_because_of_a_limit(place, monk
     index.refresh()
     titles = lambda: [hit.title for hit in find_indexed(index, "roof", limit=1, today=TODAY).hits]
     assert titles() == ["Roof offer"]
-    monkeypatch.setattr("passepartout.ranking.MOST", 4)
+    monkeypatch.setattr("passepartout.indexing.ranking.MOST", 4)
     assert titles() == ["Roof offer"]
 
 
@@ -451,11 +451,11 @@ def test_a_damaged_index_is_made_anew_while_in_use(place, tmp_path):
 
 INGEST = """
 import sys
-from passepartout.index import Index
-from passepartout.resources import Root
+from passepartout.indexing.index import Index
+from passepartout.confinement.resources import Root
 index = Index(Root(sys.argv[1]), sys.argv[2])
 print("ready", flush=True)
-import passepartout.index as module
+import passepartout.indexing.index as module
 module.BATCH_FILES = 2
 index.refresh(progress=lambda done, of, path: print(done, flush=True))
 """
@@ -495,9 +495,9 @@ def test_two_at_once(place, tmp_path):
 
 REPAIR = """
 import sys
-from passepartout.index import Index
-from passepartout.resources import Root
-from passepartout.finding import find_indexed
+from passepartout.indexing.index import Index
+from passepartout.confinement.resources import Root
+from passepartout.indexing.finding import find_indexed
 index = Index(Root(sys.argv[1]), sys.argv[2])
 index.refresh()
 print("ready", flush=True)
@@ -574,7 +574,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(place, tmp_path):
 
 
 def test_words_of_what_is_gone_are_dropped_in_the_end(place, monkeypatch):
-    monkeypatch.setattr("passepartout.index.RENEW", 50)
+    monkeypatch.setattr("passepartout.indexing.index.RENEW", 50)
     root = Root(place)
     index = Index(root)
     for n in range(40):
@@ -606,7 +606,7 @@ def test_threads_share_an_index(place):
 
 def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatch):
     import gc
-    monkeypatch.setattr("passepartout.index.BATCH_BYTES", 1_000)
+    monkeypatch.setattr("passepartout.indexing.index.BATCH_BYTES", 1_000)
     for n in range(4): (tmp_path / f"{n}.org").write_text(f"* heading {n}\n" + "words of it\n" * 50)
     index = Index(Root(tmp_path), tmp_path / ".index.sqlite")
     merging = lambda: index.db.execute("SELECT v FROM words_config WHERE k = 'automerge'").fetchone()[0]
@@ -617,7 +617,7 @@ def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatc
     (tmp_path / "5.org").write_text("* five\n" + "more of it\n" * 200)
     with pytest.raises(RuntimeError): index.refresh(progress=fail)
     assert gc.isenabled() and merging() == 0                       # as after a kill; the next sweep looks after it
-    monkeypatch.setattr("passepartout.index.BATCH_BYTES", 4_000_000)
+    monkeypatch.setattr("passepartout.indexing.index.BATCH_BYTES", 4_000_000)
     index.refresh()
     assert merging() == 4
     index.close()
@@ -625,8 +625,8 @@ def test_what_goes_on_by_itself_goes_on_after_a_large_sweep(tmp_path, monkeypatc
 
 def test_thousands_of_equal_headings_cost_no_square_and_are_named_as_before(place, monkeypatch):
     "A page that somebody else wrote must not keep the index busy for minutes."
-    from passepartout import identbook
-    from passepartout.identity import fresh_ident
+    from passepartout.indexing import identbook
+    from passepartout.indexing.identity import fresh_ident
     made = []
     monkeypatch.setattr(identbook, "fresh_ident", lambda *given: made.append(given) or fresh_ident(*given))
     (place / "a.org").write_text("* Bees\nHives\n" * 500)

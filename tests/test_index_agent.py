@@ -16,14 +16,14 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
 from passepartout.agent import Agent
-from passepartout.finding import IndexedNotes
-from passepartout.index import Index, Refreshed
+from passepartout.indexing.finding import IndexedNotes
+from passepartout.indexing.index import Index, Refreshed
 from passepartout.notes import NoteCache
-from passepartout.notesource import ReadNotes
-from passepartout.resources import Root, resolve
-from passepartout.upkeep import Upkeep
-from passepartout.views import VIEWS
-from passepartout.watch import can_watch, watch_notes
+from passepartout.toolbelt.notesource import ReadNotes
+from passepartout.confinement.resources import Root, resolve
+from passepartout.indexing.upkeep import Upkeep
+from passepartout.awareness.views import VIEWS
+from passepartout.indexing.watch import can_watch, watch_notes
 from waits import ended, until
 
 TODAY = date(2026, 11, 19)

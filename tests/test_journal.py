@@ -4,10 +4,10 @@ import asyncio, json, os, sqlite3, subprocess, sys, threading
 import pytest
 from hypothesis import given, settings, strategies as st
 from conftest import examples
-from passepartout import journalfile as file_room
-from passepartout.chain import START, check, encode_body, head_of, keyed, seal
+from passepartout.storage import journalfile as file_room
+from passepartout.storage.chain import START, check, encode_body, head_of, keyed, seal
 from passepartout.journal import ApprovalGone, Journal, JournalBusy, JournalError
-from passepartout.recordtexts import new_texts, strings_in
+from passepartout.redaction.recordtexts import new_texts, strings_in
 from waits import away, ended, heard, next_line, status
 
 

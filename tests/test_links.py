@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.links import LinkTargets, all_links, backlinks, links, read_address, read_target, trim
-from passepartout.markdown import parse_markdown
+from passepartout.outline.links import LinkTargets, all_links, backlinks, links, read_address, read_target, trim
+from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
 
 PIECES = ["[[", "]]", "][", "[", "]", "(", ")", "](", "id:", "file:", "https://", "http://a.b/c", "mailto:", "attachment:", "#", "*", "::", "|", "<", ">", "<<a>>", "!", "`", "=", "~", "\\", "\\]", "a", "b.org", "../", "/", "~/", "[1]: x", "[fn:1]", "\n", "\r\n", " ",

@@ -19,8 +19,8 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
-from passepartout.endpoints import Endpoint, Times
-from passepartout.httpclient import Http
+from passepartout.net.endpoints import Endpoint, Times
+from passepartout.net.httpclient import Http
 from passepartout.messages import Action
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
@@ -115,7 +115,7 @@ async def test_nothing_that_it_proposes_runs_unasked(server, tmp_path):
 
 @pytest.mark.parametrize("stream", ["yes", "no"])
 async def test_a_budget_holds_against_the_bills_of_a_real_server(server, tmp_path, stream):
-    from passepartout.purse import Call
+    from passepartout.cascade.purse import Call
     (tmp_path / "notes").mkdir()
     agent = await Agent.boot(memex_dir=tmp_path / "notes", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade="paid", provider_urls=f"paid={server}/v1",
                              provider_models="paid=tiny.gguf", provider_prices="paid=1/4", answer_tokens=300, day_budget="0.1", stream_answers=stream, context_budget=2000, first_word_timeout_s=60)
@@ -299,7 +299,7 @@ async def test_nothing_of_a_model_in_a_file_can_be_asked_by_others(model):
 @inside
 async def test_a_model_in_a_file_counts_in_its_own_tokens(model, tmp_path):
     "The first question already: English has a token a byte for this model, and what it cannot spell in one sign has three."
-    from passepartout.measure import Composed, Measures
+    from passepartout.awareness.measure import Composed, Measures
     from passepartout.providers.gguf import Gguf
     from passepartout.providers.llama import load
     _, tokenizer = load(model)

@@ -15,11 +15,11 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.context import awareness
-from passepartout.embeddings import Embedder, Vectors, best_rows, packed, packaged_embedder, semantic_state, signs
-from passepartout.index import Index
-from passepartout.meaning import fuse
+from passepartout.indexing.embeddings import Embedder, Vectors, best_rows, packed, packaged_embedder, semantic_state, signs
+from passepartout.indexing.index import Index
+from passepartout.indexing.meaning import fuse
 from passepartout.messages import Signal
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from waits import away, next_line
 
 carried = pytest.mark.skipif(find_spec("wordllama") is None, reason="wordllama is not installed; for this Python it has to be built: pip install -e '.[semantic]'")
@@ -70,7 +70,7 @@ async def test_a_private_hit_by_meaning_is_private(tmp_path):
 @carried
 def test_the_model_is_loaded_without_any_network(tmp_path):
     code = ("import socket\ndef no(*a, **k): raise SystemExit('tried the network')\nsocket.socket.connect = socket.getaddrinfo = socket.create_connection = no\n"
-            "from passepartout.embeddings import packaged_embedder\nprint(packaged_embedder().embed(['roof', 'slate']).shape)")
+            "from passepartout.indexing.embeddings import packaged_embedder\nprint(packaged_embedder().embed(['roof', 'slate']).shape)")
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"HOME": str(tmp_path), "PATH": ""}, timeout=120)
     assert out.stdout == "(2, 256)\n", out.stderr
     assert list(tmp_path.rglob("*")) == []
@@ -79,7 +79,7 @@ def test_the_model_is_loaded_without_any_network(tmp_path):
 @pytest.mark.slow
 def test_without_the_extra_a_sentence_says_so():
     code = ("import sys\nsys.modules['wordllama'] = sys.modules['numpy'] = None\nimport importlib.util as u\nfind = u.find_spec\n"
-            "u.find_spec = lambda name, *a: None if name == 'wordllama' else find(name, *a)\nfrom passepartout.embeddings import packaged_embedder, semantic_state\n"
+            "u.find_spec = lambda name, *a: None if name == 'wordllama' else find(name, *a)\nfrom passepartout.indexing.embeddings import packaged_embedder, semantic_state\n"
             "import passepartout.agent\nprint(semantic_state(packaged_embedder()))")
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "pip install 'passepartout[semantic]'" in out.stdout, out.stderr
@@ -133,7 +133,7 @@ def test_best_rows_are_those_of_a_plain_loop(width, count, most, source):
 
 @pytest.mark.slow
 def test_the_model_leaves_logging_alone():
-    code = "import logging; from passepartout.embeddings import packaged_embedder; packaged_embedder(); print(logging.root.handlers, logging.root.level)"
+    code = "import logging; from passepartout.indexing.embeddings import packaged_embedder; packaged_embedder(); print(logging.root.handlers, logging.root.level)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120).stdout == "[] 30\n"
 
 

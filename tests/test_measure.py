@@ -7,7 +7,7 @@ import pytest
 from conftest import thinned
 from test_providers import agent_on, reply, says, serving, stream, sse
 
-from passepartout.measure import read_measures
+from passepartout.awareness.measure import read_measures
 from passepartout.messages import Signal
 from passepartout.reason import system_prompt
 
@@ -155,7 +155,7 @@ async def test_nothing_is_sent_to_be_counted_when_nothing_may_be_spent(tmp_path,
 @pytest.mark.slow
 async def test_openai_is_counted_here(tmp_path, monkeypatch):
     pytest.importorskip("bpe_openai")
-    from passepartout.measure import openai_tokens
+    from passepartout.awareness.measure import openai_tokens
     monkeypatch.setenv("OPENAI_API_KEY", "sk-Kd2Zq81w0Pq7Lm3X")
     counting, count = Counting(), openai_tokens("gpt-5-mini")
     async with serving(counting) as server, agent_on(tmp_path, provider_cascade="openai", provider_urls=f"openai={server.url}/v1", context_budget=3000) as agent:

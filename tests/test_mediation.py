@@ -21,7 +21,7 @@ from passepartout.agent import Agent
 from passepartout.edits import FileEdit
 from passepartout.conditions import GateError, PassepartoutError, PipelineError, handler_bind, invoke_restart
 from passepartout.daemon import Daemon
-from passepartout.guests import Limits
+from passepartout.serving.guests import Limits
 from passepartout.loop import heartbeat_start, loop_process, process_signal, stimulus_inject
 from passepartout.messages import PERSON, Action, Allowed, ApprovalRequired, Label, Rejected, Signal
 from passepartout.perceive import receive

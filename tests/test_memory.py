@@ -476,7 +476,7 @@ def test_going_back_and_forward_between_saves_is_saved():
 
 
 def test_a_failed_save_is_made_up_for(monkeypatch):
-    from passepartout.chain import JournalError
+    from passepartout.storage.chain import JournalError
     journal = Journal.open(":memory:")
     memory = tree(Memory(journal), "a")
     with monkeypatch.context() as broken:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell.sandbox import Cover, mounted
 
 INSIDE = """

@@ -6,10 +6,10 @@ import pytest
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
-from passepartout.resources import Root
-from passepartout.roots import astray
+from passepartout.confinement.resources import Root
+from passepartout.confinement.roots import astray
 from passepartout.settings import load_settings
-from passepartout.sockets import connect_to, socket_path
+from passepartout.serving.sockets import connect_to, socket_path
 from waits import away
 
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.addresses import AddressRefused, WebAddress, is_public, read_address
+from passepartout.net.addresses import AddressRefused, WebAddress, is_public, read_address
 from passepartout.agent import Agent
-from passepartout.secrets import Secret, Vault
+from passepartout.redaction.secrets import Secret, Vault
 from passepartout.settings import load_settings
 from passepartout.tools import ToolContext, ToolError
-from passepartout.pagetext import page_text
-from passepartout.web import Reader, web_tool
-from passepartout.webclient import Limits, WebFailed, get
+from passepartout.net.pagetext import page_text
+from passepartout.toolbelt.web import Reader, web_tool
+from passepartout.net.webclient import Limits, WebFailed, get
 
 PRIVATE = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"]
 PRIVATE6 = ["::/128", "::1/128", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "2001:db8::/32", "2002::/16", "2001::/32", "100::/64", "64:ff9b:1::/48"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.index import Index
+from passepartout.indexing.index import Index
 from passepartout.notes import parse_note
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.targets import resolve_target
 from test_cli import BEGIN, ROOT, forks, home, sentence         # a home with two notes, and commands in forks of one warm process
 from waits import exit_code

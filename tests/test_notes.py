@@ -10,12 +10,12 @@ from conftest import examples
 from passepartout.agenda import agenda, render_agenda
 from passepartout.messages import freeze
 from passepartout.notes import NoteCache, parse_note, read_notes
-from passepartout.notetools import note_tools
+from passepartout.toolbelt.notetools import note_tools
 from passepartout.org import parse_org, print_outline
-from passepartout.resources import Root, resolve
-from passepartout.rewrite import RewriteError, set_property
+from passepartout.confinement.resources import Root, resolve
+from passepartout.outline.rewrite import RewriteError, set_property
 from passepartout.search import find, fold, read_query
-from passepartout.timestamps import stamps
+from passepartout.outline.timestamps import stamps
 from passepartout.tools import ToolContext
 from test_org import PIECES, texts
 

@@ -6,14 +6,14 @@ import pytest
 from passepartout.agenda import agenda
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
-from passepartout.moves import archive, insert_headline, refile, refile_to
+from passepartout.outline.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
-from passepartout.planning import schedule
-from passepartout.priorities import set_priority
-from passepartout.rewrite import change_tags, retitle
+from passepartout.outline.planning import schedule
+from passepartout.outline.priorities import set_priority
+from passepartout.outline.rewrite import change_tags, retitle
 from passepartout.search import find
-from passepartout.states import complete, set_state
+from passepartout.outline.states import complete, set_state
 
 NOON = datetime(2026, 11, 19, 12)
 DAILY = """# 2026-11-19

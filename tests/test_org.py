@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.markdown import parse_markdown
+from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org, print_outline
-from passepartout.timestamps import broken_stamps, occurrences, stamps
+from passepartout.outline.timestamps import broken_stamps, occurrences, stamps
 from datetime import date
 
 PIECES = ["* ", "** ", "***** ", "*", "TODO ", "DONE ", "COMMENT ", "[#A] ", " :a:b:", ":ARCHIVE:", "\n", "\r\n", "\r", "\n\n", " ", "\t", "  ", ":PROPERTIES:\n", ":ID: x\n", ":END:\n",

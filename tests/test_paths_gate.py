@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from passepartout.gates.paths import OpenedPaths, paths_gate, paths_skill
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
-from passepartout.resources import Root, resolve
+from passepartout.confinement.resources import Root, resolve
 from passepartout.skills import SkillRegistry
 from passepartout.tools import Parameter, Tool, ToolRegistry
 from waits import away, next_line

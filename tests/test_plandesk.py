@@ -5,7 +5,7 @@ import pytest
 
 from conftest import thinned
 from passepartout.conditions import PassepartoutError
-from passepartout.plandesk import PlanBook
+from passepartout.plans.plandesk import PlanBook
 
 from test_plans import FIND, MINE, STOLEN, booted, plan
 
@@ -98,7 +98,7 @@ async def test_a_model_can_neither_resume_nor_edit_a_plan(tmp_path):
 
 
 async def test_the_trace_tells_what_became_of_a_plan(tmp_path):
-    from passepartout.render import trace_lines
+    from passepartout.terminal.render import trace_lines
     ran = Broken()
     agent = await stood(tmp_path, ran)
     ran.mended = True
@@ -203,7 +203,7 @@ async def test_nothing_is_no_value_to_go_on_with(tmp_path):
 
 def test_a_chat_says_that_a_plan_stands_whatever_its_model_says(tmp_path):
     import asyncio, io
-    from passepartout.chat import Chat
+    from passepartout.terminal.chat import Chat
     from rich.console import Console
     agent = asyncio.run(booted(tmp_path, [THREE, "Lovely weather today.", "Indeed."], Broken()))
     chat = Chat(agent, console=Console(file=(out := io.StringIO()), width=200))

@@ -11,9 +11,9 @@ from passepartout.conditions import GateError, PassepartoutError
 from passepartout.labels import Value, is_trusted, label_of, plain_data, result_value
 from passepartout.messages import ORIGINS, PERSON, Action, Label, Signal
 from passepartout.plan import MOST_CALLS, PlanError, read_plan
-from passepartout.planrun import PlanStopped, Run
-from passepartout.planturns import execute_plan
-from passepartout.plantext import plan_text
+from passepartout.plans.planrun import PlanStopped, Run
+from passepartout.plans.planturns import execute_plan
+from passepartout.plans.plantext import plan_text
 from passepartout.tools import Parameter, Tool, ToolRegistry, ToolResult
 
 QUIET = settings(derandomize=True, max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
@@ -261,7 +261,7 @@ def test_a_bad_plan_is_refused_in_one_sentence(steps, says):
 async def test_our_own_tools_declare_just_the_fields_that_they_return(tmp_path):
     "What the prompt promises to a planner is what a result has: every tool of ours that returns records, run once."
     from passepartout.act import dispatch_action
-    from passepartout.planworld import data_of
+    from passepartout.plans.planworld import data_of
     from passepartout.verify import clear
     agent = await booted(tmp_path, [], [], permissions=dict.fromkeys(("org-find", "org-read", "org-agenda", "read-file", "list-files", "search", "shell"), "allow"))
     (tmp_path / "memex" / "a.org").write_text("* TODO [#A] Lunch with Ana :food:\nSCHEDULED: <2026-11-23 Mon 12:00 +1w>\n")
@@ -348,8 +348,8 @@ def fetch(url): return f'(:CALL "web-fetch" :ARGS (:URL {url}) :AS "page")'
 
 async def fetched(tmp_path, script, mail, ran):
     "What comes of a plan over this mail, and what the server of site.example was asked for. The one thing that differs from the tool as it is: the port."
-    from passepartout.addresses import WebAddress
-    from passepartout.web import Reader, web_tool
+    from passepartout.net.addresses import WebAddress
+    from passepartout.toolbelt.web import Reader, web_tool
     from test_network import LOCAL, answering, leading, serving
     async with serving(answering(body=b"the page says 42")) as (port, seen):
         class Here(Reader):
@@ -492,7 +492,7 @@ async def test_a_plan_that_is_stopped_while_it_runs_makes_no_further_call(tmp_pa
 async def test_what_is_known_of_a_step_is_known_of_that_very_action_only(tmp_path):
     "Neither an action that looks the same, nor the same one outside of the step, is judged with the labels of a step."
     from passepartout.flow import Case
-    from passepartout.planworld import step_signal
+    from passepartout.plans.planworld import step_signal
     agent = await booted(tmp_path, [], [])
     signal = agent.in_turn(Signal(payload={"sensor": "user-input", "text": "pay"}, meta={"source": "cli", "session": "main"}, label=PERSON))
     action, twin = (Action.of(call(to="ana", amount=5)) for _ in range(2))
@@ -506,7 +506,7 @@ async def test_what_is_known_of_a_step_is_known_of_that_very_action_only(tmp_pat
 
 async def test_a_plan_that_begins_after_reading_is_never_taken_for_one_made_before(tmp_path):
     "Even if no gate had asked about it."
-    from passepartout.planturns import begin
+    from passepartout.plans.planturns import begin
     from passepartout.verify import normalise
     agent = await booted(tmp_path, [], [])
     class Cleared: action, answer = normalise(agent, Action.of(plan(FIND, MINE))), None
@@ -533,7 +533,7 @@ async def test_what_a_plan_answers_is_as_private_as_what_it_is_made_of(tmp_path)
     (['(:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "from" :TEST "equal" :TO "ana" :OF (:REF "mails")))) :AMOUNT 5))'], "sent")])
 async def test_a_step_that_was_selected_by_free_text_says_so(tmp_path, steps, told):
     "Nothing is asked as long as what was selected is trusted; the trace and the chat show what decided."
-    from passepartout.render import trace_lines
+    from passepartout.terminal.render import trace_lines
     ran = []
     agent = await booted(tmp_path, [plan(FIND, *steps, '(:ANSWER "Done.")')], ran)
     register(agent, ran, [{"id": 1, "from": "ana", "amount": 5, "text": "lunch on friday"}, {"id": 2, "from": "bob", "amount": 5, "text": "no"}])
@@ -569,7 +569,7 @@ asyncio.run(main())
 
 async def test_a_step_that_was_done_but_whose_reply_was_lost_is_not_done_again(tmp_path, monkeypatch):
     "The end comes between the record of the outcome and that of the reply."
-    from passepartout.planworld import Ledgered
+    from passepartout.plans.planworld import Ledgered
     class End(BaseException): pass
     keep, ran = Ledgered.keep, []
     async def lost(self, number, *rest):
@@ -635,7 +635,7 @@ def swayed(plan, text="lunch?"):
 @pytest.mark.slow
 def test_what_decides_while_a_plan_runs_was_said_before_it_ran():
     "Every call that free text chose or branched to while a plan ran is marked in its sentences, over generated plans; and the law is about something."
-    from passepartout.deciders import deciders
+    from passepartout.plans.deciders import deciders
     marked = calm = 0
     for seed in range(count := examples(400)):
         if (plan := readable(Sender(seed).steps(), belt())) is None: continue
@@ -653,7 +653,7 @@ SELECTS = {"where": '(:FIRST (:WHERE "text" :TEST "contains" :TO "lunch" :OF (:R
 
 @pytest.mark.parametrize("form", SELECTS)
 def test_each_form_that_selects_by_free_text_is_found_before_it_runs(form):
-    from passepartout.deciders import deciders
+    from passepartout.plans.deciders import deciders
     plan = read_plan(f'(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO {SELECTS[form]}))))', belt())
     assert swayed(plan) == {"2"} and list(deciders(plan, belt())) == ["2"]
 
@@ -666,7 +666,7 @@ def test_each_form_that_selects_by_free_text_is_found_before_it_runs(form):
     ('(:LET "t" :BE (:SORT "text" :OF (:REF "m"))) (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:LAST (:REF "t")))))', "3"), ('(:EXTRACT "text" :FROM (:REF "m") :AS "e") (:CALL "send" :ARGS (:TO (:CHOOSE (:IS "equal" :LEFT (:REF "e") :RIGHT "a") :THEN "ana" :ELSE "ben")))', "3"),
     ('(:FOR "one" :IN (:REF "m") :MOST 9 :AS "rows" :DO ((:LET "row" :BE (:OBJECT (:N (:FIELD "text" :OF (:REF "one")) :WHO (:FIELD "from" :OF (:REF "one"))))))) (:CALL "send" :ARGS (:TO (:FIELD "who" :OF (:FIRST (:SORT "n" :OF (:REF "rows"))))))', "3")])
 def test_each_step_that_free_text_decides_is_found_before_it_runs(steps, found):
-    from passepartout.deciders import deciders
+    from passepartout.plans.deciders import deciders
     plan = read_plan(f'(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") {steps}))', belt())
     assert found in swayed(plan) and found in deciders(plan, belt())
 
@@ -684,7 +684,7 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
     reply = await agent.handle("Pay them 5")
     told = "2. Use send with to the from of the first of those of ⟨mails⟩ whose text contains “eve”, amount 5. [Decided by text that anyone may have written: the text of ⟨mails⟩.]"
     assert reply.status == "requires-approval" and told in str(reply) and told in reply.approvals[0].preview.split("\n") and told in agent.pending("main", "cli")[0].preview
-    from passepartout.render import ask_lines
+    from passepartout.terminal.render import ask_lines
     shown = [(line.word, line.text) for line in ask_lines(reply.approvals[0])]
     assert [label for label, _ in shown if label] == ["asks you", "because", "would do", "exactly"] and any(told == text for _, text in shown)
     reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
@@ -697,8 +697,8 @@ async def test_who_has_a_say_is_told_in_the_question_about_a_plan_and_in_the_lis
     ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:EXPLANATION ":ACTION :PLAN" :ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "rm -r a")))', ["asks you", "because", "would run", "exactly", "for good"]),
     (f'(:TYPE :REQUEST :TARGET :PLAN :PAYLOAD (:EXPLANATION "{"Why. " * 90}" :STEPS ((:CALL "find")) :ACTION :PLAN))', ["asks you", "because", "would do", "exactly"])])
 def test_whether_an_ask_is_a_plan_is_told_by_its_field_and_not_by_its_text(action, words):
-    from passepartout.approvals import PendingApproval
-    from passepartout.render import ask_lines
+    from passepartout.consent.approvals import PendingApproval
+    from passepartout.terminal.render import ask_lines
     shown = ask_lines(PendingApproval("a1", "k7f3xq", "", "It asks.", 0.0, action, "1. First.\n2. Second.", "a"), 60)
     assert [line.word for line in shown if line.word] == words
 

@@ -15,7 +15,7 @@ from passepartout.loop import loop_process
 from passepartout.messages import PERSON, Action, Rejected, Signal
 from passepartout.plist import write_plist
 from passepartout.previews import Change, Preview, foresee, hunks, render, visible
-from passepartout.resources import resolve
+from passepartout.confinement.resources import resolve
 from passepartout.skills import Skill
 from passepartout.tools import Parameter, Tool, ToolResult, pure
 
@@ -236,7 +236,7 @@ async def test_a_private_note_is_not_shown_on_a_channel_of_others(tmp_path, sour
     asked = reply.approvals[0]
     for text in (str(reply), asked.summary, asked.preview, *(p.summary + p.preview for p in agent.pending()), *(p.summary for p in agent.pending(source=source)), *seen): assert "rash" not in text and "* Garden" not in text
     assert "on your own machine" in asked.preview and "+Dig it." in agent.pending(source="cli")[0].preview
-    from passepartout.thoughts import org_journal
+    from passepartout.terminal.thoughts import org_journal
     from passepartout.turns import recorded_turns
     assert "rash" not in "\n".join(org_journal(agent.journal, recorded_turns(agent.journal)))
     await agent.approve(asked.id, asked.code, source=source)
@@ -431,8 +431,8 @@ async def test_it_takes_nobodys_name(tmp_path):
 def chatted(agent, *lines):
     "What a chat shows for these lines; `{code}` is the code of the latest ask."
     import io
-    from passepartout.chat import Chat
-    from passepartout.render import screen
+    from passepartout.terminal.chat import Chat
+    from passepartout.terminal.render import screen
     out = io.StringIO()
     chat = Chat(agent, console=screen(out, width=160, force_terminal=False))
     shown = []
@@ -472,7 +472,7 @@ def test_chat_shows_the_difference_and_ends_an_old_ask_by_its_id(tmp_path):
 def test_on_the_command_line_a_loss_is_typed_and_a_difference_listed(tmp_path):
     import json
     from typer.testing import CliRunner
-    from passepartout.program import build_app
+    from passepartout.terminal.program import build_app
     (tmp_path / "memex" / "old").mkdir(parents=True)
     for n in range(3): (tmp_path / "memex" / "old" / f"{n}.txt").touch()
     environment = {"MEMEX_DIR": str(tmp_path / "memex"), "XDG_STATE_HOME": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_CACHE_HOME": str(tmp_path / "k")}

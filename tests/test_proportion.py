@@ -4,19 +4,19 @@ from datetime import datetime
 
 import pytest
 
-from passepartout.checkboxes import add_item, check
+from passepartout.outline.checkboxes import add_item, check
 from passepartout.echoes import and_above, mark, readings
-from passepartout.edittools import find_heading, plain_path
-from passepartout.headerargs import read_arguments, split_arguments
+from passepartout.toolbelt.edittools import find_heading, plain_path
+from passepartout.tangling.headerargs import read_arguments, split_arguments
 from passepartout.labels import addresses_in
-from passepartout.markdown import parse_markdown
+from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
-from passepartout.planning import schedule
-from passepartout.privacy import is_private
-from passepartout.render import wrapped
-from passepartout.rewrite import RewriteError
+from passepartout.outline.planning import schedule
+from passepartout.outline.privacy import is_private
+from passepartout.terminal.render import wrapped
+from passepartout.outline.rewrite import RewriteError
 from passepartout.targets import COUNTER, read_words
-from passepartout.timestamps import stamps
+from passepartout.outline.timestamps import stamps
 
 NOW = datetime(2026, 11, 19, 9)
 

@@ -13,9 +13,9 @@ from conftest import examples, thinned
 from waits import until
 from passepartout.agent import Agent
 from passepartout.backends import BackendFailure
-from passepartout.endpoints import Endpoint, HttpFailed, Times
-from passepartout.eventstream import Events, Lines, read_json
-from passepartout.httpclient import Http
+from passepartout.net.endpoints import Endpoint, HttpFailed, Times
+from passepartout.net.eventstream import Events, Lines, read_json
+from passepartout.net.httpclient import Http
 from passepartout.providers.anthropic import Anthropic
 from passepartout.providers.catalogue import Nearby, Service
 from passepartout.providers.gemini import Gemini
@@ -24,7 +24,7 @@ from passepartout.providers.openai_compatible import OpenAICompatible
 from passepartout.providers.proposals import printed_proposal, proposal_text
 from passepartout.providers.wire import Provider
 from passepartout.reason import parse_proposal
-from passepartout.secrets import Secret, Vault
+from passepartout.redaction.secrets import Secret, Vault
 from passepartout.tools import ToolRegistry
 
 KEY = "sk-Kd2Zq81w0Pq7Lm3X"
@@ -523,7 +523,7 @@ async def test_one_variable_that_names_the_program_is_enough_to_think_with_a_mod
 @pytest.mark.slow
 def test_who_asks_without_a_model_reads_how_to_use_the_key_that_is_set(tmp_path, monkeypatch):
     from typer.testing import CliRunner
-    from passepartout.program import build_app
+    from passepartout.terminal.program import build_app
     for name in [name for name in os.environ if name.endswith("_API_KEY") or name.startswith(("PASSEPARTOUT_", "PROVIDER_"))]: monkeypatch.delenv(name)
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"): monkeypatch.setenv(name, str(tmp_path))
     (tmp_path / "notes").mkdir()

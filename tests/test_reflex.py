@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.plist import read_plist
-from passepartout.providers.captures import Request, capture
-from passepartout.providers.grammar import HELP, MOST_TEXT, exact_form, understand
+from passepartout.reflex.captures import Request, capture
+from passepartout.reflex.grammar import HELP, MOST_TEXT, exact_form, understand
 from passepartout.providers.reflex import make_reflex
 
 TODAY = date(2026, 11, 19)

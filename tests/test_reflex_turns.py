@@ -12,17 +12,17 @@ from hypothesis import example, given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.edittools import edit_tools
-from passepartout.index import Index
+from passepartout.toolbelt.edittools import edit_tools
+from passepartout.indexing.index import Index
 from passepartout.notes import read_notes
-from passepartout.notetools import note_tools
+from passepartout.toolbelt.notetools import note_tools
 from passepartout.org import parse_org
 from passepartout.plist import read_plist, write_plist
-from passepartout.providers.lookups import ENDING, Surroundings
-from passepartout.providers.captures import Request
-from passepartout.providers.grammar import READERS, exact_form, understand
-from passepartout.providers.reminders import appointment
-from passepartout.resources import Root, resolve
+from passepartout.reflex.lookups import ENDING, Surroundings
+from passepartout.reflex.captures import Request
+from passepartout.reflex.grammar import READERS, exact_form, understand
+from passepartout.reflex.reminders import appointment
+from passepartout.confinement.resources import Root, resolve
 from passepartout.verify import normalise
 
 SAMPLE = Path(__file__).parents[1] / "passepartout" / "sample" / "memex"

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples
-import passepartout.openedpath as openedpath
+import passepartout.confinement.openedpath as openedpath
 from passepartout.oneline import displayed, shown
-from passepartout.openedpath import OpenedPath
-from passepartout.resources import resolve
-from passepartout.roots import PathRefused, Root
+from passepartout.confinement.openedpath import OpenedPath
+from passepartout.confinement.resources import resolve
+from passepartout.confinement.roots import PathRefused, Root
 from waits import away, next_line
 
 ROOT = os.geteuid() == 0
@@ -207,7 +207,7 @@ def test_no_permission(kernel):
         (tree / "closed").mkdir(); (tree / "locked").touch(); os.chmod(tree / "locked", 0); os.chmod(tree / "closed", 0)
         for folder in (tree, Path(place)): os.chmod(folder, 0o755)
         if not all(folder.stat().st_mode & stat.S_IXOTH for folder in Path(place).resolve().parents): pytest.skip("the temporary folder is closed to other users")
-        code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.resources import *\nfrom passepartout.roots import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
+        code = ("import sys, os, unicodedata, encodings.unicode_escape\nfrom passepartout.confinement.resources import *\nfrom passepartout.confinement.roots import *\nroot = Root(sys.argv[1], kernel=sys.argv[2] == 'True')\nos.setuid(12345)\n"
                 "for text in ('locked', 'closed/x'):\n    try: resolve([root], text)\n    except PathRefused as r: print(r.reason)\n"
                 "skipped = []\nprint([f.relative for f in resolve([root], '.', 'tree').walk(skipped=skipped)], sorted(skipped))")
         run = subprocess.run([sys.executable, "-c", code, tree, str(kernel)], capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)

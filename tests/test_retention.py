@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import thinned
 from passepartout.agent import Agent, run_anywhere
-from passepartout.erasure import as_ranges
+from passepartout.storage.erasure import as_ranges
 from passepartout.journal import Journal, JournalError
-from passepartout.store import Draft
+from passepartout.storage.store import Draft
 from passepartout.retention import Forgotten, forget, forget_old, old_run
 from test_cli import forks, home
 
@@ -347,7 +347,7 @@ def test_a_turn_that_was_taken_back_and_erased_stands_nowhere(tmp_path):
 
 @pytest.mark.parametrize("typed", ["tell me  about\tthe pineapple", "  the pineapple ", "two lines\nabout the pineapple", "x" * 10_500 + " pineapple", "the pineapple has the token ghp_" + "aB3dE5gH7jK9" * 3])
 def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
-    from passepartout.chat import append_line, remember_lines
+    from passepartout.terminal.chat import append_line, remember_lines
     agent = a_life(tmp_path, ["Hm."], [])
     history = agent.journal.path.parent / "history"
     remember = remember_lines(history)

@@ -8,15 +8,15 @@ from hypothesis import HealthCheck, assume, example, given, settings, strategies
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.checkboxes import add_item, check, list_items
-from passepartout.edittools import edit_tools, find_heading
-from passepartout.moves import archive, edit_body, insert_headline, refile, refile_to
+from passepartout.outline.checkboxes import add_item, check, list_items
+from passepartout.toolbelt.edittools import edit_tools, find_heading
+from passepartout.outline.moves import archive, edit_body, insert_headline, refile, refile_to
 from passepartout.notes import parse_note
-from passepartout.planning import advanced, schedule, unschedule
-from passepartout.priorities import set_priority
-from passepartout.rewrite import RewriteError, change_tags, delete_property, facts, retitle, set_property
-from passepartout.states import complete, set_state
-from passepartout.timestamps import stamps
+from passepartout.outline.planning import advanced, schedule, unschedule
+from passepartout.outline.priorities import set_priority
+from passepartout.outline.rewrite import RewriteError, change_tags, delete_property, facts, retitle, set_property
+from passepartout.outline.states import complete, set_state
+from passepartout.outline.timestamps import stamps
 from test_org import texts as arbitrary
 
 NOW = datetime(2026, 11, 19, 10)

@@ -16,14 +16,14 @@ import pytest
 from conftest import org_version
 
 import passepartout
-from passepartout.checkboxes import BULLET, add_item, check, list_items
-from passepartout.moves import archive, insert_headline, refile, refile_to
+from passepartout.outline.checkboxes import BULLET, add_item, check, list_items
+from passepartout.outline.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import decode, parse_note
-from passepartout.planning import schedule, unschedule
-from passepartout.priorities import set_priority
-from passepartout.rewrite import RewriteError, delete_property, head, retitle, set_property, set_tags
-from passepartout.states import COOKIE, complete, set_state
-from passepartout.timestamps import NAMES, stamps
+from passepartout.outline.planning import schedule, unschedule
+from passepartout.outline.priorities import set_priority
+from passepartout.outline.rewrite import RewriteError, delete_property, head, retitle, set_property, set_tags
+from passepartout.outline.states import COOKIE, complete, set_state
+from passepartout.outline.timestamps import NAMES, stamps
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("emacs") and not os.environ.get("CI"), reason="Emacs is not installed")]
 SAMPLE, JUDGE = Path(passepartout.__file__).parent / "sample" / "memex", Path(__file__).parent / "data" / "judge.el"
@@ -137,8 +137,8 @@ def todo(rng, outline, node):
 
 def asks(outline, node, state):
     "Whether Emacs asks for a note there (elsewhere ours would be written, and Emacs has none)."
-    from passepartout.logbook import logging_of
-    from passepartout.states import repeating
+    from passepartout.outline.logbook import logging_of
+    from passepartout.outline.states import repeating
     how = logging_of(outline, node)
     if state is None: return False
     wanted = how.states.get(state, (None, None))[0] or how.states.get(node.keyword, (None, None))[1]
@@ -156,7 +156,7 @@ def done(rng, outline, node):
 
 
 def first_done(outline, node):
-    from passepartout.logbook import sequences
+    from passepartout.outline.logbook import sequences
     own = next((s for s in sequences(outline)[0] if node.keyword in s.open), None)
     return (own.done if own else outline.keywords.done)[0]
 

@@ -10,7 +10,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.gates.permissions import Permissions, names_addresses, permissions_gate
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
 from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, path_test, ready, strictest, text_test
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
@@ -254,7 +254,7 @@ wraps = st.sampled_from(["{}", "env {}", "env A=b {}", "timeout 9 {}", "nice -n 
 
 @given(st.lists(quotes, min_size=4, max_size=4), st.lists(wraps, max_size=3), st.sampled_from([" ", "  ", "\t", " \\\n "]), st.sampled_from(["git", "/usr/bin/git", "git -C code", "git --no-pager", "git -c user.name=x"]), st.booleans())
 def test_a_denied_command_is_denied_however_it_is_written(made, around, gap, program, nested):
-    from passepartout.commandrules import spoken
+    from passepartout.toolbelt.commandrules import spoken
     words = [*program.split()[:1], *program.split()[1:], "push", "--force"]
     line = gap.join(quote(word) for quote, word in zip([*made, str], words))
     for each in around: line = each.format(line)

@@ -8,19 +8,19 @@ from hypothesis import HealthCheck, assume, given, seed, settings, strategies as
 
 from conftest import examples, thinned
 from passepartout.agent import Agent
-from passepartout.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
-from passepartout.companions import companion_heads, find_companions
+from passepartout.redaction.assignments import COMPARISON_HEADS, candidate_heads, find_assignments
+from passepartout.redaction.companions import companion_heads, find_companions
 from passepartout.gates.secrets import secrets_gate
 from passepartout.messages import Action, Rejected, Signal
-from passepartout.nearby import find_nearby, nearby_heads
-from passepartout.logins import find_logins, login_heads
-from passepartout.formsearch import find_forms, form_heads
-from passepartout.keyforms import FORMS
-from passepartout.patterns import TooMuch, linear
-from passepartout.knownvalues import secrets_in, skeleton
-from passepartout.recordtexts import Rows, strings_in
-from passepartout.secrets import TELLING, Scanner, Secret, Stream, Vault
-from passepartout.shaped import find_coded, find_plain, find_shaped, tells
+from passepartout.redaction.nearby import find_nearby, nearby_heads
+from passepartout.redaction.logins import find_logins, login_heads
+from passepartout.redaction.formsearch import find_forms, form_heads
+from passepartout.redaction.keyforms import FORMS
+from passepartout.redaction.patterns import TooMuch, linear
+from passepartout.redaction.knownvalues import secrets_in, skeleton
+from passepartout.redaction.recordtexts import Rows, strings_in
+from passepartout.redaction.secrets import TELLING, Scanner, Secret, Stream, Vault
+from passepartout.redaction.shaped import find_coded, find_plain, find_shaped, tells
 from passepartout.tools import Tool
 
 ROOT = Path(__file__).parents[1]

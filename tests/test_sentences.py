@@ -8,9 +8,9 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
 from passepartout.org import parse_org
-from passepartout.providers.lookups import Surroundings
-from passepartout.providers.german import in_english
-from passepartout.providers.grammar import exact_form, understand
+from passepartout.reflex.lookups import Surroundings
+from passepartout.reflex.german import in_english
+from passepartout.reflex.grammar import exact_form, understand
 from passepartout.providers.reflex import explain_failure
 from test_reflex_turns import agent_on, files_of
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from conftest import examples, thinned
 from passepartout.gates.shell import IRREVERSIBLE, shell_gate
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell.harm import ASK, CONFIRM, DENY, READ
 from passepartout.shell import past
 from passepartout.shell.judge import judge_command

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from conftest import examples
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell.judge import ASK, READ, judge_command
 from passepartout.shell.run import open_script, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import script_text
-from passepartout.commandrun import judge_again
-from passepartout.steady import Watch
+from passepartout.toolbelt.commandrun import judge_again
+from passepartout.toolbelt.steady import Watch
 
 WRAP = find_bubblewrap()
 

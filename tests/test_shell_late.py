@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conftest import examples, thinned
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell import inside
 from passepartout.shell.harm import ASK, DENY, READ
 from passepartout.shell.judge import judge_command, judge_late
@@ -14,9 +14,9 @@ from passepartout.shell.programs import _sed
 from passepartout.shell.run import Limits, Running, answer, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Script, script_text
-from passepartout.commandrun import judge_again
-from passepartout.shelltool import shell_tool
-from passepartout.steady import Watch
+from passepartout.toolbelt.commandrun import judge_again
+from passepartout.toolbelt.shelltool import shell_tool
+from passepartout.toolbelt.steady import Watch
 from passepartout.tools import ToolContext
 
 HOME = "/home/ada"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import thinned
-from passepartout.resources import Root
+from passepartout.confinement.resources import Root
 from passepartout.shell.run import Limits, Running, ShellError, open_script, readable, run_script
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
 from passepartout.shell.script import Pipeline, Redirect, Script, Simple
@@ -277,7 +277,7 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
     mark = f"1000.{os.getpid()}4"
     program = textwrap.dedent(f"""
         import asyncio
-        from passepartout.resources import Root
+        from passepartout.confinement.resources import Root
         from passepartout.shell.run import run_script, Limits
         from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
         from passepartout.shell.script import Script, Pipeline, Simple
@@ -299,7 +299,7 @@ def test_a_killed_agent_leaves_no_child(opened_memex, wrap, tmp_path):
 @needs_sandbox
 def test_what_goes_with_the_sandbox_is_told_and_what_stays_is_not(opened_memex, tmp_path):
     "pytest's own folder lies in a temporary folder, and so do the notes: what is mounted there stays, what lies beside it goes."
-    from passepartout.commandrun import told
+    from passepartout.toolbelt.commandrun import told
     folder, root = opened_memex
     def left(text): return run(root, script(sh(text)), WRAP).left
     assert left(f"echo a > {root.path}/stays; mkdir ~/mine; echo b > ~/mine/x; sort /etc/passwd > /dev/null") == [] and Path(root.path, "stays").read_text() == "a\n"

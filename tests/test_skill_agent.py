@@ -10,7 +10,7 @@ from passepartout.agent import Agent, run_anywhere
 from passepartout.backends import register_backend
 from passepartout.messages import Rejected
 from passepartout.shell.sandbox import Bubblewrap, find_bubblewrap
-from passepartout.skillpage import read_skill
+from passepartout.skillfiles.skillpage import read_skill
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_bubblewrap().works and "CI" not in os.environ, reason="bubblewrap does not work here")]
 FIND = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "roof") :EXPLANATION "You asked where the roof is written about."))'
@@ -139,7 +139,7 @@ def test_an_agent_without_skills_opens_no_book(places):
 def skills(tmp_path):
     "The commands about skills, with a folder of their own; the exit status and what was printed."
     from typer.testing import CliRunner
-    from passepartout.skillcommands import skills_app
+    from passepartout.terminal.skillcommands import skills_app
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")} | {"HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "memex"), "COLUMNS": "300"}
     (tmp_path / "memex").mkdir()
     (home := tmp_path / "config" / "passepartout" / "skills").mkdir(parents=True)
@@ -170,7 +170,7 @@ def test_what_the_agent_wrote_is_removed_from_its_folder_and_nowhere_else(skills
 
 
 def test_the_person_hears_whether_something_still_decides(tmp_path):
-    from passepartout.skillbook import SkillBook, SkillFolder, Version
+    from passepartout.skillfiles.skillbook import SkillBook, SkillFolder, Version
     book = SkillBook(Agent.bare(), [SkillFolder(tmp_path)], Bubblewrap(problem="none"), None)
     page = read_skill(tmp_path / "strict.md", b"---\nmandatory: yes\npermissions: gate\n---\n```python\ndef gate(a, s): return None\n```\n")
     assert book.left_with(str(tmp_path / "strict.md")) == book.left_with("strict") == "What it was to do is not done."

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.spans import MOST, Spans, tool_of
+from passepartout.serving.spans import MOST, Spans, tool_of
 
 SECRET = "sk-ant-api03-" + "Q" * 80
 
@@ -84,11 +84,11 @@ def test_of_an_action_only_the_name_of_a_tool_is_read(text): assert tool_of(text
 def test_nothing_is_imported_when_nobody_wants_spans(place):
     code = f"""
 import asyncio, sys
-from passepartout.commandline import booted
+from passepartout.terminal.commandline import booted
 with booted({str(place['memex_dir'])!r}, state_dir={str(place['state_dir'])!r}) as agent:
     agent.run(agent.handle("find roof"))
     assert "asking" not in vars(agent) and not agent.turns.watchers
-print([name for name in sys.modules if name.startswith("opentelemetry") or name == "passepartout.spans"])
+print([name for name in sys.modules if name.startswith("opentelemetry") or name == "passepartout.serving.spans"])
 """
     environ = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
     assert subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120).stdout.strip() == "[]"

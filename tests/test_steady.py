@@ -13,7 +13,7 @@ from passepartout.backends import register_backend
 from passepartout.plist import write_plist
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.shell.script import Simple
-from passepartout.steady import given_paths
+from passepartout.toolbelt.steady import given_paths
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux") or not find_bubblewrap().works, reason="there is no sandbox here")
 

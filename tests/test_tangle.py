@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from passepartout.chapter import chapter_cells, notebook_text
-from passepartout.headerargs import TangleError, read_arguments, split_arguments
-from passepartout.noweb import Web
-from passepartout.skillchild import page_tree
-from passepartout.tangle import astray, tangled
-from passepartout.tanglecommand import run_tangle
-from passepartout.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
+from passepartout.tangling.chapter import chapter_cells, notebook_text
+from passepartout.tangling.headerargs import TangleError, read_arguments, split_arguments
+from passepartout.tangling.noweb import Web
+from passepartout.skillfiles.skillchild import page_tree
+from passepartout.tangling.tangle import astray, tangled
+from passepartout.terminal.tanglecommand import run_tangle
+from passepartout.tangling.tanglefiles import Ledger, page_of, plan_files, read_page, write_files
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "gatekeeper.org"
 
@@ -69,7 +69,7 @@ def test_a_setup_file_sends_nothing_elsewhere_and_a_missing_one_is_told(tmp_path
 
 
 def test_no_other_file_speaks_for_a_skill(tmp_path):
-    from passepartout.skillpage import read_skill
+    from passepartout.skillfiles.skillpage import read_skill
     (tmp_path / "setup.org").write_text("#+PROPERTY: header-args :prologue x=stolen() :var y=1\n")
     text = "#+SETUPFILE: setup.org\n#+PROPERTY: skill quiet\n#+PROPERTY: permissions gate\n#+begin_src python\ndef gate(action, signal):\n    return action\n#+end_src\n"
     assert "stolen" not in str(read_skill(tmp_path / "quiet.org", text.encode()).code)
@@ -134,7 +134,7 @@ def test_an_exported_module_blames_the_line_of_its_page(tmp_path, code, line):
     (tmp_path / "gatekeeper.org").write_text(EXAMPLE.read_text())
     assert run_tangle([tmp_path / "gatekeeper.org"], None, Ledger(tmp_path / "t.json")) == 0
     (tmp_path / "fails.py").write_text(FAILS)
-    said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}, timeout=120).stdout.strip() for how in ((), ("-m", "passepartout.pagelines"))]
+    said = [subprocess.run([sys.executable, *how, "fails.py", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}, timeout=120).stdout.strip() for how in ((), ("-m", "passepartout.skillfiles.pagelines"))]
     at = next(number for number, text in enumerate(EXAMPLE.read_text().splitlines(), 1) if text.startswith(line))
     assert said[1] == str((str(tmp_path / "gatekeeper.org"), at)) and said[0] != said[1]
 

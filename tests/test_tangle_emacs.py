@@ -23,11 +23,11 @@ import pytest
 from conftest import org_version
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from passepartout.headerargs import TangleError
-from passepartout.noweb import Web
-from passepartout.setupfiles import Setup
-from passepartout.tangle import tangled
-from passepartout.tanglefiles import page_of
+from passepartout.tangling.headerargs import TangleError
+from passepartout.tangling.noweb import Web
+from passepartout.tangling.setupfiles import Setup
+from passepartout.tangling.tangle import tangled
+from passepartout.tangling.tanglefiles import page_of
 
 HERE = Path(__file__).parent
 EMACS = shutil.which("emacs")

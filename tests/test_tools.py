@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.conditions import GateError, PassepartoutError
-from passepartout.declarations import TYPES
+from passepartout.toolbelt.declarations import TYPES
 from passepartout.messages import Action, FrozenDict, Label, Signal, freeze
 from passepartout.plist import write_plist
 from passepartout.tools import Effects, Parameter, Tool, ToolError, ToolRegistry, ToolResult, parameters_of, tool_belt_prompt

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from conftest import examples
-from passepartout.auditcommands import past_moment
+from passepartout.terminal.auditcommands import past_moment
 from passepartout.conditions import PassepartoutError
 from passepartout.agenda import agenda as our_agenda
 from passepartout.journal import Journal
 from passepartout.org import parse_org
-from passepartout.render import clean, trace_lines
-from passepartout.thoughts import is_private, org_journal, plain_words, quoted, source_block, turn_lines
+from passepartout.terminal.render import clean, trace_lines
+from passepartout.terminal.thoughts import is_private, org_journal, plain_words, quoted, source_block, turn_lines
 from passepartout.turns import recorded_turn, recorded_turns
 from test_approvals import asking
 from test_cli import forks, home
@@ -164,7 +164,7 @@ def test_an_ambiguous_beginning_says_which(tmp_path):
 async def test_a_read_that_was_stopped_is_on_record_as_begun(tmp_path):
     from passepartout.agent import Agent
     from passepartout.backends import register_backend
-    from passepartout.render import record_line
+    from passepartout.terminal.render import record_line
     from passepartout.tools import Tool
     (tmp_path / "memex").mkdir()
     agent = await Agent.boot(**{f"{name}_dir": tmp_path / name for name in ("memex", "state", "cache", "config")}, provider_cascade=("fake",), permissions={"look": "allow"})

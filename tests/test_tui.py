@@ -5,13 +5,13 @@ import pytest
 from waits import wait_for
 from textual import events
 
-from passepartout.chat import COMMANDS
-from passepartout.client import DistantAgent, Calls
+from passepartout.terminal.chat import COMMANDS
+from passepartout.terminal.client import DistantAgent, Calls
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
-from passepartout.render import Line
+from passepartout.terminal.render import Line
 from passepartout.settings import load_settings
-from passepartout.sockets import connect_to, socket_path
+from passepartout.serving.sockets import connect_to, socket_path
 from passepartout.tui.app import Acts
 from passepartout.tui.frame import OWN
 from passepartout.tui.entry import Blocks, History

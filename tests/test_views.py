@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agenda import agenda, diary_expressions, render_agenda
-from passepartout.markdown import parse_markdown
+from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
-from passepartout.views import VIEWS, by_project, by_tag, open_items, projects_in, render_groups, unscheduled, view, waiting
+from passepartout.awareness.views import VIEWS, by_project, by_tag, open_items, projects_in, render_groups, unscheduled, view, waiting
 from passepartout.wallclock import clock_case, clock_remark, clock_remarks, instant
 from test_org import texts
 

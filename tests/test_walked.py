@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from passepartout.daemon import Daemon
-from passepartout.index import Index
+from passepartout.indexing.index import Index
 from passepartout.org import parse_org
-from passepartout.providers.lookups import Surroundings
-from passepartout.providers.grammar import exact_form, understand
-from passepartout.resources import Root
+from passepartout.reflex.lookups import Surroundings
+from passepartout.reflex.grammar import exact_form, understand
+from passepartout.confinement.resources import Root
 from passepartout.targets import resolve_target
 from test_acceptance import PATIENCE, command
 
@@ -31,7 +31,7 @@ def test_undo_of_several_edits_says_with_its_code_that_none_was_taken_back(tmp_p
 
 def test_a_hang_up_while_a_daemon_starts_does_not_end_it(monkeypatch):
     "`kill -HUP` means: read the settings again. They are being read just then."
-    from passepartout import daemoncommand
+    from passepartout.terminal import daemoncommand
     before, seen = signal.getsignal(signal.SIGHUP), []
     def start(*args):
         seen.append(signal.getsignal(signal.SIGHUP))
@@ -252,5 +252,5 @@ def test_a_state_that_was_refused_is_no_success_to_a_program(tmp_path):
 
 @pytest.mark.parametrize("words, meant", [("tomorow", "Did you mean tomorrow?"), ("nxt wek", "Did you mean next week?"), ("purple", "")])
 def test_days_that_are_misspelt_are_named(words, meant):
-    from passepartout.notecommands import nearly
+    from passepartout.terminal.notecommands import nearly
     assert nearly(words, date(2026, 11, 19)).strip() == meant

@@ -7,16 +7,16 @@ import pytest
 from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.messages import Allowed, ApprovalRequired
-from passepartout.reach import may_show_private, sources_of
-from passepartout.resources import Root
+from passepartout.toolbelt.reach import may_show_private, sources_of
+from passepartout.confinement.resources import Root
 from passepartout.shell.judge import READ, judge_command
 from passepartout.shell.run import OpenedScript, open_script, run_script
 from passepartout.shell.sandbox import find_bubblewrap, interpreter
 from passepartout.shell.script import Pipeline, Script, Simple
-from passepartout.commandrun import Unfinished
-from passepartout.shelltool import shell_tool
+from passepartout.toolbelt.commandrun import Unfinished
+from passepartout.toolbelt.shelltool import shell_tool
 from passepartout.tools import ToolContext, ToolError
-from passepartout.walks import TooMany, covers, goings, objection_to_walk
+from passepartout.toolbelt.walks import TooMany, covers, goings, objection_to_walk
 
 WRAP = find_bubblewrap()
 needs_sandbox = pytest.mark.skipif(not WRAP.works, reason=WRAP.problem or "no sandbox")
@@ -100,7 +100,7 @@ async def tool_says(top, command, meanwhile=None):
     agent = await Agent.boot(memex_dir=top / "memex", state_dir=top / "state", config_dir=top / "config", cache_dir=top / "cache", permissions={"default": "allow"})
     try:
         if meanwhile is not None:
-            import passepartout.commandrun as commandrun
+            import passepartout.toolbelt.commandrun as commandrun
             start = commandrun.run_script
             async def racing(*args, **kwargs):
                 meanwhile()
@@ -213,7 +213,7 @@ HOLES = [("awk", "awk", "1"), ("sed", "sed", "-n", "p"), ("python3", "python3", 
 @pytest.mark.parametrize("words", [HOLES[0], *(pytest.param(words, marks=pytest.mark.slow) for words in HOLES[1:])], ids=lambda words: words[0])
 async def test_a_program_that_was_judged_wrongly_opens_no_key(place, words, monkeypatch):
     "As if the table had let through what opens any file, and nobody had seen where its words lead: whatever name it finds, there is nothing in it."
-    monkeypatch.setattr("passepartout.steady.Watch.objection", lambda self: "")
+    monkeypatch.setattr("passepartout.toolbelt.steady.Watch.objection", lambda self: "")
     folder, root = place
     tool, said = shell_tool([root]), []
     for name in (*HIDDEN, "link.txt", "./src/../.env", str(folder / "server.pem"), f"/proc/self/root{folder}/server.pem"):
@@ -236,7 +236,7 @@ async def test_what_somebody_approved_opens_what_they_approved(place):
 @pytest.mark.slow
 @needs_sandbox
 async def test_what_tells_of_files_tells_the_truth_of_keys(place, monkeypatch):
-    monkeypatch.setattr("passepartout.steady.Watch.objection", lambda self: "")         # it is asked about, and runs like that when somebody said yes
+    monkeypatch.setattr("passepartout.toolbelt.steady.Watch.objection", lambda self: "")         # it is asked about, and runs like that when somebody said yes
     size = str((place[0] / "server.pem").stat().st_size)
     for line in ("ls -l server.pem", "stat -c %s server.pem", "wc -c bees.org"):
         found = judged(line, place[1])
@@ -259,7 +259,7 @@ async def test_a_note_that_vanishes_while_it_is_read_has_a_source_and_is_private
         await running
     with pytest.raises(ToolError, match="moved or replaced") as ended: await vanishing()
     assert "At nine." not in str(ended.value)
-    monkeypatch.setattr("passepartout.steady.Watch.objection", lambda self: "")
+    monkeypatch.setattr("passepartout.toolbelt.steady.Watch.objection", lambda self: "")
     with pytest.raises(Unfinished) as ended: await vanishing()
     assert "At nine." in str(ended.value) and ended.value.label.private and "private/diary.org" in ended.value.label.sources
 

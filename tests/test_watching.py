@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from waits import until
 
-from passepartout import watch
-from passepartout.index import Index, Refreshed
-from passepartout.inotify import Notice, Watching, calls
-from passepartout.resources import Root
-from passepartout.skillwatch import SkillWatch
-from passepartout.upkeep import Upkeep
-from passepartout.watch import watch_notes, worth_a_look
+from passepartout.indexing import watch
+from passepartout.indexing.index import Index, Refreshed
+from passepartout.indexing.inotify import Notice, Watching, calls
+from passepartout.confinement.resources import Root
+from passepartout.skillfiles.skillwatch import SkillWatch
+from passepartout.indexing.upkeep import Upkeep
+from passepartout.indexing.watch import watch_notes, worth_a_look
 
 pytestmark = pytest.mark.skipif(calls() is None, reason="there is no inotify here")
 PATIENCE = 60
@@ -196,7 +196,7 @@ def test_an_overflow_is_told(notes):
 
 @pytest.mark.parametrize("hears", [True, False])
 def test_the_doctor_advises_the_extra_only_where_the_kernel_is_not_heard_without(hears, monkeypatch):
-    from passepartout import machinecheck
+    from passepartout.checkup import machinecheck
     monkeypatch.setattr(machinecheck, "can_watch", lambda: hears)
     said = [str(each) for each in machinecheck.check_python(None)]
     assert any("extra watch" in each for each in said) is not hears

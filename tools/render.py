@@ -22,7 +22,8 @@ spec.loader.exec_module(site_pages)
 PYODIDE, MERMAID, PYDANTIC = "314.0.7", "11.17.2", "2.14.3"
 PLATFORM = ("--python-version", "3.14", "--abi", "cp314", "--platform", "pyemscripten_2026_0_wasm32")     # what that Pyodide is
 
-# The order in which pages are offered: a heading, and what the names of its pages begin with. What fits none comes last.
+# The order in which pages are offered: a heading, and what the names of its pages begin with. What fits none comes last. A page that has
+# a number stands by that, in whatever folder it is.
 PARTS = [
     ("Home", ["index"]), ("Start here", ["00_start"]),
     ("Why", ["80_", "81_", "90_", "90b_"]),
@@ -36,7 +37,7 @@ PARTS = [
     ("The rooms: what a model is shown", ["09"]),
     ("The rooms: skills and tools", ["10", "11", "12"]),
     ("The rooms: who decides", ["13_", "14b_", "14c_", "14d_", "gates/", "shell/"]),
-    ("The rooms: who thinks", ["13", "14", "providers/"]),
+    ("The rooms: who thinks", ["13", "14", "providers/", "reflex/"]),
     ("The rooms: the pipeline", ["15", "16", "17", "18_"]),
     ("The rooms: on the clock", ["18a", "18b", "18c", "19k", "workers/"]),
     ("The rooms: the agent and the ways in", ["19", "2", "tui/"]),
@@ -176,10 +177,17 @@ def imported(tree, path: Path) -> set:
     return found
 
 
+def reading_order(notebook: str) -> tuple:
+    "Where a page stands among the others: by its number, and those without one behind, by their folder."
+    name = notebook.rpartition("/")[2]
+    return (0, name) if name[0].isdigit() else (1, notebook)
+
+
 def part_of(notebook: str) -> str:
     "The heading under which a page stands."
+    name = reading_order(notebook)[1]
     for part, starts in PARTS:
-        if any(notebook.startswith(start) or notebook.removesuffix(".ipynb") == start for start in starts): return part
+        if any(name.startswith(start) or name.removesuffix(".ipynb") == start for start in starts): return part
     return LAST
 
 
@@ -202,7 +210,7 @@ def rooms_page() -> str:
     for part in parts:
         if part not in of.values(): continue
         text.append(f"## {short(part)[0].upper() + short(part)[1:]}")
-        for name in sorted((n for n in known if of[n] == part), key=lambda n: known[n]["notebook"]):
+        for name in sorted((n for n in known if of[n] == part), key=lambda n: reading_order(known[n]["notebook"])):
             room = known[name]
             listed = lambda names: ", ".join(map(there, sorted(names))) or "nothing"
             text.append(f"**{there(name)}** {room['line']}\n\n<details markdown><summary>uses {len(room['uses'])}, used by {len(used[name])}</summary>\n\nUses {listed(room['uses'])}.\n\nUsed by {listed(used[name])}.\n\n</details>")
@@ -356,7 +364,8 @@ def render(folder: Path, only: str = "", processed: bool = False) -> None:
     config = get_config(ROOT)
     with site_pages.alone():
         if not processed: site_pages.process(only)
-        pages = sorted(path for path in site_pages.PROC.rglob("*.ipynb") if not any(part[0] in "_." for part in path.relative_to(site_pages.PROC).parts))
+        pages = sorted((path for path in site_pages.PROC.rglob("*.ipynb") if not any(part[0] in "_." for part in path.relative_to(site_pages.PROC).parts)),
+                       key=lambda path: reading_order(path.relative_to(site_pages.PROC).as_posix()))
         with tempfile.TemporaryDirectory() as temporary:
             source = Path(temporary) / "pages"
             nav = write_pages(source, pages, config, not only)

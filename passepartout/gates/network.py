@@ -10,7 +10,7 @@ __all__ = ['what_leaves', 'network_gate', 'network_skill']
 # %% ../../nbs/gates/network.ipynb #871a0238
 from collections.abc import Callable, Mapping, Sequence
 
-from ..addresses import AddressRefused, WebAddress, is_allowed, read_address
+from ..net.addresses import AddressRefused, WebAddress, is_allowed, read_address
 from ..frozen import is_mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
 from ..skills import Skill

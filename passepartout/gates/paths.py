@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Mapping
 from ..frozen import is_mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
-from ..openedpath import OpenedPath
-from ..resources import resolve
-from ..roots import PathRefused, Root
+from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import resolve
+from ..confinement.roots import PathRefused, Root
 from ..sensitive import instructs
 from ..skills import Skill
 

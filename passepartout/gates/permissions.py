@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..grants import Grants
+from ..consent.grants import Grants
 from ..messages import CALL, MESSAGE, NOTHING, PLAN, Action, ApprovalRequired, Rejected, Signal, pick
 from ..oneline import cited
-from ..resources import where
-from ..roots import PathRefused, Root
+from ..confinement.resources import where
+from ..confinement.roots import PathRefused, Root
 from ..rulefile import RuleBook, absent, faults
 from ..rules import TIERS, UNREADABLE, Commands, PathsOf, Places, Ready, Rule, RuleError, Said, ready, strictest
 from ..skills import Skill

@@ -14,8 +14,8 @@ from typing import Any
 from ..lazy import Regex
 from ..frozen import PLAIN, is_mapping
 from ..messages import PLAN, Action, ApprovalRequired, Rejected, Signal, pick
-from ..patterns import TooMuch
-from ..secrets import Scanner, reference
+from ..redaction.patterns import TooMuch
+from ..redaction.secrets import Scanner, reference
 from ..skills import Skill
 from ..verify import is_answer
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 from ..frozen import is_mapping
 from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejected, Signal, pick
-from ..roots import PathRefused, Root
+from ..confinement.roots import PathRefused, Root
 from ..skills import Skill
 
 # %% ../../nbs/gates/shell.ipynb #91fdb4de
@@ -26,7 +26,7 @@ LATE = "Some of its words are known only while it runs. They are judged then, an
 @cache
 def _rooms():
     "The rooms in which commands are judged, opened and taken apart, and in which it is known where they go."
-    from passepartout import walks
+    from passepartout.toolbelt import walks
     from passepartout.shell import judge, past, run, script
     return judge, run, script, walks, past
 

@@ -10,7 +10,7 @@ __all__ = ['Anthropic']
 # %% ../../nbs/providers/anthropic.ipynb #afa263cf
 import json
 
-from ..prices import Usage
+from ..cascade.prices import Usage
 from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/anthropic.ipynb #344139d7

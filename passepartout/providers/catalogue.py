@@ -112,7 +112,7 @@ def unused_key(settings: Any, environ: Mapping[str, str]) -> str | None:
 # %% ../../nbs/providers/catalogue.ipynb #b7f72e7d
 def key_bindings(settings: Any, environ: Mapping[str, str]) -> list[str]:
     "NAME@host for every key that a provider of the cascade wants."
-    from passepartout.endpoints import Endpoint
+    from passepartout.net.endpoints import Endpoint
     found, variables = [], variables_of(settings, environ)
     names = cascade_of(settings, environ)
     for name in () if callable(names) else names:
@@ -164,9 +164,9 @@ def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
 
 def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, vault: Any, measures: Any = None) -> Any:
     "The provider for a service. On this machine the first word may take as long as the whole answer: a model is loaded first, and may read slowly. So it may where answers come whole."
-    from passepartout.endpoints import Endpoint, Times
-    from passepartout.measure import Measures
-    from passepartout.prices import listed_window
+    from passepartout.net.endpoints import Endpoint, Times
+    from passepartout.awareness.measure import Measures
+    from passepartout.cascade.prices import listed_window
     from passepartout.providers.wire import Provider
     endpoint, patience = Endpoint.of(service.url), settings.first_word_timeout_s
     times = Times(settings.connect_timeout_s, patience if settings.stream_answers and not endpoint.local else settings.backend_timeout_s,
@@ -178,7 +178,7 @@ def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, 
 # %% ../../nbs/providers/catalogue.ipynb #5e21b2f1
 def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
     "Let the tiers of the settings choose among the providers of these names; what is wrong in them, in sentences."
-    from passepartout.selector import tiers_of
+    from passepartout.cascade.selector import tiers_of
     def exact(signal: Any) -> Any:
         "Whether what the person wrote, to which this is what came of it, is an exact form."
         if agent.exact_form is None: return None
@@ -194,9 +194,9 @@ def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
 # %% ../../nbs/providers/catalogue.ipynb #e642d24e
 def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
     "Register the providers of the cascade with `agent`; what is wrong, as (what, what it means, what to do). Opens no connection."
-    from passepartout.breaker import Breakers
-    from passepartout.httpclient import Http
-    from passepartout.measure import Measures
+    from passepartout.cascade.breaker import Breakers
+    from passepartout.net.httpclient import Http
+    from passepartout.awareness.measure import Measures
     settings, told = agent.settings, []
     agent.provider_cascade, agent.http = cascade_of(settings, environ), Http()
     if callable(agent.provider_cascade): names = (*SERVICES, "local", *named(settings.provider_urls))
@@ -258,7 +258,7 @@ class Nearby:
 
     async def models_at(self, place: Service) -> list[str]:
         "The models that a server lists; none when it does not answer within a fifth of a second."
-        from passepartout.endpoints import HttpFailed, Times
+        from passepartout.net.endpoints import HttpFailed, Times
         from passepartout.providers.wire import usable
         dialect = dialect_of(place.dialect)
         try: data = await self.http.get(place.url + dialect.models_path, times=Times(0.2, 0.2, 0.2, 4_000_000))

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from ..backends import BackendFailure
-from ..endpoints import HttpFailed
-from ..prices import Usage
+from ..net.endpoints import HttpFailed
+from ..cascade.prices import Usage
 from .proposals import proposal_text
 from ..records import record
 

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from ..backends import BackendFailure
-from ..endpoints import HttpFailed
+from ..net.endpoints import HttpFailed
 from ..lazy import Regex
 
 # %% ../../nbs/providers/failures.ipynb #dc2b24b4

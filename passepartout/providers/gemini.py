@@ -12,7 +12,7 @@ import json
 import re
 
 from ..backends import BackendFailure
-from ..prices import Usage
+from ..cascade.prices import Usage
 from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/gemini.ipynb #2c3ca3eb

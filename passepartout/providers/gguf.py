@@ -23,10 +23,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..backends import BackendFailure
-from ..budget import utf8_bound
-from ..endpoints import Endpoint, HttpFailed
+from ..awareness.budget import utf8_bound
+from ..net.endpoints import Endpoint, HttpFailed
 from ..limits import in_thread
-from ..measure import BYTES, Composed, Measure, Measures
+from ..awareness.measure import BYTES, Composed, Measure, Measures
 from .llama import CONTEXT, problem_with
 from .openai_compatible import OpenAICompatible
 from .proposals import JSON_FORM, proposal_schema

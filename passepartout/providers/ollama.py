@@ -11,7 +11,7 @@ __all__ = ['Ollama', 'room_for', 'elsewhere']
 from typing import Any
 
 from ..backends import BackendFailure
-from ..prices import Usage
+from ..cascade.prices import Usage
 from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/ollama.ipynb #feb6f10a

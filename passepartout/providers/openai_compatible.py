@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/providers/openai_compatible.html.md"""
 __all__ = ['Counting', 'Requesting', 'OpenAICompatible']
 
 # %% ../../nbs/providers/openai_compatible.ipynb #7f7a61ea
-from ..measure import openai_tokens
-from ..prices import NANO, Usage
+from ..awareness.measure import openai_tokens
+from ..cascade.prices import NANO, Usage
 from .dialect import Dialect, Heard, Question, counted
 
 # %% ../../nbs/providers/openai_compatible.ipynb #e3da32ba

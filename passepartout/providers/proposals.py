@@ -15,7 +15,7 @@ from typing import Any
 
 from ..backends import BackendFailure
 from ..conditions import PassepartoutError
-from ..eventstream import read_json
+from ..net.eventstream import read_json
 from ..lazy import Regex
 from ..frozen import Text
 from ..plist import write_plist

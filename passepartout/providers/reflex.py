@@ -60,13 +60,13 @@ def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict
     payload = getattr(context, "payload", None)
     payload = payload if isinstance(payload, Mapping) else {}
     sensor = str(payload.get("sensor") or "").lower().lstrip(":").replace("_", "-")
-    from passepartout.providers.captures import say
+    from passepartout.reflex.captures import say
     if trace := payload.get("rejection_trace"): return say(explain_rejection(trace))
     if sensor == "tool-output": return say(quote_result(payload))
     if sensor == "tool-error": return say(explain_failure(payload))
     text = payload.get("text")
-    from passepartout.providers.lookups import Surroundings
-    from passepartout.providers.grammar import understand
+    from passepartout.reflex.lookups import Surroundings
+    from passepartout.reflex.grammar import understand
     return understand(text if isinstance(text, str) else str(prompt or ""), today, around or Surroundings())
 
 # %% ../../nbs/providers/reflex.ipynb #91b6e893
@@ -82,6 +82,6 @@ def printable(proposal: dict) -> str:
     "`proposal` as plist text; characters that no message may carry become U+FFFD."
     try: return write_plist(proposal)
     except PlistError:
-        from passepartout.providers.captures import say
+        from passepartout.reflex.captures import say
         text = proposal["payload"].get("text") or "The answer cannot be shown."
         return write_plist(say(text.encode("utf-8", "replace").decode("utf-8")))

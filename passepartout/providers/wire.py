@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any
 
 from ..backends import BackendFailure
-from ..budget import utf8_bound
+from ..awareness.budget import utf8_bound
 from ..conditions import PassepartoutError
-from ..endpoints import Endpoint, HttpFailed, Times
-from ..httpclient import Http
-from ..measure import BYTES, Composed, Measure, Measures
+from ..net.endpoints import Endpoint, HttpFailed, Times
+from ..net.httpclient import Http
+from ..awareness.measure import BYTES, Composed, Measure, Measures
 from .dialect import Dialect, Heard, Question, answer_of, listening
 from .failures import failure_of, is_too_long, knows_no_model, not_that_form, took_nothing
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema

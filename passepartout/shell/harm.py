@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from ..lazy import Regex
 from ..oneline import shown
-from ..roots import PathRefused
+from ..confinement.roots import PathRefused
 from .places import Places
 
 # %% ../../nbs/shell/harm.ipynb #cfd1b47f

@@ -15,7 +15,7 @@ from ..lazy import Regex
 from ..messages import NOTHING
 from ..records import record
 from ..oneline import shown
-from ..roots import PathRefused, Root
+from ..confinement.roots import PathRefused, Root
 from .harm import ASK, CONFIRM, DENY, READ, harm, nothing_there, scratch
 from .later import read_find, read_xargs
 from .places import Places

@@ -11,8 +11,8 @@ __all__ = ['MOST_COUNTED', 'files_in', 'loss']
 import os
 from collections.abc import Iterator, Sequence
 
-from ..resources import where
-from ..roots import PathRefused, Root
+from ..confinement.resources import where
+from ..confinement.roots import PathRefused, Root
 from .harm import CONFIRM, operands_of, harm, overwritten, thrown_away
 from .places import Places
 from .script import Script, Simple

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..oneline import shown
-from ..roots import PathRefused, Root
+from ..confinement.roots import PathRefused, Root
 from ..sensitive import sensitive
 from .places import Places
 from .repository import key_among, prints_contents, repository_of

@@ -11,8 +11,8 @@ __all__ = ['MOST_ENTRIES', 'Places', 'expand_pattern']
 import os
 from collections.abc import Sequence
 from ..oneline import shown
-from ..resources import Place, where
-from ..roots import PathRefused, Root
+from ..confinement.resources import Place, where
+from ..confinement.roots import PathRefused, Root
 from .words import Impure, component
 
 # %% ../../nbs/shell/places.ipynb #8d954ba1

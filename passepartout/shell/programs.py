@@ -15,8 +15,8 @@ from ..conditions import PassepartoutError
 from ..lazy import Regex
 from ..records import record
 from ..oneline import shown
-from ..resources import Place
-from ..roots import PathRefused
+from ..confinement.resources import Place
+from ..confinement.roots import PathRefused
 from .places import Places
 from .script import END, FILE
 

@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from ..lazy import Regex
-from ..patterns import linear
+from ..redaction.patterns import linear
 from ..oneline import shown
-from ..roots import Root
+from ..confinement.roots import Root
 from ..sensitive import holds_keys
 
 # %% ../../nbs/shell/repository.ipynb #f7b508f5

@@ -23,9 +23,9 @@ from ..conditions import PassepartoutError
 from ..lazy import Regex
 from ..records import record
 from ..oneline import shown
-from ..openedpath import OpenedPath
-from ..resources import resolve
-from ..roots import READ, Root
+from ..confinement.openedpath import OpenedPath
+from ..confinement.resources import resolve
+from ..confinement.roots import READ, Root
 from .sandbox import SANDBOX_HOME, Bubblewrap, Cover, environment, interpreter, sandbox_command
 from .script import Redirect, Script, Simple, any_hole, plainly
 from .syscalls import filter_fd

@@ -21,7 +21,7 @@ from pathlib import Path
 from ..conditions import PassepartoutError
 from ..records import record
 from ..oneline import shown
-from ..roots import Root
+from ..confinement.roots import Root
 from .syscalls import filter_fd
 
 # %% ../../nbs/shell/sandbox.ipynb #b27fc5a1

@@ -13,9 +13,9 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..chat import Command, help_text
+from ..terminal.chat import Command, help_text
 from ..conditions import PassepartoutError
-from ..render import Line
+from ..terminal.render import Line
 from .desk import NoteDesk
 from .entries import LOOKS, Entry, shown
 from .entry import Editor, History

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..render import Line
-from ..shelf import Shelf, memex_root, short
+from ..terminal.render import Line
+from ..terminal.shelf import Shelf, memex_root, short
 from .entries import Entry
 
 # %% ../../nbs/tui/desk.ipynb #9fdd4ad1
@@ -76,7 +76,7 @@ class Week(Pool):
     "What is on."
     def agenda(self, span: str = "") -> Iterable[Entry]:
         from passepartout.agenda import say_day
-        from passepartout.notecommands import agenda_range
+        from passepartout.terminal.notecommands import agenda_range
         notes = self.opened()
         first, last = agenda_range(span, None, None, None, notes.today)
         items, day = notes.notes.agenda(first, last, notes.today, MOST), None
@@ -119,7 +119,7 @@ class NoteDesk(Contents):
         if found.total > len(found.hits): yield Entry(Line("…", "", f"{found.total - len(found.hits)} more: add a word", "dim"))
 
     def section(self, file: str, line: int) -> Iterable[Entry]:
-        from passepartout.notecommands import body_lines, section
+        from passepartout.terminal.notecommands import body_lines, section
         from passepartout.targets import resolve_target
         notes = self.opened()
         found = resolve_target(notes.index, f"{file}:{line}", notes.today)

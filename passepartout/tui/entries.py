@@ -14,8 +14,8 @@ from typing import Any
 
 from rich.style import Style
 
-from ..approvals import visible
-from ..render import Line, line_rows, wrapped
+from ..consent.approvals import visible
+from ..terminal.render import Line, line_rows, wrapped
 from ..tuples import NamedTuple
 
 # %% ../../nbs/tui/entries.ipynb #9eb7506a

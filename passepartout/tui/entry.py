@@ -19,8 +19,8 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from ..chat import append_line
-from ..render import clean
+from ..terminal.chat import append_line
+from ..terminal.render import clean
 
 # %% ../../nbs/tui/entry.ipynb #5dc10ea5
 MOST_TYPED, MOST_LINES = 2_000, 12

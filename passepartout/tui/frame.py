@@ -16,8 +16,8 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal
 
-from ..chat import Command
-from ..render import Line
+from ..terminal.chat import Command
+from ..terminal.render import Line
 from .entries import LOOKS
 from .entry import Editor
 from .panes import Side

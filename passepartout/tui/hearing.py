@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..conditions import PassepartoutError
-from ..render import TEXTS, Line
+from ..terminal.render import TEXTS, Line
 from .entries import Entry
 from .frame import Headed
 from .questions import Questions

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..chat import ALONE, Chat, Command, COMMANDS
-from ..render import Line, record_line
+from ..terminal.chat import ALONE, Chat, Command, COMMANDS
+from ..terminal.render import Line, record_line
 from .desk import NoteDesk
 from .entries import shown
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from ..render import Line, record_line
+from ..terminal.render import Line, record_line
 from .entries import Entry
 from .rows import Bar, Rows
 

@@ -20,8 +20,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from ..approvals import confirms
-from ..render import ask_lines, clean
+from ..consent.approvals import confirms
+from ..terminal.render import ask_lines, clean
 from .entries import Entry
 from .rows import Bar, Rows
 

@@ -21,7 +21,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..render import Line
+from ..terminal.render import Line
 from .entries import Entry, Row, dressed, rows_of, shown
 
 # %% ../../nbs/tui/rows.ipynb #b761f441

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..chat import COMMANDS, Chat, Command
+from ..terminal.chat import COMMANDS, Chat, Command
 from ..conditions import PassepartoutError
-from ..render import Line
-from ..sockets import DaemonError
+from ..terminal.render import Line
+from ..serving.sockets import DaemonError
 
 # %% ../../nbs/tui/talk.ipynb #2e6b0dfe
 class Events:

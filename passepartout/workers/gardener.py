@@ -18,12 +18,12 @@ from typing import Any
 from ..agenda import live_dates
 from ..conditions import PassepartoutError
 from ..jobs import Beat, Job
-from ..links import Link, LinkTargets, all_links
+from ..outline.links import Link, LinkTargets, all_links
 from ..messages import Label
 from ..notes import NoteCache, read_notes
 from ..org import Node, Outline
 from ..records import record
-from ..resources import resolve
+from ..confinement.resources import resolve
 from ..skills import Skill
 
 # %% ../../nbs/workers/gardener.ipynb #6b2a049d

@@ -46,7 +46,7 @@ def worded(item: Item, at: float, now: float, zone: tzinfo) -> str:
 # %% ../../nbs/workers/reminders.ipynb #0986b025
 def remind(beat: Beat) -> None:
     "Tell what begins now, and ask to be woken for the next."
-    from passepartout.finding import agenda_indexed
+    from passepartout.indexing.finding import agenda_indexed
     agent, zone = beat.agent, local_zone()
     if (index := agent.indexed()) is None: return
     try: today = datetime.fromtimestamp(beat.now, zone).date()

@@ -21,7 +21,7 @@ from ..messages import MODEL, NETWORK, NOTES, Label
 from ..notes import NoteCache, read_notes
 from ..org import Outline
 from ..records import record
-from ..resources import resolve
+from ..confinement.resources import resolve
 from ..skills import Skill
 
 # %% ../../nbs/workers/scribe.ipynb #a676c748
