@@ -234,15 +234,16 @@ def test_no_answer_loosens_or_changes_anything(tmp_path, answer):
 
 @jailed
 @pytest.mark.parametrize("mandatory", [False, True])
-def test_death_is_skipped_and_told_or_fails_closed(tmp_path, mandatory):
+def test_a_gate_that_dies_lets_nothing_pass_by_itself_and_is_told(tmp_path, mandatory):
     told = []
     agent = Agent.bare(gate_timeout_s=120)
     book = book_with(agent, tmp_path, unchecked("import os\ndef gate(a, s): os._exit(1)", mandatory=mandatory), say=told.append)
     verdicts = [judge(agent, CALL, Signal()).verdict for _ in range(5)]
     talks = judge(agent, ANSWER, Signal()).verdict
     book.close()
-    assert {type(v) for v in verdicts} == {Rejected if mandatory else Allowed} and isinstance(talks, Allowed)
-    assert mandatory or len(told) == 1 and "skipped" in told[0]
+    assert {type(v) for v in verdicts} == {Rejected if mandatory else ApprovalRequired} and isinstance(talks, Allowed)
+    assert len(told) == 1 and ("nothing is done" if mandatory else "you are asked") in told[0]
+    assert mandatory or "passepartout skills disable" in verdicts[-1].reason
 
 
 @jailed
