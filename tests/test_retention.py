@@ -350,12 +350,25 @@ def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
     from passepartout.terminal.chat import append_line, remember_lines
     agent = a_life(tmp_path, ["Hm."], [])
     history = agent.journal.path.parent / "history"
-    remember = remember_lines(history)
+    remember = remember_lines(history, harmless=lambda line: True)          # as before lines with secrets were left out
     agent.run(agent.handle("something else"))
     for line in ("something else", typed): remember(line)
     turn = agent.run(agent.handle(typed)).turn
     assert len(history.read_text().splitlines()) == 2
     assert forget(agent.journal, agent.journal.erasable(turn=turn)).lines == 1 and history.read_text() == "something else\n"
+    agent.run(agent.close())
+
+
+def test_a_typed_secret_stands_in_no_file(tmp_path):
+    from passepartout.redaction.secrets import Secret, Vault
+    from passepartout.terminal.chat import append_line, cleaner
+    from passepartout.tui.entry import History
+    history, token = tmp_path / "history", "ghp_" + "aB3dE5gH7jK9" * 3
+    window, agent = History(history), Agent.bare()
+    agent.vault = Vault([Secret("OWN_KEY", b"seven-quiet-otters", ())])
+    for line in ("find roof", f"my token is {token}"): window.add(line)
+    for line in ("find fig", f"again {token}", "it is seven-quiet-otters"): append_line(history, line, cleaner(agent))
+    assert history.read_text() == "find roof\nfind fig\n" and window.lines[-1].endswith(token)
     agent.run(agent.close())
 
 

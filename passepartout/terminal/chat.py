@@ -8,7 +8,8 @@ Docs: https://example.org/passepartout/terminal/chat.html.md"""
 __all__ = ['ALIASES', 'COMMANDS', 'PLAIN_ANSWERS', 'TAKE_BACK', 'ALONE', 'Command', 'run_command', 'nearest', 'count_of',
            'approve', 'deny', 'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'attest', 'revoke', 'trace',
            'pending', 'tell_news', 'cost', 'only_code', 'help_text', 'Shown', 'Answering', 'Chat', 'remember_lines',
-           'load_lines', 'append_line', 'complete_commands', 'paste_whole', 'greet', 'run_chat']
+           'load_lines', 'append_line', 'holds_no_secret', 'cleaner', 'complete_commands', 'paste_whole', 'greet',
+           'run_chat']
 
 # %% ../../nbs/terminal/20a_chat.ipynb #1740a5b2
 import os
@@ -294,8 +295,8 @@ class Chat(Answering):
         return 0
 
 # %% ../../nbs/terminal/20a_chat.ipynb #136c8abd
-def remember_lines(path: Path | None, most: int = 2000) -> Callable[[str], None]:
-    "Load the lines of earlier chats into readline; returns the function that remembers one more."
+def remember_lines(path: Path | None, most: int = 2000, harmless: Callable[[str], bool] | None = None) -> Callable[[str], None]:
+    "Load the lines of earlier chats into readline; returns the function that remembers one more. `harmless` says whether a line may be written."
     try: import readline
     except ImportError: return lambda line: None
     readline.set_auto_history(False)
@@ -306,7 +307,7 @@ def remember_lines(path: Path | None, most: int = 2000) -> Callable[[str], None]
         line = " ".join(line.split())
         if not line or line == readline.get_history_item(readline.get_current_history_length()): return
         readline.add_history(line)
-        if path is not None: append_line(path, line)
+        if path is not None: append_line(path, line, harmless)
     return remember
 
 # %% ../../nbs/terminal/20a_chat.ipynb #c0743c5e
@@ -317,13 +318,24 @@ def load_lines(readline: Any, path: Path, most: int) -> None:
         if readline.get_current_history_length() > 2 * most: readline.write_history_file(path)
     except (OSError, UnicodeError): pass
 
-def append_line(path: Path, line: str) -> None:
-    "Add a typed line to the history, which only its owner can read. What cannot be written is done without."
+def append_line(path: Path, line: str, harmless: Callable[[str], bool] | None = None) -> None:
+    "Add a typed line to the history, which only its owner can read, unless it holds a secret. What cannot be written is done without."
+    if not (harmless or holds_no_secret)(line): return
     try: file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except OSError: return
     try: os.write(file, (line[:10_000] + "\n").encode("utf-8", "replace"))
     except OSError: pass
     finally: os.close(file)
+
+# %% ../../nbs/terminal/20a_chat.ipynb #94100552
+def holds_no_secret(line: str) -> bool:
+    "Does nothing in `line` look like a key or a password?"
+    from passepartout.redaction.secrets import Scanner
+    return Scanner().is_clean(line)
+
+def cleaner(agent: Any) -> Callable[[str], bool] | None:
+    "What tells whether a line may be written, with the keys that `agent` knows; `None` when it is elsewhere."
+    return vault.scanner.is_clean if (vault := getattr(agent, "vault", None)) is not None else None
 
 # %% ../../nbs/terminal/20a_chat.ipynb #758815ca
 def complete_commands() -> None:
@@ -369,7 +381,7 @@ def run_chat(agent: Any, session: str = "main") -> int:
     if not sys.stdin.isatty(): return Chat(agent, session).loop("")
     complete_commands()
     paste_whole()
-    chat = Chat(agent, session, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None))
+    chat = Chat(agent, session, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None, harmless=cleaner(agent)))
     greet(chat)
     agent.follow_notes()
     return chat.loop()
