@@ -161,7 +161,6 @@ class Prompts:
 
     def keep(self, asked: Asked) -> None:
         "Remember what is about to be sent."
-        if self.path is not None: self.drop_outdated()
         self.waiting.append(asked)
         if self.path is None: del self.waiting[:-64]
         elif (now := time.monotonic()) > self.next and (self.thread is None or not self.thread.is_alive()):

@@ -69,6 +69,7 @@ class Fields(Registries):
         self.purse = Reckoning(None if journal.path is None else settings.state_dir / "passepartout" / "spending.sqlite",
                                limits_of(settings))
         self.kept_prompts = Prompts(journal.path and journal.path.with_name("prompts.log"), outdated=Withdrawals(journal).any_new)
+        self.turns.on_withdrawn = self.kept_prompts.drop_outdated
         self.listeners: list[tuple] = []                 # (session, fn) of who reads along while an answer is made
         self.consensus_enabled, self.interrupted, self.background = settings.consensus != "no", False, set()
         self.note_cache, self.seen_at = None, float("-inf")

@@ -154,7 +154,7 @@ def last_exchanges(journal, session: str) -> list[Exchange]:
 # %% ../nbs/17a_turns.ipynb #19b2a867
 class Conversations:
     "The last exchanges of each session."
-    def __init__(self, journal): self.journal, self.spoken, self.withdrawals = journal, {}, Withdrawals(journal)
+    def __init__(self, journal): self.journal, self.spoken, self.withdrawals, self.on_withdrawn = journal, {}, Withdrawals(journal), lambda: None
 
     def recent(self, session: str) -> deque:
         "The last exchanges of `session`, oldest first; read from the journal when the session is resumed."
@@ -211,7 +211,9 @@ class Heeding(Noting):
 
     def unlearn(self) -> None:
         "Let go of what was kept in memory, if some of it was erased or taken back."
-        if self.withdrawals.any_new(): self.spoken, self._lines = {}, set()
+        if self.withdrawals.any_new():
+            self.spoken, self._lines = {}, set()
+            self.on_withdrawn()
 
     def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
         "Remember the places in these views of the notes."
