@@ -146,8 +146,9 @@ def test_a_gate_of_a_page_that_could_not_be_asked_is_not_told_as_one_that_allows
     (folder / "odd.md").write_text('---\nskill: odd\npermissions: gate\n---\n# Odd\n\n```python\ndef gate(action, signal): return {"verdict": "perhaps"}\n```\n\n```python\ndef test_it(): assert True\n```\n')
     read = '(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "read-file" :ARGS (:PATH "inbox.org") :EXPLANATION "You asked me to read this file."))'
     done = home("gate", "check", "--memex", home.memex, read)
-    assert done.returncode == 0 and "odd" in done.stdout and "It is skipped until it answers again" in done.stdout, done
-    assert "skipped until" in json.loads(home("gate", "check", "--json", "--memex", home.memex, read).stdout)["skipped"][0]
+    assert done.returncode == 4 and "The skill odd could not be asked" in done.stdout and "Until it answers again, you are asked" in done.stdout, done
+    told = json.loads(home("gate", "check", "--json", "--memex", home.memex, read).stdout)
+    assert told["verdict"] == "asks" and "Until it answers again, you are asked" in told["unasked"][0], told
 
 
 @pytest.mark.slow

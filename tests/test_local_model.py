@@ -217,11 +217,18 @@ async def test_who_leaves_while_a_model_is_loaded_or_reads_is_not_worked_for_any
     p.let_go()
 
 
+class Endless(OpenAICompatible):
+    "A dialect in which the model is not allowed to end: an answer that happens to be short would be over before anybody could kill it."
+    def request(self, q):
+        path, body = super().request(q)
+        return path, {**body, "ignore_eos": True}
+
+
 @inside
 async def test_a_process_that_dies_is_a_sentence_and_the_next_question_starts_another(model):
     from passepartout.providers.gguf import Gguf
     p = Gguf(model, tools(), 8000)
-    p.dialect = OpenAICompatible(forms=("plist",))
+    p.dialect = Endless(forms=("plist",))
     with pytest.raises(BackendFailure, match=r"ended in the middle \(signal 9\)\. It may have needed more memory"):
         await p("Talk.", "IDENTITY", hear=lambda said: p.server.process.kill())
     p.tokens, dead = 20, p.server.process.pid

@@ -80,12 +80,12 @@ def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.
     with booted(memex, None, json_) as agent:
         known = dict(agent.book.problems) if agent.book is not None else {}          # who has no pages has no book
         (outcomes, verdict), preview = agent.run(agent.check(text)), agent.run(agent.foresee(text))
-        skipped = [why for name, why in agent.book.problems.items() if known.get(name) != why] if agent.book is not None else []
+        unasked = [why for name, why in agent.book.problems.items() if known.get(name) != why] if agent.book is not None else []
     word, why = in_a_word(verdict)
-    if json_: as_json({"verdict": word, "why": why, "preview": preview, "gates": [o._asdict() for o in outcomes], "skipped": skipped})
+    if json_: as_json({"verdict": word, "why": why, "preview": preview, "gates": [o._asdict() for o in outcomes], "unasked": unasked})
     else:
         for o in outcomes: tell(f"{o.gate:<12} {o.verdict:<9} {o.micros:7.1f} µs  {o.text}")
-        for each in skipped: tell(each, "red")
+        for each in unasked: tell(each, "red")
         tell(word + (f": {why}" if why else ""), {"allowed": "green", "asks": "magenta", "rejected": "red"}[word])
         if preview: tell(f"It would change:\n{preview}")
     raise typer.Exit({"allowed": 0, "asks": 4, "rejected": 3}[word])
