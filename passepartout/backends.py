@@ -25,13 +25,16 @@ async def backend_cascade_call(agent, prompt: str, *,
                                system_prompt: Prompt = "You are the probabilistic engine: propose one property list.", cascade: Any = None,
                                context: Any = None) -> str | Signal:
     "The first useful answer along the cascade, or a `LOG` signal that says how each provider failed."
-    failures, dear, begun, turn = [], [], time.monotonic(), turn_in(agent, context)
+    failures, dear, turn = [], [], turn_in(agent, context)
+    begun = since = time.monotonic()
     draft = agent.draft_of(context) if hasattr(agent, "draft_of") else None
     for name in providers(agent, cascade, context):
         try: answer = await one_provider(agent, name, prompt, system_prompt, context, begun, draft, turn)
         except BackendFailure as failure:
             if draft is not None: draft.drop()
             failures.append((name, str(failure), failure.private))
+            since, spent = (now := time.monotonic()), now - since
+            if (backend := agent.backends.get(name)) is not None and backend.local: begun += spent
             if isinstance(failure.__cause__, DEAR): dear.append((name, str(failure)))
             if failure.private: agent.log(f"PROBABILISTIC: {name} failed: {failure}", private=True)
             else: agent.log(f"PROBABILISTIC: {name} failed: {failure}")

@@ -115,6 +115,7 @@ class Limits(Clock):
     gate_timeout_s: float
     tool_timeout_s: float
     backend_timeout_s: float
+    local_timeout_s: float
     connect_timeout_s: float
     first_word_timeout_s: float
     cascade_timeout_s: float

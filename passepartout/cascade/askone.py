@@ -94,16 +94,18 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     else:
         compose.sent(composed := compose())
         shown = composed.text
-    seconds, in_full, most = getattr(limits, "backend_timeout_s", 60.0), True, getattr(limits, "max_proposal_chars", 262_144)
+    setting, in_full, most = "local_timeout_s" if backend.local else "backend_timeout_s", True, getattr(limits, "max_proposal_chars", 262_144)
+    seconds = getattr(limits, setting, 60.0)
     if not backend.inline:
-        left = time_left(agent, context, begun, turn)
+        left = time_left(agent, context, None if backend.local else begun, turn)
         if left <= 0:
             raise BackendFailure("it was not asked, because the time for one answer was used up (cascade_timeout_s, or turn_timeout_s for "
                                  "all of a request)")
-        if not (in_full := left >= seconds): seconds = left
+        if not (in_full := left >= seconds): seconds, setting = left, "all that was left"
     meter = meter_for(agent, backend, context, turn)
     call = (call_backend if meter is None else paid_call)(backend, prompt, shown, model=model, context=context, hear=draft, meter=meter,
-                                                          compose=compose if own else None, timeout_s=seconds, most=most)
+                                                          compose=compose if own else None, timeout_s=seconds, limit=setting,
+                                                          most=most)
     try: answer = await (call if backend.breaker is None else _watched(call, backend, seconds, in_full))
     except BackendFailure as failure:
         failure.private = compose.private

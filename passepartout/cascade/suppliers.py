@@ -109,8 +109,8 @@ def answer_text(result: Any, most: int) -> str:
 # %% ../../nbs/cascade/13h_suppliers.ipynb #5e285b72
 async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, model: str | None = None, context: Any = None,
                        hear: Callable | None = None, meter: Meter | None = None, compose: Any = None, timeout_s: float = 60.0,
-                       most: int = 262_144) -> str:
-    "The text that `backend` returns within `timeout_s` seconds, at most `most` characters of it, or `BackendFailure`."
+                       limit: str = "", most: int = 262_144) -> str:
+    "The text that `backend` returns within `timeout_s` seconds (which is the setting `limit`), at most `most` characters of it, or `BackendFailure`."
     takes = backend.takes
     extra = {"model": model} if model is not None and "model" in takes else {}
     if "context" in takes: extra["context"] = context
@@ -125,7 +125,8 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
             async with asyncio.timeout(timeout_s): result = await result
     except BackendFailure: raise
     except DEAR as error: raise BackendFailure(error.message, why="what is spent", counts=False) from error
-    except TimeoutError: raise BackendFailure(f"no answer within {round(timeout_s, 2):g} s", why="it did not answer in time") from None
+    except TimeoutError:
+        raise BackendFailure(f"no answer within {round(timeout_s, 2):g} s" + f" ({limit})" * bool(limit), why="it did not answer in time") from None
     except asyncio.CancelledError:
         if asyncio.current_task().cancelling(): raise
         raise BackendFailure("it cancelled itself") from None

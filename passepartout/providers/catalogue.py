@@ -163,14 +163,14 @@ def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
     return Gguf(settings.gguf_file, tools, settings.answer_tokens, settings.stream_answers, measures)
 
 def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, vault: Any, measures: Any = None) -> Any:
-    "The provider for a service. On this machine the first word may take as long as the whole answer: a model is loaded first, and may read slowly. So it may where answers come whole."
+    "The provider for a service. On this machine the first word may take as long as the whole answer (`local_timeout_s`): a model is loaded first, and may read slowly. So it may where answers come whole."
     from passepartout.net.endpoints import Endpoint, Times
     from passepartout.awareness.measure import Measures
     from passepartout.cascade.prices import listed_window
     from passepartout.providers.wire import Provider
     endpoint, patience = Endpoint.of(service.url), settings.first_word_timeout_s
-    times = Times(settings.connect_timeout_s, patience if settings.stream_answers and not endpoint.local else settings.backend_timeout_s,
-                  patience)
+    first = settings.local_timeout_s if endpoint.local else patience if settings.stream_answers else settings.backend_timeout_s
+    times = Times(settings.connect_timeout_s, first, patience)
     known = {"windows": listed_window} if name in SERVICES and service.url == SERVICES[name].url and service.key else {}
     return Provider(name, dialect_of(service.dialect), endpoint, http, tools, vault, service.key, service.model, times,
                     settings.answer_tokens, settings.stream_answers, measures=measures or Measures(), **known)
