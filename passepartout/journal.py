@@ -16,7 +16,7 @@ from weakref import ref
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import Erased, erasable, erase_images, erase_records, flush_out, with_image, with_text
 from .storage.journalfile import JournalBusy, lock_of
-from .storage.ledger import ApprovalGone, Entries, Ledger, _begin, _settle, compare, decide, finish, memory_rows, moment_in, told_in
+from .storage.ledger import ApprovalGone, Entries, Ledger, begin_effect, settle_effect, compare, decide, finish, memory_rows, moment_in, told_in
 from .storage.store import Draft
 
 # %% ../nbs/06_journal.ipynb #719cbfa5
@@ -43,8 +43,8 @@ class Shared(Entries):
 def _cannot_fail(journal: "Journal", changes: list) -> bool:
     "Do these changes only begin effects, and settle effects that are known to be open?"
     for function, _, args in changes:
-        if function is _begin: journal._open.add(args[0])
-        elif function is _settle and args[0] in journal._open: journal._open.discard(args[0])
+        if function is begin_effect: journal._open.add(args[0])
+        elif function is settle_effect and args[0] in journal._open: journal._open.discard(args[0])
         else: return False
     return True
 
@@ -149,7 +149,7 @@ class History(Ledger):
                  + ["at >= ?"] * (since is not None))
         tests += [f"kind IN ({', '.join('?' * len(kinds))})"] * bool(kinds)
         values = [value for value in (after, turn, session, since, *kinds, -1 if limit is None else limit) if value is not None]
-        return self._list(f"{_FIELDS} WHERE {' AND '.join(tests)} ORDER BY seq {'DESC' if newest else 'ASC'} LIMIT ?", values, _record)
+        return self.select(f"{_FIELDS} WHERE {' AND '.join(tests)} ORDER BY seq {'DESC' if newest else 'ASC'} LIMIT ?", values, _record)
 
     def turns(self, session: str | None = None, limit: int | None = 20, since: float | None = None) -> list[dict]:
         "The records that began the latest turns, newest first."
@@ -158,11 +158,11 @@ class History(Ledger):
     def turn_ids(self, prefix: str, limit: int = 10) -> list[str]:
         "The ids of turns that begin with `prefix`, at most `limit`."
         query = "SELECT DISTINCT turn FROM chain WHERE turn >= ? AND turn < ? AND turn > '' ORDER BY turn LIMIT ?"
-        return self._list(query, [prefix, prefix + chr(0x10FFFF), limit], lambda turn: turn)
+        return self.select(query, [prefix, prefix + chr(0x10FFFF), limit], lambda turn: turn)
 
     def sessions(self) -> list[dict]:
         "Each session with its first and last record's number and the time of the last, latest used first."
-        return self._list(_SESSIONS, [], lambda name, first, last, at: {"session": name, "first": first, "last": last, "at": at})
+        return self.select(_SESSIONS, [], lambda name, first, last, at: {"session": name, "first": first, "last": last, "at": at})
 
     def memory_rows(self) -> Iterator[tuple[str, str, str]]:
         "The latest form of every memory object: (id, hash, body)."
@@ -190,7 +190,7 @@ class Unfinished(History):
         "The records that began turns of processes that were killed before they had answered, oldest first."
         owners = self.path and self.path.with_suffix(".owners")
         if not owners or set(os.listdir(owners)) <= {self.boot}: return []
-        found = self._list(_UNANSWERED, [self.seq - _LOOKED_AT], _record)
+        found = self.select(_UNANSWERED, [self.seq - _LOOKED_AT], _record)
         return [each for each in found if lock_of(owners, os.path.basename(str((each["body"] or {}).get("owner") or "-"))) == "left"]
 
 # %% ../nbs/06_journal.ipynb #250b7c1c
@@ -240,9 +240,10 @@ class Waiting(Audit):
         self._open: set[str] = set()                    # in memory: effects that were begun and not settled
         self._asked: Any = None                         # the event loop that will flush, as a weak reference
 
-    def _list(self, query: str, values: list, build) -> list[dict]:
+    def select(self, query: str, values: list, build) -> list:
+        "As in `Ledger`, with what waits written before."
         self.flush()
-        return super()._list(query, values, build)
+        return super().select(query, values, build)
 
     def batch(self, session: str, turn: str) -> Batch:
         "An empty batch for `turn` of `session`."
