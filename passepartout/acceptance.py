@@ -15,7 +15,7 @@ from .storage.breaks import Break, acceptance
 from .storage.chain import JournalError, Verdict
 from .storage.erasure import as_ranges
 from .journal import Journal
-from .storage.ledger import ApprovalGone, _genuine, _is_image, _memory_seal, _replay, expired
+from .storage.ledger import ApprovalGone, genuine_record, is_image, memory_seal, tables_from_chain, expired
 from .storage.store import Draft
 from .tuples import NamedTuple
 
@@ -46,7 +46,7 @@ def allowed(journal: Journal) -> Iterator[str]:
     "What the record says was allowed for longer and not taken back, in words, whether it still counts or not."
     last = max((each["seq"] for each in journal.records(kinds=["accept"])), default=0)                  # what was before it has ended
     told = [(each["at"], each["body"]) for each in journal.records(kinds=["grant", "endorse", "attest"], after=last) if each["body"]
-            and _genuine(journal, each["seq"])]
+            and genuine_record(journal, each["seq"])]
     over = {body.get("id") for _, body in told if body.get("state") == "revoked"}
     for at, body in told:
         if body.get("state") == "given" and body["id"] not in over and not (body.get("expires")
@@ -80,14 +80,14 @@ def _end(journal: Journal) -> int:
 # %% ../nbs/19la_acceptance.ipynb #d4a84782
 def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) -> None:
     "Within the transaction: make the tables from the chain, and have the draft say what was found."
-    effects, approvals = _replay(store)
+    effects, approvals = tables_from_chain(store)
     forged = {id: [row[0], "denied", seq + 1] for id, row in approvals.items() if row[1] in ("pending", "approved")
-              and _genuine(store, row[0]) is None}
+              and genuine_record(store, row[0]) is None}
     owners = dict(store.db.execute("SELECT id, owner FROM effects"))
-    for statement in ("DELETE FROM effects", "DELETE FROM approvals"): store._run(statement)
-    store._run_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)",
+    for statement in ("DELETE FROM effects", "DELETE FROM approvals"): store.execute(statement)
+    store.execute_many("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?)",
                     [(row[0], id, row[1], owners.get(id, ""), row[2]) for id, row in effects.items()])
-    store._run_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)",
+    store.execute_many("INSERT OR IGNORE INTO approvals VALUES (?, ?, ?, ?)",
                     [(row[0], id, *row[1:]) for id, row in {**approvals, **forged}.items()])
     images, memories = _drop_images(store), _drop_memories(store)
     told = acceptance(seen.found)
@@ -98,14 +98,14 @@ def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) 
 def _drop_images(store: Journal) -> list[int]:
     "Remove the earlier versions that are not what was put there; the records that now have none."
     rows = store.db.execute("SELECT i.seq, i.before, c.body FROM images i LEFT JOIN chain c ON c.seq = i.seq AND c.kind = 'intent'")
-    store._run_many("DELETE FROM images WHERE seq = ?",
-                    [(seq,) for seq in [seq for seq, before, body in rows if body is None or not _is_image(before, body)]])
+    store.execute_many("DELETE FROM images WHERE seq = ?",
+                    [(seq,) for seq in [seq for seq, before, body in rows if body is None or not is_image(before, body)]])
     rows = store.db.execute("SELECT c.seq, c.body FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND c.body IS "
                             "NOT NULL AND i.seq IS NULL")
-    return [seq for seq, body in rows if not _is_image(None, body)]
+    return [seq for seq, body in rows if not is_image(None, body)]
 
 def _drop_memories(store: Journal) -> int:
     bad = [(id,) for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
-           if seal != _memory_seal(store, id, hash, body)]
-    store._run_many("DELETE FROM memory WHERE id = ?", bad)
+           if seal != memory_seal(store, id, hash, body)]
+    store.execute_many("DELETE FROM memory WHERE id = ?", bad)
     return len(bad)

@@ -189,7 +189,7 @@ class Echoes(Searched):
         since = self.journal.clock() - DAY
         lately = {seq for seq in map(self.known.get, marks) if seq is not None and self.told[seq][0] >= since and not self.is_erased(seq)}
         if not (fresh := sorted([each for each in marks if self.known.get(each) not in lately])) and not rest: return
-        if not self.has_any(): batch.change(lambda store, seq, draft: store._run(self.INDEX))
+        if not self.has_any(): batch.change(lambda store, seq, draft: store.execute(self.INDEX))
         batch.record("met", {"origin": label.origin, "sources": [] if label.private else list(label.sources[:3]), "marks": fresh,
                              **({"rest": rest} if rest else {})})
 

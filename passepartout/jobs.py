@@ -170,7 +170,7 @@ async def ask_models(beat: Beat, prompt: str, system: str) -> str | None:
         beat.turn = agent.in_turn(Signal.build(payload=FrozenDict(sensor=WORKER, worker=beat.name),
                                                meta=FrozenDict(session=f"job-{beat.name}"), label=NOTES))
     agent.allowances[agent.turn_of(beat.turn).id] = {("turn", "money"): int(beat.job.money * 1e9), ("turn", "tokens"): beat.job.tokens}
-    names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends._backends.get(name)) is not None
+    names = [name for name in providers(agent, None, beat.turn) if (known := agent.backends.by_name.get(name)) is not None
              and not known.blind]
     if not names: return None
     answer = await backend_cascade_call(agent, prompt, system_prompt=system, cascade=names, context=beat.turn)

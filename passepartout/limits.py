@@ -165,22 +165,6 @@ def _watch() -> _Watch:
     return watch
 
 # %% ../nbs/10a_limits.ipynb #c4dee66a
-async def within(seconds: float, coroutine: Any) -> Any:
-    "Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm."
-    try: waits_for = coroutine.send(None)
-    except StopIteration as done: return done.value
-    watch, task = _watch(), asyncio.current_task()
-    deadline = _Deadline(task, time.monotonic() + seconds)
-    watch.waiting.add(deadline)
-    if deadline.when < watch.at: watch.wind(deadline.when)
-    try: return await _go_on(coroutine, waits_for, task)
-    except asyncio.CancelledError as error:
-        if deadline.take_back(): raise TimeoutError from error
-        raise
-    finally:
-        watch.waiting.discard(deadline)
-        if deadline.over: deadline.take_back()
-
 GRACE = 0.25
 
 @types.coroutine
@@ -203,3 +187,20 @@ def _go_on(coroutine: Any, waits_for: Any, task: asyncio.Task):
             except StopIteration as done: return done.value
     finally:
         if last_call is not None: last_call.cancel()
+
+# %% ../nbs/10a_limits.ipynb #42e02a91
+async def within(seconds: float, coroutine: Any) -> Any:
+    "Await `coroutine` for at most `seconds`; `TimeoutError` after that. One that does not wait costs no alarm."
+    try: waits_for = coroutine.send(None)
+    except StopIteration as done: return done.value
+    watch, task = _watch(), asyncio.current_task()
+    deadline = _Deadline(task, time.monotonic() + seconds)
+    watch.waiting.add(deadline)
+    if deadline.when < watch.at: watch.wind(deadline.when)
+    try: return await _go_on(coroutine, waits_for, task)
+    except asyncio.CancelledError as error:
+        if deadline.take_back(): raise TimeoutError from error
+        raise
+    finally:
+        watch.waiting.discard(deadline)
+        if deadline.over: deadline.take_back()

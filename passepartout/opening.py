@@ -168,7 +168,7 @@ class CutOff(NamedTuple):
 
 def first_answer(store: Any, seq: int, draft: Any) -> None:
     "Fail the transaction when the turn has an answer by now."
-    if store._run("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
+    if store.execute("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
         raise JournalError("Another start has told of it.")
 
 def settle_request(agent: Any, begun: dict) -> None:

@@ -108,7 +108,7 @@ def forget_old(journal: Journal, days: int, most: int = 2000) -> Forgotten:
     return done
 
 def _advance(journal: Journal, seq: int, draft: Draft, reached: int) -> None:
-    journal._run("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", (str(reached),))
+    journal.execute("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", (str(reached),))
 
 # %% ../nbs/17e_retention.ipynb #76b6d44d
 def forget_versions(journal: Journal, days: int, most: int = 2000) -> Forgotten:

@@ -23,7 +23,7 @@ from .conditions import PassepartoutError
 from .echoes import Echoes
 from .storage.erasure import Withdrawals
 from .journal import JournalError
-from .storage.ledger import _genuine
+from .storage.ledger import genuine_record
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
 from .plist import read_plist
@@ -140,7 +140,7 @@ def taken_back(journal, session: str) -> set[str]:
 # %% ../nbs/17a_turns.ipynb #4d0cac9f
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, and read from a stranger, when one of them does not bear the journal's seal."
-    if all(_genuine(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
+    if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
     return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": ""})
 
 def last_exchanges(journal, session: str) -> list[Exchange]:

@@ -11,7 +11,7 @@ __all__ = ['undoable', 'undo_groups', 'erased_edits', 'nothing_left', 'fewer_tha
 from typing import Any
 
 from .edits import FileEdit, difference, digest
-from .storage.ledger import _genuine
+from .storage.ledger import genuine_record
 from .messages import Action
 from .oneline import shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
@@ -57,7 +57,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     if effect is not None and effect["action"] is None:
         raise ToolError(f"What edit {effect_id} did was erased from the record, and what the note held before with it, so it cannot "
                         "be taken back.")
-    if effect is not None and _genuine(journal, effect["seq"]) is None:
+    if effect is not None and genuine_record(journal, effect["seq"]) is None:
         raise ToolError(f"The record of edit {effect_id} does not bear the journal's seal, so nothing is taken back by it. Look with "
                         "passepartout trace --verify")
     edit = (effect["detail"] or {}).get("edit") if effect else None

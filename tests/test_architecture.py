@@ -304,6 +304,32 @@ def test_what_is_public_says_what_it_is():
     assert len(public) > 2000 and [f"{name}.{node.name}" for name, node in public if not ast.get_docstring(node)] == []
 
 
+SPELT_BY_OTHERS = {"_replace", "_asdict", "_fields", "_make", "_mint"}          # what named tuples call theirs; and what one room alone may call, see below
+
+
+def private_names(tree):
+    "Of a module: the private names it makes, and those it imports from another of ours or reads from an object that is not itself."
+    made, taken = set(), set()
+    for node in walked(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)): made.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store): made.add(node.id)
+        elif isinstance(node, ast.ImportFrom) and node.level: taken |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store): made.add(node.attr)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "super()"): taken.add(node.attr)
+    return [{name for name in names if name.startswith("_") and not name.startswith("__")} - SPELT_BY_OTHERS for names in (made, taken)]
+
+
+def test_no_room_uses_a_name_that_another_keeps_to_itself():
+    "A name with an underscore can be changed by who reads one page. What a second room needs has a name without, and says what it is."
+    told = {name: private_names(tree_of(path)) for name, path in modules() if re.search(r"\b_[a-zA-Z]", text_of(path))}
+    ours = {each for made, _ in told.values() for each in made}
+    assert {name: left for name, (made, taken) in told.items() if (left := (taken - made) & ours)} == {}
+
+
+@pytest.mark.parametrize("source, taken", [("from .b import _c", {"_c"}), ("from os import _exit", set()), ("x._run()", {"_run"}), ("self._run()", set()), ("x._replace(a=1)", set()), ("x._a = 1", set()), ("x.__doc__", set())])
+def test_names_that_others_keep_are_found(source, taken): assert private_names(ast.parse(source))[1] == taken
+
+
 def test_no_room_reaches_what_runs_a_module():
     for name, path in modules():
         if name != RUNS_MODULES: assert "pagelines" not in path.read_text().replace(f"python -m passepartout.{RUNS_MODULES}", ""), name

@@ -124,7 +124,7 @@ def test_a_commit_of_many_records_is_written_whole_or_not_at_all(journal, many):
     noted(journal, n=-1).commit_now()
     batch = journal.batch("main", "t")
     for n in range(many): batch.record("note", {"n": n})
-    spoil = [lambda store, seq, draft: store._run("INSERT INTO chain VALUES (?, 'x', '', '', 0, '', x'')", (1 + many,))]
+    spoil = [lambda store, seq, draft: store.execute("INSERT INTO chain VALUES (?, 'x', '', '', 0, '', x'')", (1 + many,))]
     batch.change(lambda *given: spoil and spoil.pop()(*given))
     with pytest.raises(JournalError, match="contradicts"): batch.commit_now()
     assert journal.seq == 1 == journal.db.execute("SELECT max(seq) FROM chain").fetchone()[0]
@@ -245,7 +245,7 @@ def test_successive_loops(tmp_path):
 @pytest.mark.parametrize("after", [True, False])
 def test_interrupt_in_the_middle(journal, moment, after):
     "Ctrl-C at the worst instruction: the batch is written once, now or with the next commit."
-    run, armed = journal._run, [True]
+    run, armed = journal.execute, [True]
 
     def interrupted(statement, *values):
         if statement != moment or not armed:
@@ -255,7 +255,7 @@ def test_interrupt_in_the_middle(journal, moment, after):
             run(statement, *values)
         raise KeyboardInterrupt
 
-    journal._run = interrupted
+    journal.execute = interrupted
     batch = noted(journal, text="once")
     with pytest.raises(KeyboardInterrupt):
         batch.commit_now()

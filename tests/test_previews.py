@@ -120,8 +120,6 @@ def raising(path, text, context): raise ValueError("/home/ada/.ssh/id_rsa")
 def hanging(path, text, context):
     while True: pass
 
-def sleeping(path, text, context): time.sleep(30)
-
 def leaving(path, text, context): raise SystemExit(3)
 
 def writing(path, text, context):

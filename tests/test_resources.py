@@ -94,7 +94,8 @@ def test_absolute_paths(tree, root, tmp_path):
 def test_a_root_given_through_a_link(tree, tmp_path, kernel):
     (tmp_path / "notes").symlink_to(tree)
     root = Root(tmp_path / "notes", kernel=kernel)
-    for text in (f"{tmp_path}/notes/inbox.org", f"{tree}/inbox.org", "inbox.org"): resolve([root], text).close()
+    for text in (f"{tmp_path}/notes/inbox.org", f"{tree}/inbox.org", "inbox.org"):
+        with resolve([root], text) as file: assert (file.display, file.relative) == ("inbox.org", "inbox.org")
     root.close()
 
 

@@ -181,7 +181,7 @@ def test_what_is_needed_for_long_holds_nothing_else_back(journal):
     a_turn(journal, 1, "before")
     draft = Draft("main", "", journal.clock)
     draft.record("grant", {"id": "g", "expires": NOW[0] + 365 * DAY, "state": "given"})
-    draft.change(lambda store, seq, draft: store._run("CREATE INDEX chain_grants ON chain(seq) WHERE kind = 'grant'"))
+    draft.change(lambda store, seq, draft: store.execute("CREATE INDEX chain_grants ON chain(seq) WHERE kind = 'grant'"))
     journal.write([draft])
     for n in range(2, 30):
         a_turn(journal, n, "after")

@@ -154,7 +154,6 @@ def test_circles_and_missing_ones_are_named():
     with pytest.raises(SkillError, match="b"): registry.in_order()
     registry.register(Skill("b", dependencies=("a",)))
     with pytest.raises(SkillError, match="circle"): registry.in_order()
-    assert registry.find_triggered(SIGNAL) is None or True
 
 
 def test_a_skill_whose_dependency_is_missing_writes_no_prompt():

@@ -19,7 +19,7 @@ from ..context import confide, turn_in
 from ..messages import Signal
 from .meter import idle, meter_for
 from .showing import Composing, Prompt, prompt_for
-from .suppliers import Backend, BackendFailure, _names, call_backend, paid_call
+from .suppliers import Backend, BackendFailure, provider_names, call_backend, paid_call
 
 # %% ../../nbs/cascade/13j_askone.ipynb #917dfd71
 def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def providers(agent, cascade: Any, context: Any) -> tuple[str, ...]:
     chosen = cascade if cascade is not None else agent.provider_cascade or agent.backends
     if callable(chosen): chosen = chosen(context)          # a function that names nobody means nobody
     if isinstance(chosen, str): chosen = chosen.split(",")
-    names = _names(tuple(chosen or ()))
+    names = provider_names(tuple(chosen or ()))
     if cascade is not None or (order := getattr(agent.model_selector, "order", None)) is None: return names
     try: return tuple(name for name in order(names, context) if name in names)
     except Exception as error:
@@ -82,7 +82,7 @@ async def one_provider(agent, name: str, prompt: str, system_prompt: Prompt, con
     "The answer of one provider, shown what it may see; `begun` is when the cascade began, by the monotonic clock; `draft` hears what comes of it meanwhile; `turn` is the turn of `context`, for who has it. `BackendFailure` says why there is none."
     if turn is None: turn = turn_in(agent, context)
     if idle(agent, context, turn): raise BackendFailure("it was not asked, because only the heartbeat asks, and no trigger fired")
-    backend = agent.backends._backends.get(name)
+    backend = agent.backends.by_name.get(name)
     if backend is None: raise BackendFailure("no provider of that name is set up; passepartout doctor says why")
     if backend.breaker is not None and (rests := backend.breaker.refusal(name)): raise BackendFailure(rests)
     model = None if agent.model_selector is None else _select(agent, name, context)

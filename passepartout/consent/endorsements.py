@@ -21,7 +21,7 @@ from .approvals import visible
 from ..conditions import PassepartoutError
 from .grants import canonical
 from ..storage.journalfile import explained
-from ..storage.ledger import _genuine, _holds, _whole_since, expired
+from ..storage.ledger import genuine_record, is_after_break, whole_since, expired
 from ..records import record
 from ..storage.store import Draft
 
@@ -94,7 +94,7 @@ class Reading(Sayings):
 
     def take_in(self, seq: int) -> None:
         "One record: it gives, or takes back, or cannot be read and takes everything back."
-        self._seen, found = seq, _genuine(self.journal, seq)
+        self._seen, found = seq, genuine_record(self.journal, seq)
         if found is None: self._standing.clear()
         elif found[1].get("state") == "given": self._standing[found[1]["id"]], self._at[found[1]["id"]] = self.made(*found), seq
         else: self._standing.pop(found[1].get("id"), None)
@@ -103,7 +103,7 @@ class Reading(Sayings):
         "Let go of what has no whole chain behind it; what was looked through once is not again."
         live = {ident: self._at[ident] for ident, each in self._standing.items() if not self.over(each)}
         if live.keys() <= self._sure: return
-        whole = _whole_since(self.journal, live.values(), f"chain_{self.kind}s", f"kind = '{self.kind}'")
+        whole = whole_since(self.journal, live.values(), f"chain_{self.kind}s", f"kind = '{self.kind}'")
         for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
         self._sure = live.keys() & self._standing.keys()
 
@@ -113,14 +113,14 @@ class Standing(Reading):
     def counting(self) -> list:
         "What counts now, oldest first."
         self.read()
-        return [each for ident, each in self._standing.items() if _holds(self.journal, self._at[ident]) and not self.over(each)]
+        return [each for ident, each in self._standing.items() if is_after_break(self.journal, self._at[ident]) and not self.over(each)]
 
     def write(self, session: str, body: dict) -> None:
         "Put one record into the journal, durably. `EndorsementRefused` when it holds a secret, which does not go there."
         if (scanner := self.journal.scanner) is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text:
             raise EndorsementRefused("What it says is a secret, or looks like one, so it does not go on the record.")
         draft = Draft(session, "", self.journal.clock)
-        draft.change(lambda store, seq, draft: store._run(self.index()))
+        draft.change(lambda store, seq, draft: store.execute(self.index()))
         draft.record(self.kind, body)
         self.journal.flush()
         self.journal.write([draft])

@@ -22,7 +22,7 @@ from .approvals import visible
 from ..conditions import PassepartoutError
 from ..storage.journalfile import explained
 from ..lazy import Regex
-from ..storage.ledger import _genuine, _holds, _whole_since, expired
+from ..storage.ledger import genuine_record, is_after_break, whole_since, expired
 from ..records import record
 from ..rules import UNREADABLE, Places, Rule, ready, strictest
 from ..storage.store import Draft
@@ -166,7 +166,7 @@ _SINCE = "SELECT seq FROM chain INDEXED BY chain_grants WHERE kind = 'grant' AND
 
 INDEX = "CREATE INDEX IF NOT EXISTS chain_grants ON chain(seq) WHERE kind = 'grant'"
 
-def _index(store, seq: int, draft: Draft) -> None: store._run(INDEX)
+def _index(store, seq: int, draft: Draft) -> None: store.execute(INDEX)
 
 def _write(journal, session: str, body: dict) -> None:
     draft = Draft(session, "", journal.clock)
@@ -195,7 +195,7 @@ class StandingGrants:
 
     def _take(self, seq: int) -> None:
         self._seen = seq
-        if (found := _genuine(self.journal, seq)) is None: return self._standing.clear()         # it may have taken something back
+        if (found := genuine_record(self.journal, seq)) is None: return self._standing.clear()         # it may have taken something back
         at, body = found
         if body.get("state") == "given": self._standing[body["id"]] = seq, _of_record(at, body)
         else: self._standing.pop(body.get("id"), None)
@@ -204,7 +204,7 @@ class StandingGrants:
         now = self.journal.clock()
         live = {ident: seq for ident, (seq, grant) in self._standing.items() if not expired(grant.given, grant.expires, now)}
         if live.keys() <= self._sure: return
-        whole = _whole_since(self.journal, live.values(), "chain_grants", "kind = 'grant'")                                        # what is missing may have taken something back, too
+        whole = whole_since(self.journal, live.values(), "chain_grants", "kind = 'grant'")                                        # what is missing may have taken something back, too
         for ident in [ident for ident, seq in live.items() if seq not in whole]: del self._standing[ident]
         self._sure = live.keys() & self._standing.keys()
 
@@ -212,7 +212,7 @@ class StandingGrants:
         "The grants that count now, oldest first."
         self.read()
         now = self.journal.clock()
-        return [g for seq, g in self._standing.values() if _holds(self.journal, seq) and session in (None, g.session)
+        return [g for seq, g in self._standing.values() if is_after_break(self.journal, seq) and session in (None, g.session)
                 and not expired(g.given, g.expires, now)]
 
 # %% ../../nbs/consent/17ba_grants.ipynb #092f6baf

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/gates/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['Met', 'TRUSTED', 'is_harmless', 'gives_commands_only', 'nowhere_met', 'touches', 'is_named', 'whose_words',
-           'is_unbidden', 'calls_in', 'Provenance', 'provenance_gate', 'provenance_skill']
+           'is_unbidden', 'calls_in', 'Knowing', 'Single', 'Provenance', 'provenance_gate', 'provenance_skill']
 
 # %% ../../nbs/gates/provenance.ipynb #1bfc6283
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -83,9 +83,9 @@ def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if "call" in step: yield str(step["call"]), args if is_mapping(args := step.get("args")) else {}
         for inner in step.values(): yield from calls_in(inner) if isinstance(inner, tuple) else ()
 
-# %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
-class Provenance:
-    "The gate: asks about calls that reach out or change something when nobody answers for what they do."
+# %% ../../nbs/gates/provenance.ipynb #501b44f4
+class Knowing:
+    "What the gate asks others, and what the settings say."
     def __init__(self, tools: ToolRegistry, words_of: Callable[[Signal], Words], influence_of: Callable[[Signal], Label],
                  view_of: Callable[[Signal], Words], rules: Mapping[str, str], known: Iterable[str], case_of: Callable, endorsed: Callable,
                  hosts: Sequence[str], past_of: Callable[[Signal], Label], met: Met = nowhere_met):
@@ -93,18 +93,12 @@ class Provenance:
                 tools, words_of, influence_of, view_of, case_of, endorsed, hosts, past_of, met)
         self.named, self.known = {tool_name(k) for k, tier in rules.items()
                                   if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
-        self.seen: tuple = (None, None, None, None)          # the gates judge an action again right before it runs: keep the last answer
 
-    def judge(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
-        "The gate function."
-        if (kind := pick(action.payload, "action")) is PLAN: return self.under_influence(action, signal)
-        if kind is not CALL: return action
-        seen, meta, label = self.seen, signal.meta, signal.label
-        if seen[0] is not action or seen[1] is not meta or seen[2] is not label:
-            seen = self.seen = action, meta, label, self.judged(action, signal)
-        return seen[3]
-
+# %% ../../nbs/gates/provenance.ipynb #70cd93b3
+class Single(Knowing):
+    "The half of the gate that judges calls."
     def judged(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+        "The action itself when it passes, else the question."
         tool = self.tools.get(action.payload["tool"])
         if tool is None or is_harmless(tool): return action             # a tool that is not there is refused by others
         if (case := self.case_of(action, signal)) is None:
@@ -121,7 +115,22 @@ class Provenance:
         label = lambda value: whose_words(value, signal, words, view, read, self.known, self.hosts, named, self.met)
         return None if is_answered_for(tool, action, read, label, named) else alone(tool, action, read, label, named)
 
+# %% ../../nbs/gates/provenance.ipynb #3ddf0ea2
+class Provenance(Single):
+    "The gate: asks about calls that reach out or change something when nobody answers for what they do."
+    seen: tuple = (None, None, None, None)               # the gates judge an action again right before it runs: keep the last answer
+
+    def judge(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+        "The gate function."
+        if (kind := pick(action.payload, "action")) is PLAN: return self.under_influence(action, signal)
+        if kind is not CALL: return action
+        seen, meta, label = self.seen, signal.meta, signal.label
+        if seen[0] is not action or seen[1] is not meta or seen[2] is not label:
+            seen = self.seen = action, meta, label, self.judged(action, signal)
+        return seen[3]
+
     def under_influence(self, action: Action, signal: Signal) -> Action | ApprovalRequired:
+        "The same for a plan."
         if pick(action.payload, "resume") is not None: return action
         if (label := self.influence_of(signal)).origin in TRUSTED:
             if (label := self.past_of(signal)).origin in TRUSTED: return action

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/indexing/embeddings.html.md"""
 # %% auto #0
 __all__ = ['PACKAGED', 'TABLES', 'MOST_TEXT', 'MOST_VECTORS', 'PORTION', 'HEADINGS', 'FIRST', 'Embedder', 'own_logging',
            'packaged_embedder', 'semantic_state', 'VectorsFailed', 'begin_vectors', 'open_vectors', 'texts_of',
-           'give_back', 'HeldRows', 'packed', 'VectorStore', 'Vectors', 'signs', 'best_rows']
+           'give_back', 'HeldRows', 'packed', 'WrittenRows', 'VectorStore', 'Vectors', 'signs', 'best_rows']
 
 # %% ../../nbs/indexing/08q_embeddings.ipynb #166497e7
 import logging
@@ -173,21 +173,8 @@ def packed(row: Any) -> bytes:
     return (row / (np.linalg.norm(row) or 1.0)).astype(np.float16).tobytes()
 
 # %% ../../nbs/indexing/08q_embeddings.ipynb #2ce81a32
-class VectorStore(HeldRows):
-    "Vectors that follow the notes."
-    def step(self, index: Index) -> bool:
-        "Embed the headings of one file that changed, or forget one that is gone; whether there was any."
-        known = {path: each.hash for path, each in tuple(index.known.items()) if not each.why}
-        path = (next((p for p, hash in known.items() if self.done.get(p) != hash), None)
-                or next((p for p in self.done if p not in known), None))
-        if path is None: return False
-        found = index.guarded(texts_of, index, path) if path in known else []
-        with self.lock:
-            new = {own: text for _, own, text in found if not self.db.execute("SELECT 1 FROM vector WHERE own = ?", (own,)).fetchone()}
-        vectors = self.embedder.embed(list(new.values())) if new else ()
-        self.write(path, known.get(path), found, [(own, packed(row)) for own, row in zip(new, vectors)])
-        return True
-
+class WrittenRows(HeldRows):
+    "Vectors that are kept on the disk, file by file."
     def write(self, path: str, hash: bytes | None, found: Sequence[tuple[str, bytes, str]], rows: Sequence[tuple[bytes, bytes]]) -> None:
         "Keep what was computed for a file, in one transaction: its headings as `texts_of` gives them, and new vectors; `hash` None: the file is gone."
         with self.lock:
@@ -205,18 +192,34 @@ class VectorStore(HeldRows):
             if hash is not None: self.done[path] = hash
             if self.held: self.hold(rows)
 
+    def tidy(self) -> None:
+        "Forget vectors of texts that are in no note any more."
+        with self.lock:
+            gone = self.db.execute("DELETE FROM vector WHERE own NOT IN (SELECT own FROM heading)").rowcount
+            if gone: self.let_go()
+
+# %% ../../nbs/indexing/08q_embeddings.ipynb #e3af2c6c
+class VectorStore(WrittenRows):
+    "Vectors that follow the notes."
+    def step(self, index: Index) -> bool:
+        "Embed the headings of one file that changed, or forget one that is gone; whether there was any."
+        known = {path: each.hash for path, each in tuple(index.known.items()) if not each.why}
+        path = (next((p for p, hash in known.items() if self.done.get(p) != hash), None)
+                or next((p for p in self.done if p not in known), None))
+        if path is None: return False
+        found = index.guarded(texts_of, index, path) if path in known else []
+        with self.lock:
+            new = {own: text for _, own, text in found if not self.db.execute("SELECT 1 FROM vector WHERE own = ?", (own,)).fetchone()}
+        vectors = self.embedder.embed(list(new.values())) if new else ()
+        self.write(path, known.get(path), found, [(own, packed(row)) for own, row in zip(new, vectors)])
+        return True
+
     def keep_up(self, index: Index, stopped: Callable[[], bool] = lambda: False) -> int:
         "Embed what changed, file by file, until all is done or `stopped()`; how many files that were."
         count = 0
         while not stopped() and self.step(index): count += 1
         if count and not stopped(): self.tidy()
         return count
-
-    def tidy(self) -> None:
-        "Forget vectors of texts that are in no note any more."
-        with self.lock:
-            gone = self.db.execute("DELETE FROM vector WHERE own NOT IN (SELECT own FROM heading)").rowcount
-            if gone: self.let_go()
 
 # %% ../../nbs/indexing/08q_embeddings.ipynb #3f86c6d9
 class Vectors(VectorStore):

@@ -17,7 +17,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from ..journal import JournalError
 from ..storage.journalfile import is_alive
-from ..storage.ledger import _genuine, _holds, _whole_since
+from ..storage.ledger import genuine_record, is_after_break, whole_since
 from ..messages import PERSON, Signal
 from .planstate import HOLE_RECORD, KINDS, PlanState, given_reply, index_plans
 from .planturns import Plans, resume_action
@@ -39,16 +39,16 @@ class PlanBook:
         with journal.lock:
             if not journal.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'chain_plans'").fetchone(): return self.found
             for seq, kind, session, turn in journal.db.execute(_SINCE, (self.seen,)).fetchall():
-                self.seen, genuine = seq, _genuine(journal, seq)
+                self.seen, genuine = seq, genuine_record(journal, seq)
                 if genuine is None: self.found = {key: state for key, state in self.found.items() if state.session != session}
                 else:
                     if kind == "plan": self.begun[genuine[1]["plan"]] = seq
                     self.take(kind, session, turn, genuine[1])
             if new := self.found.keys() - self.sure:             # what is missing may have been a step that was done, or its end
-                whole = _whole_since(journal, [self.begun[key] for key in new], "chain_plans", KINDS)
+                whole = whole_since(journal, [self.begun[key] for key in new], "chain_plans", KINDS)
                 for key in [key for key in new if self.begun[key] not in whole]: del self.found[key]
                 self.sure |= new
-            return {key: state for key, state in self.found.items() if _holds(journal, self.begun[key])}
+            return {key: state for key, state in self.found.items() if is_after_break(journal, self.begun[key])}
 
     def take(self, kind: str, session: str, turn: str, body: Mapping[str, Any]) -> None:
         "What one record says of its plan."
@@ -82,7 +82,7 @@ def edited(state: PlanState, body: Mapping[str, Any]) -> None:
 # %% ../../nbs/plans/17de_plandesk.ipynb #e4fc16d3
 def claim(store, seq: int, draft: Draft, seen: int) -> None:
     "Fail the transaction when a plan was taken up since record `seen`."
-    if store._run("SELECT 1 FROM chain WHERE seq > ? AND kind = 'plan-on'", (seen,)).fetchone():
+    if store.execute("SELECT 1 FROM chain WHERE seq > ? AND kind = 'plan-on'", (seen,)).fetchone():
         raise JournalError("Another window takes up a plan just now. Look again: /plans")
 
 def runs_elsewhere(journal, state: PlanState) -> bool:

@@ -50,7 +50,7 @@ KINDS = "kind BETWEEN 'plan' AND 'plan~'"          # plan, plan-edit, plan-step,
 
 def index_plans(store, seq: int, draft: Any) -> None:
     "Make the index that finds the records of plans; part of the transaction that writes one."
-    store._run(f"CREATE INDEX IF NOT EXISTS chain_plans ON chain(seq) WHERE {KINDS}")
+    store.execute(f"CREATE INDEX IF NOT EXISTS chain_plans ON chain(seq) WHERE {KINDS}")
 
 # %% ../../nbs/plans/17db_planstate.ipynb #8fe3efc2
 def label_record(label: Label) -> list:

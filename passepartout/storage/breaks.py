@@ -12,11 +12,11 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from .chain import NO_TAKEOVER, START, Verdict, _conclude, _digest, _fault, _parts, _told, _without_requested
+from .chain import NO_TAKEOVER, START, Verdict, conclude, text_digest, fault_of, proof_parts, field_of, without_requested
 from ..tuples import NamedTuple
 
 # %% ../../nbs/storage/05bb_breaks.ipynb #ff5b042e
-def _as_it_stands(row: tuple) -> bytes: return repr((*row[:5], _parts(row[6])[0], _digest(row[5], row[6]))).encode("utf-8", "surrogatepass")
+def _as_it_stands(row: tuple) -> bytes: return repr((*row[:5], proof_parts(row[6])[0], text_digest(row[5], row[6]))).encode("utf-8", "surrogatepass")
 
 # %% ../../nbs/storage/05bb_breaks.ipynb #df9709f4
 class Break(NamedTuple):
@@ -42,25 +42,25 @@ class _Torn:
 
     def is_what(self, row: tuple) -> bool:
         "Does this sealed record accept just this break?"
-        return (_told(row, "first"), _told(row, "last"), _told(row, "digest")) == (self.first, self.last, self.digest)
+        return (field_of(row, "first"), field_of(row, "last"), field_of(row, "digest")) == (self.first, self.last, self.digest)
 
 # %% ../../nbs/storage/05bb_breaks.ipynb #b5685440
 def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = False, ours: bool = False) -> tuple[Verdict, Break | None]:
     "What `check` says of a whole chain once what a person accepted is left out, and the break that is left. Parameters as there."
     seq, head, torn, gone, first = 0, START, None, set(), 0
     for row in rows:
-        if row[1] == "key": foreign = foreign and _told(row, "now") != key
-        fault, accepts = _fault(None if foreign else mac, row, seq, head), row[1] == "accept" and _fault(mac, row, seq, head) is None
+        if row[1] == "key": foreign = foreign and field_of(row, "now") != key
+        fault, accepts = fault_of(None if foreign else mac, row, seq, head), row[1] == "accept" and fault_of(mac, row, seq, head) is None
         foreign = foreign and not accepts
         if torn is None and (fault or foreign): torn = _Torn(row[0], fault, first, seq, head)
         if torn is not None: torn.read(row, fault, foreign)
         if row[5] is None: gone.add(row[0])
-        if not fault and (accepts or row[1] == "erase"): gone = _without_requested(gone, row)
+        if not fault and (accepts or row[1] == "erase"): gone = without_requested(gone, row)
         if accepts and torn is not None and torn.is_what(row): torn = None
-        seq, head, first = row[0], _parts(row[6])[0], first + 1
+        seq, head, first = row[0], proof_parts(row[6])[0], first + 1
     if torn is not None and foreign and ours: torn.problem = torn.problem or NO_TAKEOVER
     if torn is not None and torn.problem: verdict = Verdict(False, torn.checked, f"{torn.problem}.", "forged", torn.first, torn.head)
-    else: verdict = _conclude(first, seq, head, gone, torn.unsealed if torn else 0)
+    else: verdict = conclude(first, seq, head, gone, torn.unsealed if torn else 0)
     if torn is None and not gone: return verdict, None
     return verdict, Break(*((torn.first, torn.last, torn.digest) if torn else (0, 0, "")), tuple(sorted(gone)), verdict)
 

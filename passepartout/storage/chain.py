@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/storage/chain.html.md"""
 
 # %% auto #0
 __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'unwritable', 'encode_body', 'keyed', 'seal', 'head_of', 'Verdict',
-           'without_text', 'check', 'key_name', 'read_key', 'make_key', 'Anchor', 'write_anchor', 'read_anchor',
-           'judge']
+           'without_text', 'text_digest', 'proof_parts', 'fault_of', 'check', 'field_of', 'without_requested',
+           'conclude', 'key_name', 'read_key', 'make_key', 'Anchor', 'write_anchor', 'read_anchor', 'judge']
 
 # %% ../../nbs/storage/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
@@ -110,26 +110,28 @@ class Verdict(NamedTuple):
 def without_text(row: tuple) -> tuple:
     "The same record after its text was erased."
     text, proof = row[5:7]
-    return (*row[:5], None, _parts(proof)[0] + _digest(text, proof))
+    return (*row[:5], None, proof_parts(proof)[0] + text_digest(text, proof))
 
-def _digest(text: str | None, proof: bytes) -> bytes:
+def text_digest(text: str | None, proof: bytes) -> bytes:
+    "The SHA-256 of a record's salt and `text`; of an erased one, the digest that took the salt's place in its `proof`."
     if type(text) is str and type(proof) is bytes: return hashlib.sha256(proof[32:] + text.encode()).digest()
-    salt = _parts(proof)[1]
+    salt = proof_parts(proof)[1]
     return salt if text is None else hashlib.sha256(salt + (text if isinstance(text, str) else repr(text)).encode()).digest()
 
-def _parts(proof: bytes) -> tuple[bytes, bytes]:
+def proof_parts(proof: bytes) -> tuple[bytes, bytes]:
     "Seal and salt, or seal and digest; of what is no proof, something that fits nothing."
     proof = bytes(proof) if isinstance(proof, (bytes, bytearray)) else b""
     return proof[:32].ljust(32, b"\0"), proof[32:]
 
 # %% ../../nbs/storage/05b_chain.ipynb #da5b4e09
-def _fault(mac, row: tuple, seq: int, head: bytes) -> str | None:
+def fault_of(mac, row: tuple, seq: int, head: bytes) -> str | None:
+    "Why `row` does not follow record `seq`, whose seal is `head`, or None; without a `mac`, only whether one is missing between them."
     n, kind, session, turn, at, text, proof = row
     if n != seq + 1:
         return f"Record {seq + 1} is missing"
     try:
         names = f"{len(kind)}:{kind}{_names(session, turn)}".encode()
-        if mac is None or mac(head + _digest(text, proof) + _place(n, at) + names) == proof[:32]:
+        if mac is None or mac(head + text_digest(text, proof) + _place(n, at) + names) == proof[:32]:
             return None
     except (TypeError, ValueError, AttributeError, struct.error):
         pass
@@ -146,28 +148,29 @@ def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key:
     first, unsealed, gone = seq, 0, set()
     for row in rows:
         if row[1] == "key":
-            foreign = foreign and _told(row, "now") != key
-        fault = _fault(None if foreign else mac, row, seq, head)
+            foreign = foreign and field_of(row, "now") != key
+        fault = fault_of(None if foreign else mac, row, seq, head)
         if fault:
             return Verdict(False, seq - first, fault + ".", "forged", seq + 1, head)
         seq, head, unsealed = row[0], bytes(row[6][:32]), unsealed + foreign
         if row[5] is None:
             gone.add(seq)
         if row[1] == "erase":
-            gone = _without_requested(gone, row)
+            gone = without_requested(gone, row)
     if foreign and ours:
         return Verdict(False, seq - first, f"{NO_TAKEOVER}.", "forged", first + 1, head)
-    return _conclude(seq - first, seq, head, gone, unsealed)
+    return conclude(seq - first, seq, head, gone, unsealed)
 
 # %% ../../nbs/storage/05b_chain.ipynb #8d2632c9
-def _told(row: tuple, field: str) -> int | str | None:
+def field_of(row: tuple, field: str) -> int | str | None:
+    "What the text of `row` says of this `field`, when that is a number or a text; else None."
     try:
         value = json.loads(row[5])[field]
     except (TypeError, ValueError, LookupError):
         return None
     return value if isinstance(value, (int, str)) else None
 
-def _without_requested(gone: set, row: tuple) -> set:
+def without_requested(gone: set, row: tuple) -> set:
     "What of `gone` the `erase` record `row` does not account for. A range may be as long as it likes: no more than `gone` is looked at."
     try:
         for first, last in json.loads(row[5])["ranges"]:
@@ -177,7 +180,8 @@ def _without_requested(gone: set, row: tuple) -> set:
         pass
     return gone
 
-def _conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> Verdict:
+def conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> Verdict:
+    "The verdict on rows that all fit: `lost` are those whose text is gone without a request, `unsealed` is how many bear the seal of another key."
     if lost:
         return Verdict(False, checked, f"The text of record {min(lost)} was removed, and no request to erase it is on record.",
                        "forged", min(lost), head)

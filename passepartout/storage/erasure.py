@@ -16,7 +16,7 @@ from itertools import groupby, islice
 from .chain import JournalError, without_text
 from .journalfile import explained
 from .ledger import Ledger
-from .store import _ROWS, Draft
+from .store import ROWS, Draft
 from ..tuples import NamedTuple
 
 # %% ../../nbs/storage/05e_erasure.ipynb #598ef9c1
@@ -66,14 +66,14 @@ def _standing(store: Ledger, numbers: Sequence[int]) -> dict:
     "How the effects and approvals stand of which these records tell."
     among, found = set(numbers), {}
     for table, column in (("effects", "settled"), ("approvals", "decided")):
-        rows = store._run(f"SELECT id, seq, state, {column} FROM {table} WHERE seq BETWEEN ? AND ? OR {column} BETWEEN ? AND ?",
+        rows = store.execute(f"SELECT id, seq, state, {column} FROM {table} WHERE seq BETWEEN ? AND ? OR {column} BETWEEN ? AND ?",
                           (numbers[0], numbers[-1]) * 2).fetchall()
         if concerned := [row for row in rows if row[1] in among or row[3] in among]: found[table] = concerned
     return found
 
 def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     "Within the transaction: remove the texts that are still there, and have the draft say so."
-    rows = [store._run(f"{_ROWS} WHERE seq = ?", (n,)).fetchone() or _refuse(f"There is no record {n} that could be erased.")
+    rows = [store.execute(f"{ROWS} WHERE seq = ?", (n,)).fetchone() or _refuse(f"There is no record {n} that could be erased.")
             for n in wanted]
     for row in rows:
         if row[1] in OWN: _refuse(f"Record {row[0]} says what was done to the journal itself and stays.")
@@ -81,8 +81,8 @@ def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> N
     if not rows: return
     numbers = [row[0] for row in rows]
     draft.record("erase", {"ranges": as_ranges(numbers), **_standing(store, numbers)})
-    store._run_many("UPDATE chain SET body = NULL, proof = ? WHERE seq = ?", [(without_text(row)[6], row[0]) for row in rows])
-    images = store._run_many("DELETE FROM images WHERE seq = ?", [(n,) for n in numbers]).rowcount
+    store.execute_many("UPDATE chain SET body = NULL, proof = ? WHERE seq = ?", [(without_text(row)[6], row[0]) for row in rows])
+    images = store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in numbers]).rowcount
     draft.withdrawn = (len(rows), images)
 
 def _refuse(text: str): raise JournalError(text)
@@ -127,10 +127,10 @@ def erase_images(store: Ledger, numbers: Iterable[int], batch: int = 2000) -> Er
 
 def _drop(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     "Within the transaction: remove the versions that are still there, and have the draft say so."
-    there = [n for n in wanted if store._run("SELECT 1 FROM images WHERE seq = ?", (n,)).fetchone()]
+    there = [n for n in wanted if store.execute("SELECT 1 FROM images WHERE seq = ?", (n,)).fetchone()]
     if not there: return
     draft.record("erase", {"ranges": [], "images": there})
-    draft.withdrawn = (0, store._run_many("DELETE FROM images WHERE seq = ?", [(n,) for n in there]).rowcount)
+    draft.withdrawn = (0, store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in there]).rowcount)
 
 # %% ../../nbs/storage/05e_erasure.ipynb #8a09b858
 def flush_out(store: Ledger, erased: Erased, compact: bool = False) -> Erased:
@@ -153,7 +153,7 @@ class Withdrawals:
         journal = self.journal
         if journal.path is None and journal.erasures == self._mark[1]: return False            # nobody else writes in memory
         with journal.lock, explained(journal.path):
-            mark = journal._run("PRAGMA data_version").fetchone()[0], journal.erasures
+            mark = journal.execute("PRAGMA data_version").fetchone()[0], journal.erasures
             if mark == self._mark: return False
-            self._mark, seen, self._seen = mark, self._seen, journal._run("SELECT max(seq) FROM chain").fetchone()[0] or 0
-            return journal._run("SELECT 1 FROM chain WHERE seq > ? AND kind IN ('erase', 'rewind') LIMIT 1", (seen,)).fetchone() is not None
+            self._mark, seen, self._seen = mark, self._seen, journal.execute("SELECT max(seq) FROM chain").fetchone()[0] or 0
+            return journal.execute("SELECT 1 FROM chain WHERE seq > ? AND kind IN ('erase', 'rewind') LIMIT 1", (seen,)).fetchone() is not None
