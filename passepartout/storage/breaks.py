@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from .chain import NO_TAKEOVER, START, Verdict, _conclude, _digest, _fault, _parts, _told, _without_requested
+from .chain import NO_TAKEOVER, START, Verdict, _conclude, _digest, _fault, _parts, _told, unaccounted
 from ..tuples import NamedTuple
 
 # %% ../../nbs/storage/05bb_breaks.ipynb #ff5b042e
@@ -55,7 +55,7 @@ def survey(mac: Any, rows: Iterable[tuple], *, key: str = "", foreign: bool = Fa
         if torn is None and (fault or foreign): torn = _Torn(row[0], fault, first, seq, head)
         if torn is not None: torn.read(row, fault, foreign)
         if row[5] is None: gone.add(row[0])
-        if not fault and (accepts or row[1] == "erase"): gone = _without_requested(gone, row)
+        if not fault and (accepts or row[1] == "erase"): gone = unaccounted(gone, row)
         if accepts and torn is not None and torn.is_what(row): torn = None
         seq, head, first = row[0], _parts(row[6])[0], first + 1
     if torn is not None and foreign and ours: torn.problem = torn.problem or NO_TAKEOVER

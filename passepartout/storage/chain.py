@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/storage/chain.html.md"""
 
 # %% auto #0
 __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'unwritable', 'encode_body', 'keyed', 'seal', 'head_of', 'Verdict',
-           'without_text', 'check', 'key_name', 'read_key', 'make_key', 'Anchor', 'write_anchor', 'read_anchor',
-           'judge']
+           'without_text', 'check', 'unaccounted', 'holds', 'key_name', 'read_key', 'make_key', 'Anchor',
+           'write_anchor', 'read_anchor', 'judge']
 
 # %% ../../nbs/storage/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
 from functools import lru_cache
 from pathlib import Path
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Sequence
 
 from pydantic_core import to_json
 
@@ -154,7 +154,7 @@ def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key:
         if row[5] is None:
             gone.add(seq)
         if row[1] == "erase":
-            gone = _without_requested(gone, row)
+            gone = unaccounted(gone, row)
     if foreign and ours:
         return Verdict(False, seq - first, f"{NO_TAKEOVER}.", "forged", first + 1, head)
     return _conclude(seq - first, seq, head, gone, unsealed)
@@ -167,7 +167,7 @@ def _told(row: tuple, field: str) -> int | str | None:
         return None
     return value if isinstance(value, (int, str)) else None
 
-def _without_requested(gone: set, row: tuple) -> set:
+def unaccounted(gone: set, row: tuple) -> set:
     "What of `gone` the `erase` record `row` does not account for. A range may be as long as it likes: no more than `gone` is looked at."
     try:
         for first, last in json.loads(row[5])["ranges"]:
@@ -185,6 +185,11 @@ def _conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> 
         return Verdict(False, checked, f"{unsealed} records were sealed with a key that is gone. Whether somebody changed them "
                        "cannot be told.", "missing-key", seq, head)
     return Verdict(True, checked, None, "ok", seq, head)
+
+# %% ../../nbs/storage/05b_chain.ipynb #44f82cba
+def holds(mac, row: Sequence, before: bytes | None) -> bool:
+    "Does a record bear our seal, where the one before it has the seal `before`?"
+    return _fault(mac, row, row[0] - 1, START if before is None else bytes(before)) is None
 
 # %% ../../nbs/storage/05b_chain.ipynb #bbedbdc2
 def key_name(key: bytes) -> str:
