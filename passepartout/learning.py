@@ -25,6 +25,7 @@ from .records import record
 from .replay import replay
 from .rulefile import RuleBook, faults, read_rules
 from .rules import Rule, RuleError, ready, strictest
+from .storage.ledger import genuine_record
 from .verify import normalise
 
 # %% ../nbs/19bc_learning.ipynb #51e5dc53
@@ -152,7 +153,8 @@ def shadows(agent) -> dict[str, tuple[float, str]]:
     "Name -> (since when, text) of the rules that are tried."
     found: dict[str, tuple[float, str]] = {}
     for record in agent.journal.records(kinds=["shadow-rule"]):
-        body = record["body"] or {}
+        body = record["body"] if genuine_record(agent.journal, record["seq"]) else None
+        if body is None: continue
         if body.get("state") == "tried": found[body["name"]] = record["at"], body["text"]
         else: found.pop(body.get("name"), None)
     return found

@@ -17,7 +17,7 @@ from typing import Any
 from .storage.chain import JournalError
 from .storage.erasure import OWN, still_needed
 from .journal import Journal
-from .prompts import erase
+from .prompts import erase, outdate
 from .storage.store import Draft
 from .tuples import NamedTuple
 
@@ -112,11 +112,12 @@ def _advance(journal: Journal, seq: int, draft: Draft, reached: int) -> None:
 
 # %% ../nbs/17e_retention.ipynb #76b6d44d
 def forget_versions(journal: Journal, days: int, most: int = 2000) -> Forgotten:
-    "Erase what notes held before edits that are older than `days`, at most `most` versions of them. A journal that somebody may have tampered with is left as it is."
+    "Erase what notes held before edits that are older than `days`, at most `most` versions of them, and the prompts of that time. A journal that somebody may have tampered with is left as it is."
     if not journal.checked.ok: return Forgotten()
     journal.flush()
     newest = journal.db.execute("SELECT at FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     now = min(journal.clock(), newest[0] if newest else 0.0)
+    if journal.path is not None: outdate(journal.path.with_name("prompts.log"), days, now)
     rows = journal.db.execute("SELECT i.seq, c.at FROM images i JOIN chain c ON c.seq = i.seq ORDER BY i.seq LIMIT ?", (most,)).fetchall()
     if not rows or not (run := old_run(rows, now - days * 86400, now, still_needed(journal))): return Forgotten()
     done = journal.erase_versions(*run)

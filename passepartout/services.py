@@ -125,7 +125,7 @@ class Thinking(Telling):
     def asking(self, signal: Any, provider: str, prompt: str, system: str, private: bool, turn: Turn | None = None) -> None:
         "Keep what a provider is about to be asked."
         if turn is None and (not isinstance(signal, Signal) or (turn := self.turns.of(signal)) is None): return
-        self.kept_prompts.keep(Asked(turn.id, provider, system, prompt, turn.trimmed, private, time.time()))
+        self.kept_prompts.keep(Asked(turn.id, provider, system, prompt, turn.trimmed, private, self.journal.clock()))
         if self.turns.watchers: self.turns.show("asking", {"provider": provider}, turn.id)
 
     def thought(self, signal: Signal, candidate: Any) -> dict:

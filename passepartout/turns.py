@@ -139,9 +139,9 @@ def taken_back(journal, session: str) -> set[str]:
 
 # %% ../nbs/17a_turns.ipynb #4d0cac9f
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
-    "The exchange that two records tell of; nobody's word, and read from a stranger, when one of them does not bear the journal's seal."
+    "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
     if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
-    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": ""})
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True})
 
 def last_exchanges(journal, session: str) -> list[Exchange]:
     "The last answered turns of a session that count, oldest first."

@@ -169,6 +169,19 @@ def test_no_query_breaks_it(sample, query):
     assert found.hits or found.why
 
 
+@pytest.mark.parametrize("field", ["", "title:", "body:"])
+def test_a_phrase_that_repeats_itself_is_answered_in_moments(place, field):
+    for n in range(150): (place / f"n{n}.org").write_text("".join(f"* heading {k} a b a/a c\ntext a a/a/b and a roof {k}\n" for k in range(20)))
+    (place / "long.org").write_text(f"* Letter\n{' '.join(f'word{n}' for n in range(200))}\n")
+    index = Index(Root(place))
+    index.refresh()
+    began = time.process_time()
+    for unit in ("a/", "a-b-b-"): assert not find_indexed(index, field + unit * 1000, today=TODAY).hits
+    assert time.process_time() - began < 0.6, "it took 3 s"
+    pasted, other = ('body:"' + " ".join(f"word{n}" for n in numbers) + '"' for numbers in (range(10, 180), (*range(10, 90), 5, *range(90, 180))))
+    assert [hit.title for hit in find_indexed(index, pasted, today=TODAY).hits] == ["Letter"] and not find_indexed(index, other, today=TODAY).hits
+
+
 def test_filters(place):
     (place / "a.org").write_text("#+FILETAGS: :house:\n* TODO Roof :@money:\nDEADLINE: <2026-11-30 Mon>\n:PROPERTIES:\n:Effort: 1:00\n:END:\n** Offers\nslate\n* DONE Boat\nCLOSED: [2026-10-03 Sat]\n* Choir <2026-11-05 Thu +1w>\n")
     root = Root(place)

@@ -102,6 +102,11 @@ def test_a_heading_that_is_not_there_is_missed_in_moments(wanted):
     assert time.process_time() - began < 8
 
 
+@pytest.mark.parametrize("form", ["{}", "line {}", "line {}: Roof", "L{}"])
+def test_a_line_number_without_end_is_the_number_of_no_line(form):
+    with pytest.raises(RewriteError, match="no heading"): find_heading(parse_org("* Roof\n* Boat\n"), form.format("1" * 5000))
+
+
 def test_what_is_spelled_alike_is_still_listed():
     with pytest.raises(RewriteError, match="Perhaps line 2: Call the roofer"): find_heading(parse_org("* Roof\n* Call the roofer\n"), "call the rofer")
 

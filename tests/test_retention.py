@@ -253,6 +253,21 @@ def test_what_notes_held_is_erased_by_itself(tmp_path):
     assert "hunter2" not in note.read_text() and "pineapple" in note.read_text(), said
 
 
+def test_a_prompt_is_not_kept_longer_than_what_the_notes_held(tmp_path):
+    "The prompt showed the note as it was; it stood in `prompts.log` for good."
+    said, prompts = ["A router."], []
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* Router in the cellar of the windmill\n")
+    for days, before, held in ((30, 40, True), (30, 20, True), (None, 0, True), (60, 0, True), (30, 0, False)):
+        if not before: (tmp_path / "memex" / "inbox.org").write_text("* Router in the cellar\n")
+        agent = a_life(tmp_path, said, prompts, undo_keep_days=days)
+        agent.journal.clock = lambda: time.time() - before * DAY
+        agent.run(agent.handle("What do you say about the router in the cellar?" if before else "what is due?"))
+        assert "windmill" in "".join(prompts)
+        agent.run(agent.close())
+        assert any("windmill" in each for each in asked_models(tmp_path)) is held, (days, before)
+
+
 # What others still hold ------------------------------------------------------------------------------------------------
 
 def a_life(folder, said, prompts, **more):

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..conditions import PassepartoutError
 from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
-from ..previews import Foreseen, for_channel, holds_private, visible
+from ..previews import Foreseen, for_channel, holds_private, two_alphabets, visible
 from ..records import record
 from ..verify import brief
 
@@ -54,11 +54,10 @@ class PendingApproval:
     phrase: str = ""       # what has to be typed besides the code
 
 def summarise(action: Action) -> str:
-    "An action in words: its explanation, then what would run."
+    "An action in words: its explanation, then what would run, and which words of that look like others."
     why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
-    return visible((f"{why}\n" if why else "")
-                   + str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"},
-                                                   "meta": {}})))
+    would = str(action.model_copy(update={"payload": {k: v for k, v in action.payload.items() if k != "explanation"}, "meta": {}}))
+    return "\n".join([*filter(None, [visible(why)]), visible(would), *two_alphabets(would)])
 
 # %% ../../nbs/consent/17b_approvals.ipynb #8304ddf7
 MOST_SHOWN = 20_000

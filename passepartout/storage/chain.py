@@ -7,13 +7,13 @@ Docs: https://example.org/passepartout/storage/chain.html.md"""
 # %% auto #0
 __all__ = ['START', 'NO_TAKEOVER', 'JournalError', 'unwritable', 'encode_body', 'keyed', 'seal', 'head_of', 'Verdict',
            'without_text', 'text_digest', 'proof_parts', 'fault_of', 'check', 'field_of', 'without_requested',
-           'conclude', 'key_name', 'read_key', 'make_key', 'Anchor', 'write_anchor', 'read_anchor', 'judge']
+           'conclude', 'holds', 'key_name', 'read_key', 'make_key', 'Anchor', 'write_anchor', 'read_anchor', 'judge']
 
 # %% ../../nbs/storage/05b_chain.ipynb #2d7e732c
 import hashlib, hmac, json, os, stat, struct
 from functools import lru_cache
 from pathlib import Path
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Sequence
 
 from pydantic_core import to_json
 
@@ -189,6 +189,11 @@ def conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> V
         return Verdict(False, checked, f"{unsealed} records were sealed with a key that is gone. Whether somebody changed them "
                        "cannot be told.", "missing-key", seq, head)
     return Verdict(True, checked, None, "ok", seq, head)
+
+# %% ../../nbs/storage/05b_chain.ipynb #44f82cba
+def holds(mac, row: Sequence, before: bytes | None) -> bool:
+    "Does a record bear our seal, where the one before it has the seal `before`?"
+    return fault_of(mac, row, row[0] - 1, START if before is None else bytes(before)) is None
 
 # %% ../../nbs/storage/05b_chain.ipynb #bbedbdc2
 def key_name(key: bytes) -> str:

@@ -6,14 +6,14 @@ Docs: https://example.org/passepartout/storage/erasure.html.md"""
 
 # %% auto #0
 __all__ = ['OWN', 'still_needed', 'with_text', 'erasable', 'as_ranges', 'Erased', 'erase_records', 'with_image', 'erase_images',
-           'flush_out', 'Withdrawals']
+           'unrequested', 'flush_out', 'Withdrawals']
 
 # %% ../../nbs/storage/05e_erasure.ipynb #636fbe6e
 import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
 
-from .chain import JournalError, without_text
+from .chain import JournalError, holds, without_requested, without_text
 from .journalfile import explained
 from .ledger import Ledger
 from .store import ROWS, Draft
@@ -131,6 +131,16 @@ def _drop(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     if not there: return
     draft.record("erase", {"ranges": [], "images": there})
     draft.withdrawn = (0, store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in there]).rowcount)
+
+# %% ../../nbs/storage/05e_erasure.ipynb #2d673b31
+def unrequested(store: Ledger, gone: set[int]) -> set[int]:
+    "Those of the records `gone` for which no request to erase them, and no acceptance of the damage, bears the journal's seal."
+    if not gone: return gone
+    rows = store.db.execute("SELECT seq, kind, session, turn, at, body, proof, (SELECT substr(proof, 1, 32) FROM chain WHERE seq = c.seq - 1) "
+                            "FROM chain c WHERE kind IN ('erase', 'accept') AND seq > ?", (min(gone),))
+    for *row, before in rows:
+        if gone and holds(store.mac, row, before): gone = without_requested(gone, row)
+    return gone
 
 # %% ../../nbs/storage/05e_erasure.ipynb #8a09b858
 def flush_out(store: Ledger, erased: Erased, compact: bool = False) -> Erased:

@@ -65,8 +65,8 @@ def find_heading(outline: Outline, wanted: str, private: Sequence[str] = ()) -> 
     "The heading or task that `wanted` names: a path of titles or its end, an ID, or a line number. `RewriteError` lists the candidates otherwise."
     wanted = wanted.strip()
     if not wanted: raise RewriteError(f"Say which heading of {outline.file} is meant: its title, its ID or its line number.")
-    if both := re.fullmatch(r"line (\d+): (.*)", wanted, re.S): return heading_at(outline, int(both[1]), both[2])
-    if line := re.fullmatch(r"(?:line |[lL:])?(\d+)", wanted):
+    if both := re.fullmatch(r"line (\d{1,9}): (.*)", wanted, re.S): return heading_at(outline, int(both[1]), both[2])
+    if line := re.fullmatch(r"(?:line |[lL:])?(\d{1,9})", wanted):
         if node := next((n for n in outline.nodes[1:] if n.line == int(line[1])), None): return node
     key = wanted.removeprefix("id:").removeprefix("#")
     if found := [n for n in outline.nodes if key in (n.properties.get("ID"), n.properties.get("CUSTOM_ID"))]:

@@ -23,6 +23,7 @@ from ..org import Outline
 from ..records import record
 from ..confinement.resources import resolve
 from ..skills import Skill
+from ..storage.ledger import genuine_record
 
 # %% ../../nbs/workers/scribe.ipynb #a676c748
 @record
@@ -41,7 +42,7 @@ def spoken(journal: Any, after: int, most: int = 200) -> tuple[list[Piece], int]
     "The exchanges on record after the record number `after`, oldest first, and the number of the last record looked at."
     asked, found, last = {}, [], after
     for record in journal.records(kinds=["turn", "answer"], after=after, limit=20 * most):
-        last, body = record["seq"], record["body"] or {}
+        last, body = record["seq"], record["body"] if genuine_record(journal, record["seq"]) else {}
         if record["kind"] == "turn":
             asked[record["turn"]] = (body if body.get("origin") == "person" and body.get("sensor") in ("user-input", "chat-message")
                                      else None)
