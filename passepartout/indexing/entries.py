@@ -69,10 +69,11 @@ def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str
     return " ".join(dict.fromkeys(found))
 
 def facets(node: Node, tags: Sequence[str]) -> str:
-    "The facts of a node: its tags with inherited ones, state and properties."
+    "The facts of a node: its tags with inherited ones, state and properties, and each of its other names, however they are written."
     found = common_facets(tuple(tags), node.keyword, node.done)
     if not node.properties: return found
     own = [property_facet(name, each) for name, value in node.properties.items() for each in ([value] if isinstance(value, str) else value)]
+    own += [property_facet("ALIASES", name) for name in other_names(node)]
     return " ".join(dict.fromkeys([*found.split(), *own]))
 
 # %% ../../nbs/indexing/08g_entries.ipynb #c146bab2
