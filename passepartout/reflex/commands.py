@@ -283,9 +283,14 @@ def text_command(text: str) -> list[Command] | None:
 
 def under_command(text: str, today: date) -> list[Command] | None:
     "add a task under X: …, todo in X: …, note under X: …"
-    if not (found := _UNDER.fullmatch(text)) or (loose := found[2].lower() in ("in", "into")) and re.search(r"\.(?:org|md)[\"”»]?$", found[3], re.I): return None
-    if found[1].lower() == "note": return [Command("body", object_of(found[3]), "add a line to {}", {"text": found[4].strip(), "called": loose}, weak=True)]
-    return [Command("under", where, f"add the task “{found[4].strip()}” under {{}}", {"text": found[4].strip(), "called": loose}, weak=True)
+    found = _UNDER.fullmatch(text)
+    loose = found is not None and found[2].lower() in ("in", "into")
+    if found is None or loose and re.search(r"\.(?:org|md)[\"”»]?$", found[3], re.I): return None
+    if found[1].lower() == "note":
+        said = {"text": found[4].strip(), "called": loose}
+        return [Command("body", object_of(found[3]), "add a line to {}", said, weak=True)]
+    args = {"text": found[4].strip(), "called": loose}
+    return [Command("under", where, f"add the task “{args['text']}” under {{}}", args, weak=True)
             for where, _ in list_names(found[3]) if not is_a_day(where, today)] or None
 
 
