@@ -17,6 +17,7 @@ from unicodedata import normalize
 from .lazy import Regex
 from .org import Node, Outline, other_names, plain_text
 from .outline.privacy import is_private
+from .outline.properties import said_of, said_text
 from .records import record
 from .tuples import NamedTuple
 
@@ -68,7 +69,8 @@ def fold_outline(outline: Outline) -> list[Section]:
         up = sections[node.parent] if node.parent >= 0 else None
         above = (up.above[-400:] + up.title + up.tags) if up and node.parent > 0 else up.tags if up else " "
         title = name if up is None else fold(" ".join((plain_text(node.title), *other_names(node))) if node.properties else plain_text(node.title))
-        sections.append(Section(node, title, fold(" ".join(node.tags)), fold(outline.body(node)), above, name))
+        body = f"{said_text(outline, node)}{outline.body(node)}" if node.properties else outline.body(node)
+        sections.append(Section(node, title, fold(" ".join(node.tags)), fold(body), above, name))
     return sections
 
 # %% ../nbs/08c_search.ipynb #ae2c09e6
@@ -129,7 +131,7 @@ class Found:
 def snippet(outline: Outline, node: Node, terms: Sequence[Term], width: int = 160) -> tuple[int, str]:
     "(line number, text) of the line in the body of `node` that says most about the terms; (heading line, '') when none does."
     best, where, shown = 0, node.line, ""
-    for start, end in outline.pieces(node, node.body_start):
+    for start, end in (*said_of(outline, node), *outline.pieces(node, node.body_start)):
         for n, line in enumerate(outline.text[start:end].split("\n")):
             folded = fold(line) if line[:2] != "#+" else ""
             count = sum(t.needle in folded for t in terms)

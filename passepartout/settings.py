@@ -280,9 +280,9 @@ def unknown(entry: Entry) -> str:
     if not entry.name:
         return f"{entry.origin}: {entry.raw[:80]!r} is not of the form name = value, so it was ignored."
     from difflib import get_close_matches
-    prefix = "PASSEPARTOUT_" if entry.name.startswith("PASSEPARTOUT_") else ""
-    names = [variable_name(name) for name in KINDS] if prefix else [*KINDS, *ALIASES]
-    near = get_close_matches(entry.name, names, 1, 0.4)
+    variable = entry.name.startswith("PASSEPARTOUT_")
+    near = get_close_matches(entry.name.removeprefix("PASSEPARTOUT_").lower(), [*KINDS, *ALIASES], 1, 0.75)
+    if variable and near: near = [variable_name(ALIASES.get(near[0], near[0]))]
     return f"{entry.origin}: there is no setting {entry.name!r}" + (f"; did you mean {near[0]!r}?" if near else ".")
 
 # %% ../nbs/04_settings.ipynb #e8d24d44

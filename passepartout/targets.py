@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/targets.html.md"""
 
 # %% auto #0
 __all__ = ['PLACE', 'FILLERS', 'SEPARATOR', 'COUNTER', 'MOST_PLACES', 'NODES', 'AT_LINE', 'Asked', 'read_target', 'Place',
-           'places_of', 'make_places', 'make_place', 'Words', 'read_words', 'own_title', 'fits', 'Resolved', 'choose',
-           'best_fits', 'has_ident', 'same_file', 'at_line', 'outcome', 'alike', 'resolve_target', 'index_places',
-           'ident_match', 'title_match', 'index_alike', 'read_places', 'read_place', 'files_called', 'files_holding']
+           'places_of', 'make_places', 'make_place', 'Words', 'read_words', 'own_title', 'folded', 'fits', 'Resolved',
+           'choose', 'so_called', 'best_fits', 'has_ident', 'same_file', 'at_line', 'outcome', 'alike',
+           'resolve_target', 'index_places', 'ident_match', 'name_match', 'title_match', 'index_alike', 'read_places',
+           'read_place', 'files_called', 'files_holding']
 
 # %% ../nbs/08n_targets.ipynb #4dc7df38
 import json
@@ -22,7 +23,7 @@ from .indexing.entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, prop
 from .indexing.finding import lineages, nearest, own_tags
 from .indexing.index import Index
 from .lazy import Regex
-from .org import Node, Outline, plain_text
+from .org import Node, Outline, other_names, plain_text
 from .search import RUNS, fold, read_query
 from .tuples import NamedTuple
 
@@ -62,6 +63,7 @@ class Place(NamedTuple):
     hidden: str                        # "commented", "archived" or ""
     idents: tuple[str, ...]            # ID and CUSTOM_ID
     day: date | None                   # the first of its dates that still counts
+    names: tuple[str, ...] = ()        # what else it is called; out of an index, the one by which it was found
 
     @property
     def open(self) -> bool: return self.keyword is not None and not self.done
@@ -82,7 +84,8 @@ def make_place(outline: Outline, node: Node, day: date | None) -> Place:
     "One node as a place."
     idents = tuple([str(node.properties[name]) for name in ("ID", "CUSTOM_ID") if node.properties.get(name)])
     return Place(outline.file, node.line, display_title(outline, node) if node.index else plain_text(node.title), outline.path(node),
-                 node.kind, node.keyword, node.done, node.priority, outline.tags(node), node.hidden, idents, day)
+                 node.kind, node.keyword, node.done, node.priority, outline.tags(node), node.hidden, idents, day,
+                 tuple(other_names(node)) if node.properties else ())
 
 # %% ../nbs/08n_targets.ipynb #ff520df2
 FILLERS = frozenset("a an the my our your this that of for to in on at with about and".split())
@@ -109,13 +112,18 @@ def own_title(place: Place) -> str:
     "The title without dates and counters. One that consists of a date borrows the title above for being shown, not for being found."
     return COUNTER.sub("", DATES.sub("", place.path[-1])) if place.path else place.title
 
+# %% ../nbs/08n_targets.ipynb #51f72724
+def folded(name: str) -> str:
+    "A name as it is compared."
+    return fold(name).strip()
+
 # %% ../nbs/08n_targets.ipynb #fa39c2b0
 def fits(words: Words, place: Place) -> int | None:
     "In which way the words fit, 0 to 3; `None` when they don't."
     own = own_title(place)
     title = fold(own)
     if not words.needles: return 1 if words.raw and words.raw in own.casefold() else None
-    if title.strip() == words.whole: return 0
+    if title.strip() == words.whole or place.names and words.whole in map(folded, place.names): return 0
     if len(words.parts) > 1 and tuple([fold(COUNTER.sub("", DATES.sub("", t))).strip()
                                        for t in place.path[-len(words.parts):]]) == words.parts:
         return 0
@@ -141,9 +149,17 @@ def choose(places: Iterable[Place], asked: Asked, today: date | None = None, wan
     if not asked.words: return outcome([place for place in found if place.kind == "file"] if asked.file else [], today)
     if exact := [place for place in found if has_ident(place, asked.words)]: return outcome(exact, today)
     for keep in (lambda p: not wanted or wanted(p), lambda p: True):
+        if named := so_called([p for p in found if not p.hidden and keep(p)], asked.words): return outcome(named, today)
         for seen in (lambda p: not p.hidden and p.kind != "file", lambda p: not p.hidden, lambda p: True):
             if best := best_fits([p for p in found if seen(p) and keep(p)], asked.words): return outcome(best, today)
     return Resolved("none", ())
+
+# %% ../nbs/08n_targets.ipynb #31e04564
+def so_called(places: list[Place], text: str) -> list[Place]:
+    "The places that have this as another name, with the headings that have it as their title; nothing when no place is called otherwise."
+    words = read_words(text)
+    named = [place for place in places if place.names and words.whole and words.whole in map(folded, place.names)]
+    return [*named, *(place for place in places if place.kind != "file" and place not in named and fits(words, place) == 0)] if named else []
 
 # %% ../nbs/08n_targets.ipynb #7b5d453b
 def best_fits(places: list[Place], text: str) -> list[Place]:
@@ -228,12 +244,19 @@ def index_places(index: Index, asked: Asked, files: bool = False) -> list[Place]
         rows = [row for match in dict.fromkeys(title_match(asked.words, fillers) for fillers in (True, False))
                 for row in select(matching, match)]
     elif asked.file: rows = select("n.place = 0")
-    return read_places(index, list(dict.fromkeys(rows)))
+    named = select(matching, name_match(asked.words)) if any(map(str.isalnum, asked.words)) else []
+    return [*read_places(index, [row for row in dict.fromkeys(rows) if row not in named]),
+            *[place._replace(names=(asked.words,)) for place in read_places(index, named)]]
 
 # %% ../nbs/08n_targets.ipynb #f0fd01a8
 def ident_match(ident: str) -> str:
     "An ID or CUSTOM_ID in the language of the index."
     return f'facets : ("{property_facet("ID", ident)}" OR "{property_facet("CUSTOM_ID", ident)}")'
+
+# %% ../nbs/08n_targets.ipynb #6357cccc
+def name_match(name: str) -> str:
+    "Another name of a note in the language of the index."
+    return f'facets : "{property_facet("ALIASES", name)}"'
 
 # %% ../nbs/08n_targets.ipynb #a3cab717
 def title_match(text: str, fillers: bool) -> str:

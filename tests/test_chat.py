@@ -282,6 +282,22 @@ def test_two_chats_on_one_memex(chat, tmp_path):
     assert "from the pipe" in terminal.say("find pipe")
 
 
+def test_what_is_put_aside_in_the_middle_of_a_line_goes_on_with_it(chat):
+    import termios
+    terminal = chat()
+    shell = termios.tcgetattr(terminal.theirs)
+    shell[3] |= termios.ICANON | termios.ECHO
+    for line in ("what is due tomo", "what is due tomox\x7f"):
+        terminal.type(line)
+        terminal.wait("tomo")
+        os.kill(terminal.child, signal.SIGSTOP)
+        wait_for(lambda: Path(f"/proc/{terminal.child}/stat").read_text().rpartition(")")[2].split()[0] == "T", "The stop")
+        termios.tcsetattr(terminal.theirs, termios.TCSANOW, shell)           # as the shell does, which has a line to read of its own
+        os.kill(terminal.child, signal.SIGCONT)
+        terminal.wait("› what is due tomo")
+        assert "Call the roofer" in terminal.say("x\x7frrow?")
+
+
 # What is seen: tmux draws the screen that the bytes make --------------------------------------------------------------
 
 class Screen:

@@ -649,3 +649,25 @@ def test_thousands_of_equal_headings_cost_no_square_and_are_named_as_before(plac
     names = [ident for ident, in index.db.execute("SELECT ident FROM node ORDER BY place")][-500:]
     assert names == [fresh_ident("a.org", ("Bees",), n) for n in range(500)]
     index.close()
+
+
+def test_what_properties_say_is_found_and_shown_with_and_without_an_index(tmp_path):
+    notes = {"rosa.md": "---\naliases: [Nana]\nphone: +49 30 1234567\nid: 77aa\n---\n# Rosa\nPankow.\n", "ana.org": "* Ana\n:PROPERTIES:\n:ID: 88bb\n:BIRTHDAY: 14 May\n:END:\n** Bo\n"}
+    for name, text in notes.items(): (tmp_path / name).write_text(text)
+    root, context = Root(tmp_path), lambda: ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19, 8), today=date(2026, 11, 19))
+    index = Index(root)
+    for source in (Source(), Source(index=index)):
+        said = lambda query: org_find(query, 8, context(), source, ("@private",), 3).content
+        assert "| phone: +49 30 1234567" in said("nana phone") and "| :BIRTHDAY: 14 May" in said("ana birthday") and "id: 77aa" not in said("nana phone")
+        assert said("77aa").startswith("No note mentions") and said("88bb").startswith("No note mentions")
+        assert org_find("1234567", 8, context(), source, ()).data[0]["at"] == 3 and org_find("14 may", 8, context(), source, ()).data[0]["at"] == 4
+    index.close(); root.close()
+
+
+def test_with_fewer_words_the_subject_of_the_question_stays(tmp_path):
+    for name, text in {"samir.md": "# Samir\nReads a lot.\n", "ana.md": "# Ana\nphone number 0176\n", "pohl.md": "# Pohl\nphone 0341\n", "boiler.md": "# Serial number\nof the boiler\n"}.items(): (tmp_path / name).write_text(text)
+    root = Root(tmp_path)
+    said = lambda query: org_find(query, 8, ToolContext({"folder": resolve([root], ".", "tree")}, today=date(2026, 11, 19)), Source(), (), 1).content
+    assert "match “Pohl phone”" in said("Pohl phone number").replace("matches", "match") and "match “Samir”" in said("Samir phone number").replace("matches", "match")
+    assert "Try fewer words. With fewer" not in said("Pohl phone number")
+    root.close()

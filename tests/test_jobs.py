@@ -415,3 +415,12 @@ def test_two_processes_killed_again_and_again_do_nothing_twice(tmp_path):
     finally: away(*living)
     found = lines()
     assert len(found) == len(set(found)) >= 8
+
+
+async def test_the_scribe_writes_into_the_inbox_that_the_notes_have(tmp_path):
+    agent = await booted(tmp_path)
+    for note in (tmp_path / "memex").rglob("*.org"): note.unlink()
+    (tmp_path / "memex" / "garden.md").write_text("## Bees #scribe\nThe hive by the pond swarmed.\n")
+    assert await ran(agent, "scribe") == "done"
+    assert ['"inbox.md"' in ask.action for ask in agent.pending(source="cli")] == [True]
+    await agent.close()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
+from passepartout.notes import parse_note
 from passepartout.org import parse_org
 from passepartout.reflex.lookups import Surroundings
 from passepartout.reflex.german import in_english
@@ -478,6 +479,26 @@ def test_a_heading_without_a_list_says_how_one_is_begun(text, told): assert told
 def test_an_item_goes_below_what_is_called_so(text):
     found = payload(text, Surroundings(lambda: [LISTS]))
     assert (found["tool"], found["args"]["item"], found["args"]["heading"]) == ("org-check", "torch", "line 2: Packing")
+
+
+VAULT = [parse_note("---\naliases: [Nana, Oma Rosa]\n---\n# Grandma Rosa\nPankow.\n", "People/Grandma Rosa.md"), parse_note("# Kitchen\n\n## Colours\nSage.\n\n## Tasks\n- [ ] paint\n", "Kitchen.md"), parse_note("no heading\n", "Loose.md")]
+
+@pytest.mark.parametrize("text,tool,args", [
+    ("show Nana", "read-file", {"path": "People/Grandma Rosa.md"}), ("add to oma rosa: likes pralines", "org-edit-body", {"heading": "line 4: Grandma Rosa", "text": "likes pralines"}),
+    ("add a task under Colours: buy brushes", "org-add-headline", {"heading": "line 3: Kitchen › Colours", "title": "buy brushes", "kind": "task"}), ("todo below tasks: sand by friday", "org-add-headline", {"title": "sand", "deadline": "2026-11-20"}),
+    ("add a todo in Loose: x", "org-capture", {"file": "Loose.md", "kind": "task"}), ("add to Loose.md: y", "org-capture", {"file": "Loose.md", "kind": "note", "title": "y"}), ("add to Kitchen.md: z", "org-edit-body", {"heading": "line 1: Kitchen", "text": "z"}),
+    ("add a task to Kitchen.md: tape", "org-capture", {"file": "Kitchen.md", "title": "tape"}), ("note in kitchen: warm", "org-edit-body", {"text": "warm"}), ("note to self: be nice", "org-capture", {"title": "be nice"}),
+    ("add a task to buy tape", "org-capture", {"title": "buy tape"}), ("todo under the sink leak", "org-capture", {"title": "under the sink leak"})])
+def test_what_is_added_goes_where_the_words_say_and_is_an_exact_form(text, tool, args):
+    around = Surroundings(lambda: VAULT)
+    found = payload(text, around)
+    assert found["tool"] == tool and args.items() <= found["args"].items()
+    assert tool == "read-file" or exact_form(text, TODAY, around)["payload"] == found
+
+
+@pytest.mark.parametrize("text,told", [("add a task under Colours", "What shall the task say? For example: add a task under Colours: call Ana"), ("todo under colours: stir every monday", "Below a heading I put a task with one day"),
+                                       ("todo under paint: x", "is a task in a list"), ("todo in grand: x", "no heading or file that is called"), ("todo under colours: stir next week", "Which day do you mean")])
+def test_what_is_missing_below_a_heading_is_asked(text, told): assert told in payload(text, Surroundings(lambda: VAULT))["text"]
 
 
 @pytest.mark.parametrize("said", ["no, the other one", "the other Ana", "not that one", "der andere"])

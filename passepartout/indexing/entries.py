@@ -24,6 +24,7 @@ from ..agenda import diary_expressions, first_turn_only, is_habit
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
 from ..org import Node, Outline, other_names, plain_text
+from ..outline.properties import said_text
 from ..search import RUNS, fold
 from ..outline.timestamps import Repeat, Stamp, broken_stamps, stamps
 from ..tuples import NamedTuple
@@ -69,10 +70,11 @@ def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str
     return " ".join(dict.fromkeys(found))
 
 def facets(node: Node, tags: Sequence[str]) -> str:
-    "The facts of a node: its tags with inherited ones, state and properties."
+    "The facts of a node: its tags with inherited ones, state and properties, and each of its other names, however they are written."
     found = common_facets(tuple(tags), node.keyword, node.done)
     if not node.properties: return found
     own = [property_facet(name, each) for name, value in node.properties.items() for each in ([value] if isinstance(value, str) else value)]
+    own += [property_facet("ALIASES", name) for name in other_names(node)]
     return " ".join(dict.fromkeys([*found.split(), *own]))
 
 # %% ../../nbs/indexing/08g_entries.ipynb #c146bab2
@@ -196,7 +198,7 @@ def file_entry(outline: Outline) -> FileEntry:
         title, mine, above, facts = index_text(called) if at else name, index_text(tags) if tags else "", below[up], facets(node, handed[at])
         if node.after > at + 1: below[at] = handed_down(above, title if at else "", mine)
         body, spans = body_of(outline, node)
-        words.append((title, mine, index_text(body), above, name, facts))
+        words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
     broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_expressions(outline)]

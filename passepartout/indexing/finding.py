@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 
 # %% auto #0
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line', 'make_hits',
-           'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not', 'nearest', 'agenda_indexed',
-           'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at', 'open_indexed', 'open_lineage',
-           'open_facts', 'project_row', 'IndexedNotes', 'serves']
+           'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not', 'nearest',
+           'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at', 'open_indexed',
+           'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
 
 # %% ../../nbs/indexing/08j_finding.ipynb #560055d3
 import json
@@ -24,6 +24,7 @@ from .notefiles import file_mark
 from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text
 from ..outline.privacy import is_private
+from ..outline.properties import said_at
 from .query import Question, QueryError, ask, misread, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
 from ..confinement.openedpath import OpenedPath
@@ -67,11 +68,10 @@ def note_text(index: Index, path: str) -> str:
     except (PassepartoutError, OSError, KeyError): return ""
 
 # %% ../../nbs/indexing/08j_finding.ipynb #cce5bf46
-def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term], width: int = 160) -> tuple[int, str]:
-    "(line number, text) of the line in a body that says most about the terms; (heading line, '') when none does."
+def best_line(text: str, line: int, start: int, body: str, terms: Sequence[Term], width: int = 160, said: Sequence[tuple[int, int]] = ()) -> tuple[int, str]:
+    "(line number, text) of the line in a body, or of the lines `said` above it, that says most about the terms; (heading line, '') when none does."
     best, where, shown = 0, line, ""
-    for span in body.split():
-        a, b = (start + int(each) for each in span.split("-"))
+    for a, b in (*said, *((start + int(a), start + int(b)) for a, b in (span.split("-") for span in body.split()))):
         first = line + text.count("\n", start, a)
         for n, each in enumerate(text[a:b].split("\n")):
             folded = fold(each) if each[:2] != "#+" else ""
@@ -90,11 +90,17 @@ def make_hits(index: Index, chosen: Sequence[tuple[float, Candidate]], terms: Se
     for value, each in chosen:
         path, above, (title, line, start, body, keyword) = index.files()[each.file][0], seen[each.file, each.place], rows[each.id]
         if terms and path not in texts: texts[path] = note_text(index, path)
-        at, shown = best_line(texts[path], line, start, body, terms) if terms and texts[path] else (line, "")
+        at, shown = (best_line(texts[path], line, start, body, terms, said=said_at(texts[path], start, is_org(path), not each.place))
+                     if terms and texts[path] else (line, ""))
         hidden = "commented" if each.state & COMMENTED else "archived" if each.state & ARCHIVED else ""
         hits.append(Hit(path, tuple([plain_text(t) for t, _ in above[1:]]), plain_text(title), line, at, shown, keyword, own_tags(above),
                         round(value, 2), hidden))
     return tuple(hits)
+
+# %% ../../nbs/indexing/08j_finding.ipynb #9a184814
+def is_org(path: str) -> bool:
+    "Whether a file of this name is read as Org."
+    return path.lower().removesuffix("_archive").endswith(".org")
 
 # %% ../../nbs/indexing/08j_finding.ipynb #924fa35f
 def find_indexed(index: Index, query: str, *, limit: int = 8, now: float = 0.0, today: date | None = None, folder: str = ".",

@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
-           'URGENT', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'TASK_RANK',
-           'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags', 'line_tags',
-           'task_facts', 'without_last_tags', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
+           'URGENT', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'MARKER',
+           'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags',
+           'line_tags', 'task_facts', 'without_last_tags', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
@@ -143,6 +143,7 @@ LINE = Regex(r"([ \t]*)([^ \t\r\n][^\r\n]*)")
 ITEM = Regex(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[({IN_BOX})\](?:[ \t]+([^\r\n]*)|$)")
 ATX = Regex(r"(#{1,6})(?:[ \t]+(.*))?$")
 FENCE = Regex(r"(`{3,}(?=[^`]*$)|~{3,})")
+MARKER = Regex(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks
 
 # %% ../../nbs/outline/08a_markdown.ipynb #7eba3071
@@ -153,12 +154,19 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
     number = text.count("\n", 0, at)
     fence, fence_start, last_end, page = "", 0, at, cache(lambda top=at: is_outliner_page(text[top:]))
     quote, inner = None, False                       # where the `>` of the line above stands, and whether the open fence is in a quotation
+    gap, listed, code = False, False, False          # a blank line above; a list that a line further in may belong to; indented code above
     for line in text[at:].split("\n"):
         start, number, at = at, number + 1, at + len(line) + 1
         found = LINE.match(line)
-        if found is None: continue
+        if found is None: gap = True; continue
         indent, rest = len(found[1]), found[2].rstrip(" \t")
         end, margin, quoted = min(at, len(text)), indent, rest[0] == ">" and (inner or not fence)
+        if not fence:
+            deep = indent > 3 or "\t" in found[1]
+            code = deep and not listed and not quoted and (gap or code)
+            if code: dead.append((start, end)); last_end, gap = end, False; continue
+            if not deep: listed = (rest[0] in "-*+0123456789" and MARKER.match(rest) is not None) or (listed and (indent > 0 or not gap))
+        gap = False
         if fence and inner and not quoted: fence = ""; dead.append((fence_start, start))
         if quoted:
             said = rest.lstrip("> \t")
@@ -175,6 +183,7 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
         if first in "`~" and (opened := FENCE.match(rest)):
             fence, fence_start, inner = opened[1], start, quoted
         elif first == "#" and indent < 4 and not quoted and (heading := ATX.match(rest)):
+            listed = False
             open_heading(build, heading, number, start, end)
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             level = build.stack[-1][1].level + 1

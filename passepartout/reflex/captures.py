@@ -103,6 +103,7 @@ _COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
 _FILE_AT_END = Regex(r"""(?:^|\s)(?:in|into)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s"]{1,200}\.(?:org|md)))[.!]?$""", re.I)
 _CALLED, _PLACE_AT_HEAD = Regex(r"(?:called|named|titled|saying)\s+(?=\S)",
                                 re.I), Regex(r"(?:in|into|under|below)\s+(?:the\s+|my\s+)?([\w ]{1,40}?)\s?:\s+(\S.*)", re.I)
+_NO_TITLE = Regex(r"(?:under|below|beneath)\s+(?:[^\s:]+\s*){1,4}", re.I)
 _FILE_AT_HEAD = Regex(r"""(?:in|into|to)\s{1,3}(?:"([^"]{1,200}\.(?:org|md))"|([^\s":]{1,200}\.(?:org|md)))\s?:\s?""", re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #4d361195
@@ -201,10 +202,13 @@ def capture(request: Request) -> dict | None:
     if text.strip().lower().rstrip(".!") in ("list", "lists") and ":" not in request.text: return None          # make a todo list
     colon = request.text[:len(request.text) - len(text)].rstrip().endswith(":")
     text = text.strip() if colon else re.sub(r"^(?:[-–:]\s)+", "", text.strip())
+    if not colon and request.text[:len(request.text) - len(text)].lower().endswith(" to ") and _FILE_AT_HEAD.match(f"to {text}"): text = f"to {text}"
     file = _FILE_AT_HEAD.match(text)
     text, file = (text[file.end():], file[1] or file[2]) if file else (text, None)
+    if not colon and _NO_TITLE.fullmatch(text.strip()) and re.search(r"(?:an?|add|create|make|new)\s+(?:task|to-?do|note)\s+$", request.text[:len(request.text) - len(text)], re.I):
+        return decline(f"What shall the {kind} say? For example: {request.text.strip().rstrip('.!:')}: {'call Ana by friday' if kind == 'task' else 'the fig is wrapped'}")
     if not colon and (place := _PLACE_AT_HEAD.match(text)):
-        return decline("I write into files by their names, and not under headings. Name the file, for example: "
+        return decline(f"I see no heading or file that is called “{place[1].strip()}”. Name the file, for example: "
                        f"{'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
     if request.favour and not colon: text = re.sub(r"\?+[ \t]*(?=\n|\Z)", "", text, count=1)
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)

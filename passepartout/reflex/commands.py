@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
            'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'priority_command',
            'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day', 'text_command',
-           'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
+           'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/reflex/commands.ipynb #968b0bb5
 import re
@@ -27,7 +27,7 @@ from ..records import record
 @record
 class Command:
     "One reading of a sentence: the edit, the words for the heading, and what else the edit needs."
-    verb: str                          # "state", "date", "undate", "rename", "tags", "property", "priority", "move", "archive", "body", "item", "check" or "show"
+    verb: str                          # "state", "date", "undate", "rename", "tags", "property", "priority", "move", "archive", "body", "item", "under", "check" or "show"
     target: str                        # the words for the heading
     said: str                          # the edit in words, with {} for the heading: "mark {} as done"
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -247,11 +247,12 @@ def place_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #89181ee4
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
+_UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note)\s+(under|below|beneath|in|into|to)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
-_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:an?\s+)?(?:new\s+)?(?:task|item|to-?do|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
+_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -273,12 +274,24 @@ def is_a_day(where: str, today: date) -> bool:
 
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
-    if (found := _APPEND.fullmatch(text)) and not re.search(r"\.(?:org|md)$", found[1], re.I):
-        return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
+    if found := _APPEND.fullmatch(text): return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
     if not (found := _LINE.fullmatch(text)): return None
     plain = lambda left: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(left.strip())) else left.strip()
     return ([Command("body", object_of(right), "add a line to {}", {"text": plain(left)})
              for left, right in cuts(found[1], "to|under|below")] or None)
+
+
+def under_command(text: str, today: date) -> list[Command] | None:
+    "add a task under X: …, todo in X: …, note under X: …"
+    found = _UNDER.fullmatch(text)
+    loose = found is not None and found[2].lower() in ("in", "into")
+    if found is None or loose and re.search(r"\.(?:org|md)[\"”»]?$", found[3], re.I): return None
+    if found[1].lower() == "note":
+        said = {"text": found[4].strip(), "called": loose}
+        return [Command("body", object_of(found[3]), "add a line to {}", said, weak=True)]
+    args = {"text": found[4].strip(), "called": loose}
+    return [Command("under", where, f"add the task “{args['text']}” under {{}}", args, weak=True)
+            for where, _ in list_names(found[3]) if not is_a_day(where, today)] or None
 
 
 def list_command(text: str, today: date) -> list[Command] | None:
@@ -325,8 +338,9 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if _SEVERAL.match(plain):
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
-    for form in (lambda t: text_command(text), place_archive, lambda t: date_command(t, request.today), field_command, state_command,
-                 tag_command, place_command, lambda t: list_command(t, request.today)):
+    for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
+                 lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
+                 lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:
             return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)
                     or tuple(c for c in found if usable(c)) or None)

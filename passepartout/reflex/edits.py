@@ -36,6 +36,8 @@ def which_one(said: str) -> str:
     return f"I don't know which one “{said}” is: the last answer named no heading, or several. Nothing was done. Please say a few words of its title."
 
 # %% ../../nbs/reflex/edits.ipynb #b78604eb
+_HEADINGS = lambda place: place.kind == "heading"
+
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
     if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(which_one(readings[0].target))
@@ -43,7 +45,8 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
         return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
                 or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
                            f"called “{readings[0].args['item']}”."))
-    found = [(look_up(around, command, today), command) for command in readings]
+    found = [(match if match.way == 0 or not (command.args.get("called") or command.verb == "under" and all(p.kind == "task" for p in match.places)) else Match("none"), command)
+             for command in readings for match in [look_up(around, command, today, _HEADINGS if command.verb == "under" else None)]]
     if sure := [(match, command) for match, command in found if match.kind == "one"]:
         best = [each for each in sure if each[0].way == min(match.way for match, _ in sure)]
         if len({match.places for match, _ in best}) > 1: return decline("That can be read in two ways. Please put the title in quotes.")

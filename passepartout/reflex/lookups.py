@@ -124,12 +124,12 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     if command.wants or found.way == 0: return found
     best = min([way for way, _ in files], default=9)
     named = [place for way, place in files if way == best]
-    if command.verb in ("show", "to", "item", "check") and best < found.way and named:
+    if command.verb in ("show", "to", "item", "under", "check") and best < found.way and named:
         return Match("one" if len(named) == 1 else "several", tuple(named), best)
     elsewhere = any(place.file != found.places[0].file for place in named) if found.places else False
-    unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body", "item")
+    unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body", "item", "under")
     if unsure and best <= found.way and found.kind == "one" and found.places[0].kind != "file":
-        others = named if command.verb in ("show", "to", "item") else [each for place in named for each in upper_headings(place, around)]
+        others = named if command.verb in ("show", "to", "item", "under") else [each for place in named for each in upper_headings(place, around)]
         if others := [each for each in others if each != found.places[0]]: return Match("several", (*found.places, *others))
     if found.kind in ("alike", "none") and (short := _NOTES_BEHIND.sub("", text)) != text:
         again = look_up(around, replace(command, target=short), today, spared)

@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/terminal/chat.html.md"""
 __all__ = ['ALIASES', 'COMMANDS', 'PLAIN_ANSWERS', 'TAKE_BACK', 'ALONE', 'Command', 'run_command', 'nearest', 'count_of',
            'approve', 'deny', 'undo', 'show_help', 'leave', 'lasting', 'grants', 'endorse', 'attest', 'revoke', 'trace',
            'pending', 'tell_news', 'cost', 'only_code', 'help_text', 'Shown', 'Answering', 'Chat', 'remember_lines',
-           'load_lines', 'append_line', 'holds_no_secret', 'cleaner', 'complete_commands', 'paste_whole', 'greet',
-           'run_chat']
+           'load_lines', 'append_line', 'holds_no_secret', 'cleaner', 'complete_commands', 'paste_whole', 'Resumed',
+           'hear_resuming', 'read_line', 'greet', 'run_chat']
 
 # %% ../../nbs/terminal/20a_chat.ipynb #1740a5b2
 import os
@@ -357,6 +357,39 @@ def paste_whole() -> None:
     except ImportError: return
     readline.parse_and_bind("set enable-bracketed-paste on")
 
+# %% ../../nbs/terminal/20a_chat.ipynb #2c898e84
+class Resumed(BaseException):
+    "The program goes on after it was stopped; with the line as it stood."
+
+def _resumed(signum: int, frame: Any) -> None:
+    import readline
+    raise Resumed(readline.get_line_buffer())
+
+# %% ../../nbs/terminal/20a_chat.ipynb #2557bf48
+def hear_resuming(here: bool = False) -> None:
+    "Let it be told to this thread and not to those that begin later; with `here`, from now on."
+    try: from signal import SIG_BLOCK, SIG_UNBLOCK, SIGCONT, pthread_sigmask
+    except ImportError: return
+    pthread_sigmask(SIG_UNBLOCK if here else SIG_BLOCK, (SIGCONT,))
+
+def read_line(prompt: str) -> str:
+    "A line from a terminal. One that was begun when the program was stopped is gone on with."
+    try:
+        import readline
+        from signal import SIGCONT, signal
+        before = signal(SIGCONT, _resumed)
+    except (ImportError, ValueError): return input(prompt)           # no such signal, or not the main thread
+    begun = ""
+    try:
+        while True:
+            try:
+                hear_resuming(here=True)
+                if begun: readline.set_startup_hook(lambda begun=begun: readline.insert_text(begun))
+                return input(prompt)
+            except Resumed as again: begun = again.args[0]
+            finally: hear_resuming(), readline.set_startup_hook(None)
+    finally: signal(SIGCONT, before)
+
 # %% ../../nbs/terminal/20a_chat.ipynb #25eeca83
 ALONE = "No daemon runs, so nothing happens by itself: reminders and jobs wait for passepartout daemon, passepartout tui, or passepartout jobs run --due."
 
@@ -381,7 +414,7 @@ def run_chat(agent: Any, session: str = "main") -> int:
     if not sys.stdin.isatty(): return Chat(agent, session).loop("")
     complete_commands()
     paste_whole()
-    chat = Chat(agent, session, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None, harmless=cleaner(agent)))
+    chat = Chat(agent, session, read=read_line, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None, harmless=cleaner(agent)))
     greet(chat)
     agent.follow_notes()
     return chat.loop()

@@ -12,13 +12,16 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
+from itertools import combinations, islice
 
 from ..conditions import PassepartoutError
 from ..indexing.finding import IndexedNotes
+from ..lazy import Regex
 from ..notes import MOST_BYTES, decode, parse_note
 from .notesource import ReadNotes, Source, notes_label
 from ..org import Node, Outline
 from ..outline.privacy import is_private
+from ..outline.properties import UNSAID, said_of
 from ..confinement.resources import resolve
 from ..search import Found, Hit, fold
 from ..tools import ToolContext, ToolResult
@@ -67,13 +70,16 @@ def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[st
     return ["…"] * bool(start) + shown + ["…"] * (start + most < len(lines))
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #c7710cc9
+_NAMED = Regex(r"\s*:([\w-]+)\+?:(?:\s+(\S.*))?")
+
 def said_lines(outline: Outline, node: Node) -> list[tuple[int, str]]:
-    "The lines of a section's own body with their numbers, without empty ones, keywords and properties."
+    "The lines of a section's own body with their numbers, without empty ones, keywords and what programs keep; first what its properties say."
     found = []
-    for start, end in outline.pieces(node, node.body_start):
+    for start, end in (*said_of(outline, node), *outline.pieces(node, node.body_start)):
         for number, line in enumerate(outline.text[start:end].split("\n"), outline.line_of(start, node)):
-            if line.strip() and line[:2] != "#+" and not re.fullmatch(r"\s*:[\w-]+:.*", line.rstrip()):
-                found.append((number, line.rstrip()))
+            named = _NAMED.fullmatch(line.rstrip())
+            if line.strip() and line[:2] != "#+" and not (named and (not named[2] or named[1].upper() in UNSAID)):
+                found.append((number, line.strip() if named else line.rstrip()))
     return found
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #a28072e9
@@ -83,8 +89,10 @@ def share_of_title(found: Found, word: str) -> float:
     return len(fold(word).strip()) / len(title) if title and fold(word).strip() in title else 0.0
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #f3ab19a4
+_MOST_TRIES = 20
+
 def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, private: Sequence[str] = ()) -> tuple[str, bool] | None:
-    """(the words of `query` that occur at all, or when they never meet one of them: what a section is called, or else the rarest; whether private notes had a say in that).
+    """(the words of `query` that occur at all, or when they never meet as many of them as do, the subject among them; whether private notes had a say in that).
 
     `None` when that would be the same query."""
     if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
@@ -93,8 +101,12 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
     def kept(total: Callable[[Found], int]) -> str:
         counts = {word: total(asked(word)) for word in words}
         found = [word for word in words if counts[word]]
-        together = bool(found) and len(found) < len(words) and total(asked(" ".join(found)))
-        return " ".join(found if together else sorted(found, key=lambda word: (-share_of_title(asked(word), word), counts[word]))[:1])
+        if found and len(found) < len(words) and total(asked(" ".join(found))): return " ".join(found)
+        subject = min(found, key=lambda word: (word == word.lower(), -share_of_title(asked(word), word), counts[word]), default="")
+        for size in range(len(found) - 1, 1, -1):
+            parts = [" ".join(part) for part in islice(combinations(found, size), _MOST_TRIES) if subject in part]
+            if parts := [some for some in parts if total(asked(some))]: return min(parts, key=lambda some: total(asked(some)))
+        return subject
     every = kept(lambda found: found.total)
     return (every, every != kept(lambda found: found.public)) if every else None
 
@@ -107,7 +119,7 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
     now = (context.now or datetime.now()).timestamp()
     found, asked, told, secret = notes.find(query, limit, now, today, private), query, "", False
     if not found.hits and (fewer := fewer_words(notes, query, today, private)):
-        told, secret, asked = f"{found.why} With fewer words:\n", found.private or fewer[1], fewer[0]
+        told, secret, asked = f"{found.why.removesuffix(' Try fewer words.')} With fewer words:\n", found.private or fewer[1], fewer[0]
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context, private=private) for hit in found.hits[:max(0, min(quote, 5))]]

@@ -89,7 +89,8 @@ def read_file(start: int, lines: int, context: ToolContext, private: Sequence[st
     shown = cut_lines(every[:total], start, min(max(1, lines), MOST_LINES))
     last, outline = start + len(shown) - 1, parse_note(text, as_note(file.display))
     nodes = headings_in(outline, start, last)
-    where = " › ".join(path := outline.path(nodes[0]))
+    path = outline.path(nodes[0])
+    where = " › ".join(path[:-1] if nodes[0].line == start else path)                # its own title stands in the first line
     head = f"{file.display}, lines {start}-{last} of {total}" + (f", in {where}" if where else "") + ":"
     left = (total if rest else start + lines - 1) - last
     more = [f"… {left} more lines: read on with {'' if rest else 'read-file and '}start {last + 1}."] if left > 0 else []

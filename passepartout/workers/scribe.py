@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import reduce
 from typing import Any
 
-from ..capture import UNWANTED
+from ..capture import INBOX, UNWANTED, inbox_among
 from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
 from ..notes import NoteCache, read_notes
@@ -78,13 +78,13 @@ def read_lines(answer: str | None, most: int = 10) -> list[str]:
     found = [one_line(line.strip()[2:], 300) for line in (answer or "").splitlines() if line.strip().startswith(("- ", "* "))]
     return [line for line in found if line][:most]
 
-def note_of(pieces: Sequence[Piece], day: str, lines: Sequence[str] = (), tag: str = "") -> dict:
-    "The action that would keep a note made from `pieces`; `lines` are what a model made of them."
+def note_of(pieces: Sequence[Piece], day: str, lines: Sequence[str] = (), tag: str = "", file: str = INBOX) -> dict:
+    "The action that would keep a note made from `pieces` in `file`; `lines` are what a model made of them."
     body = [f"- {line}" for line in lines or [piece.line for piece in pieces[:30]]] + ([f"- and {len(pieces) - 30} more"] if not lines
             and len(pieces) > 30 else [])
     made = f"Made by {'a model' if lines else 'extract'} from: {'; '.join(dict.fromkeys(piece.source for piece in pieces[:30]))}"
     return {"target": "tool", "payload": {"action": "call", "tool": "org-add-headline",
-                                          "args": {"path": "inbox.org", "title": f"What came up on {day}", "kind": "note",
+                                          "args": {"path": file, "title": f"What came up on {day}", "kind": "note",
                                                    "body": "\n".join([*body, "", one_line(made, 1500)]),
                                                    "tags": [MADE, *([tag] if tag else [])]}}}
 
@@ -98,7 +98,9 @@ def write_up(beat: Beat) -> None:
     agent, private = beat.agent, beat.agent.settings.privacy_filter_tags
     said, last = spoken(agent.journal, beat.kept.get("seq", 0)) if "seq" in beat.kept else since_yesterday(beat)
     with resolve(agent.roots[:1], ".", "tree") as folder:
-        found, digests = marked(read_notes(folder, NoteCache()).outlines, beat.kept.get("marked", ()), private)
+        outlines = read_notes(folder, NoteCache()).outlines
+    found, digests = marked(outlines, beat.kept.get("marked", ()), private)
+    inbox = inbox_among(outline.file for outline in outlines)
     day = datetime.fromtimestamp(beat.now).date().isoformat()
     for secret in (False, True):
         pieces = [piece for piece in said + found if piece.label.private is secret]
@@ -106,7 +108,7 @@ def write_up(beat: Beat) -> None:
         lines = read_lines(beat.think("\n".join(piece.line for piece in pieces), ASK)) if not secret else []
         why = ("The scribe would keep a note of something private." if secret
                else f"The scribe would keep a note of what came up ({len(pieces)} pieces).")
-        beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else ""), why, label_of(pieces, lines))
+        beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else "", inbox), why, label_of(pieces, lines))
     beat.kept.update(seq=last, marked=digests[-2000:])
 
 def since_yesterday(beat: Beat) -> tuple[list[Piece], int]:
