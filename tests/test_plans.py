@@ -9,7 +9,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import GateError, PassepartoutError
 from passepartout.labels import Value, is_trusted, label_of, plain_data, result_value
-from passepartout.messages import ORIGINS, PERSON, Action, Label, Signal
+from passepartout.messages import ORIGINS, PERSON, Action, FrozenDict, Label, Signal
 from passepartout.plan import MOST_CALLS, PlanError, read_plan
 from passepartout.plans.planrun import PlanStopped, Run
 from passepartout.plans.planturns import execute_plan
@@ -169,6 +169,33 @@ DECIDED += [f'(:IF {SAID} :THEN ((:CALL "send" :ARGS (:TO "ana" :AMOUNT 4))))', 
             f'(:FOR "k" :IN (1 2) :MOST 2 :DO ((:FOR "x" :IN {KEPT} :MOST 9 :DO ((:LET "y" :BE "ana")) :AS "q")) :AS "r") (:CALL "send" :ARGS (:TO "ana" :AMOUNT (:COUNT (:FLAT (:REF "r")))))',
             '(:FOR "k" :IN ((:OBJECT (:A (:FIELD "text" :OF (:FIRST (:REF "m")))))) :MOST 2 :DO ((:CALL "send" :ARGS (:TO (:FIRST (:REF "k")) :AMOUNT 4))))',
             '(:FOR "k" :IN ((:OBJECT (:A (:FIELD "text" :OF (:FIRST (:REF "m")))))) :MOST 2 :DO ((:FOR "x" :IN (:REF "k") :MOST 3 :DO ((:CALL "send" :ARGS (:TO (:REF "x") :AMOUNT 4))))))']
+
+
+class Private(World):
+    "What is found is private. Written down is what was sent without anything private in it, or deciding it."
+    def __init__(self, text, many, by): super().__init__(text); self.many, self.by, self.effects = many, by, []
+    async def call(self, number, step, tool, args, under):
+        if tool == "find": return result_value([{"id": n, "from": f"m{n * self.by}", "amount": 5 * n + self.by, "text": self.text} for n in range(self.many)], Label("network", True), (MAIL,))
+        if not under.private and not any(label_of(each).private for each in args.values()): self.effects.append((step, plain_data(FrozenDict(args))))
+        return Value("sent", Label("tool"))
+
+
+def sent_openly(plan, *found):
+    world = Private(*found)
+    try: asyncio.run(Run(plan, world).start())
+    except PlanStopped: return world.effects, False
+    return world.effects, True
+
+
+@pytest.mark.slow
+def test_three_runs_that_differ_in_what_is_private_do_the_same_wherever_nothing_private_decides():
+    "Not even how many private things there are, or that there are none, is told by what is done."
+    for seed in range(30_000, 30_000 + examples(300)):
+        if (plan := readable(Sender(seed).steps(), belt())) is None: continue
+        (first, whole), *others = [sent_openly(plan, *found) for found in (("lunch?", 3, 1), ("other", 2, 7), ("m1", 0, 1))]
+        for other, too in others:
+            short = min(len(first), len(other))
+            assert first == other if whole and too else first[:short] == other[:short], plan_text(plan, belt())
 
 
 @pytest.mark.parametrize("decided", DECIDED)
