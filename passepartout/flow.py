@@ -17,7 +17,7 @@ from typing import Any
 from .net.addresses import AddressRefused, is_allowed, read_address
 from .labels import Value, addresses_in, is_trusted, joined, label_of, plain_data
 from .messages import MODEL, NOTHING, PERSON, Action, FrozenDict, Label, pick
-from .provenance import Words, fold_text
+from .provenance import Words, near_text
 from .records import record
 from .oneline import cited
 from .tools import Parameter, Tool
@@ -39,7 +39,7 @@ class Case:
 def literal_label(data: Any, words: Words, known: frozenset[str] = frozenset(), hosts: Sequence[str] = ()) -> Label:
     "The label of a value that is written out in a plan. `known`, `hosts`: targets and hosts that the settings name."
     if words.hold(data): return PERSON
-    return Label("settings") if isinstance(data, str) and (fold_text(data) in known or hosts and leads_to(data, hosts)) else MODEL
+    return Label("settings") if isinstance(data, str) and (near_text(data) in known or hosts and leads_to(data, hosts)) else MODEL
 
 def leads_to(text: str, hosts: Sequence[str]) -> bool:
     "Is this an address at one of these hosts?"

@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/labels.html.md"""
 
 # %% auto #0
 __all__ = ['SURE', 'SENDER', 'FREE', 'ANSWERED', 'LINK', 'NAMED', 'shape_of', 'Value', 'size_of', 'result_value', 'child', 'part',
-           'items', 'label_of', 'joined', 'chosen_by', 'plain_data', 'is_trusted', 'addresses_in', 'as_typed', 'links']
+           'chosen_in', 'items', 'label_of', 'joined', 'chosen_by', 'parts_in', 'kept_by', 'plain_data', 'is_trusted',
+           'addresses_in', 'as_typed', 'links']
 
 # %% ../nbs/03b_labels.ipynb #0e278ef4
 import re
@@ -19,7 +20,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .frozen import PLAIN, field_name
-from .messages import ORIGINS, PERSON, FrozenDict, Label
+from .messages import MODEL, ORIGINS, PERSON, FrozenDict, Label
 from .records import record
 
 # %% ../nbs/03b_labels.ipynb #2f98d0db
@@ -74,8 +75,13 @@ def part(value: Value, name: str) -> Value:
     if not isinstance(value.data, Mapping) or name not in value.data:
         raise PassepartoutError(f"There is no field {name.replace('_', '-')} in it"
                                 + (f"; it has {', '.join(map(str, list(value.data)[:12]))}." if isinstance(value.data, Mapping) else "."))
+    if isinstance(inner := value.data[name], Value): return chosen_in(value, inner)
     known = value.shape if isinstance(value.shape, Mapping) else {}
-    return child(value, value.data[name], known.get(name, known.get("*")))
+    return child(value, inner, known.get(name, known.get("*")))
+
+def chosen_in(whole: Value, each: Value) -> Value:
+    "A part of `whole` that has labels of its own: whatever chose the whole chose it as well."
+    return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
 
 def items(value: Value) -> list[Value]:
     "The items of a list; of a record, its values."
@@ -101,8 +107,23 @@ def joined(values: Iterable[Value]) -> Label:
     return reduce(Label.join, map(label_of, values), PERSON)
 
 def chosen_by(values: Iterable[Value]) -> Label:
-    "The label of whoever decided which values these are."
-    return reduce(Label.join, [each.chosen for each in values], PERSON)
+    "The label of whoever decided which values these are, down to their last part."
+    return reduce(Label.join, map(_chosen, values), PERSON)
+
+def _chosen(value: Value) -> Label:
+    if type(value.data) in PLAIN: return value.chosen
+    return reduce(Label.join, [_chosen(each) for each in parts_in(value) if isinstance(each, Value)], value.chosen)
+
+def parts_in(value: Value) -> Iterable:
+    "The items of a list, or what the fields of a record hold."
+    return value.data.values() if isinstance(value.data, Mapping) else value.data if isinstance(value.data, (list, tuple)) else ()
+
+def kept_by(value: Value) -> Label:
+    "The label of whoever decided how many items a list has, or which keys a record: of one that was put together, whoever chose it; of a result, whoever answers for its form."
+    if any(isinstance(each, Value) for each in parts_in(value)):
+        return value.chosen
+    own = value.sure if value.shape is not None and not isinstance(value.shape, str) else value.label
+    return value.chosen if own == MODEL else value.chosen.join(own)            # a list that is written out in a plan is part of the plan
 
 # %% ../nbs/03b_labels.ipynb #5ca4ad8f
 def plain_data(value: Any) -> Any:

@@ -30,7 +30,7 @@ from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
 from .cascade.prices import Prices
 from .cascade.purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
-from .provenance import Words
+from .provenance import Seen, Words
 from .confinement.resources import resolve
 from .confinement.roots import PathRefused, Root
 from .settings import Settings
@@ -235,7 +235,7 @@ class Spoken(Views):
         "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
         texts = [seen.text for seen in self.sights.kept.values()]
         for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts.append(each.answered)
-        return Words((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
+        return Seen((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb
 class WhoseWords(Spoken):

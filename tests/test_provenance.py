@@ -131,6 +131,17 @@ async def test_what_the_settings_name_is_known(tmp_path):
     await agent.close()
 
 
+@pytest.mark.parametrize("to", ["ana@straße.example", "ａna@strasse.example", "ana@ſtrasse.example"])
+async def test_an_address_that_only_folds_to_the_one_that_was_said_is_somebody_else(tmp_path, to):
+    agent = await booted(tmp_path, [call("write", to=to, text="hello"), call("write", to="Ana@Strasse.example", text="hello"), "Sent."], {"default": "allow"})
+    agent.tools.register(Tool("write", "Write", [Parameter("to"), Parameter("text")], lambda to, text: agent.ran.append((to, text)) or "sent", effects="open-world", inline=True))
+    reply = await agent.handle("write hello to ana@strasse.example")
+    assert reply.status == "requires-approval" and agent.ran == []
+    await agent.handle("write hello to ana@strasse.example", session="another")
+    assert agent.ran == [("Ana@Strasse.example", "hello")]
+    await agent.close()
+
+
 async def test_a_tool_allowed_by_name_is_left_to_the_model_until_something_was_read(tmp_path):
     agent = await booted(tmp_path, [call("pay", to="PT50-7777", amount=20), "Paid.", call("inbox"), call("pay", to="PT50-8888", amount=20)])
     await agent.handle("pay the landlord")

@@ -421,13 +421,16 @@ def test_who_is_killed_while_forgetting_can_say_it_again(tmp_path, journal, monk
 def test_versions_are_forgotten_from_the_command_line(home):
     (home.memex / "inbox.org").write_text("* Router, password hunter2\n")
     home.ask("todo: buy pineapple")
+    home.ask("find windmill")
     (home.memex / "inbox.org").write_text("* Router\n")
-    assert everywhere(home.journal.parent, "hunter2")
+    assert everywhere(home.journal.parent, "hunter2") and everywhere(home.folder / "cache", "hunter2")
     forget = lambda *args: home("journal", "forget", "--memex", home.memex, "--versions", *args)
     refused = forget()
     assert refused.returncode == 2 and "--yes" in refused.stderr
     assert "Erased: 1 earlier version of notes." in forget("--yes").stdout
     assert everywhere(home.journal.parent, "hunter2") == [] and everywhere(home.journal.parent, "pineapple")
+    assert everywhere(home.folder / "cache", "hunter2") == [], "the search index kept the word"
+    assert "Router" in home.ask("find router").stdout
     assert "nothing to erase" in forget("--yes").stdout
     assert home("trace", "--verify", "--memex", home.memex).returncode == 0
 

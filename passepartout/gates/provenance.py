@@ -16,7 +16,7 @@ from typing import Any
 from ..echoes import and_above, named_in
 from ..flow import Case, alone, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
-from ..provenance import Words, fold_text, parts_of
+from ..provenance import Seen, Words, near_text, parts_of
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
 
@@ -60,7 +60,7 @@ def whose_words(value: Any, signal: Signal, words: Callable[[], Words], view: Wo
         return MODEL if label is None or literal_label(value, words(), known, hosts) != MODEL else label
     if (label := literal_label(value, words(), known, hosts)) != MODEL: return label
     just = pick(signal.payload, "content") or pick(signal.payload, "message")
-    if isinstance(just, str) and touches(Words(just, date.min), value):
+    if isinstance(just, str) and touches(Seen(just, date.min), value):
         return Label("network", read.private, (f"what {pick(signal.payload, 'tool') or 'a tool'} returned", *signal.label.sources))
     if touches(view, value): return Label("notes", read.private, ("your notes, an earlier answer or the log",))
     return MODEL if read.origin in TRUSTED else MODEL.join(read)
@@ -92,7 +92,7 @@ class Knowing:
         self.tools, self.words_of, self.influence_of, self.view_of, self.case_of, self.endorsed, self.hosts, self.past_of, self.met = (
                 tools, words_of, influence_of, view_of, case_of, endorsed, hosts, past_of, met)
         self.named, self.known = {tool_name(k) for k, tier in rules.items()
-                                  if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(fold_text, known))
+                                  if str(tier).strip().lower() == "allow"} - {"default"}, frozenset(map(near_text, known))
 
 # %% ../../nbs/gates/provenance.ipynb #70cd93b3
 class Single(Knowing):

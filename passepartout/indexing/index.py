@@ -228,6 +228,14 @@ class Index(Counted):
             return False
         return self.guarded(look)
 
+    def renew(self) -> bool:
+        "Write all words anew, and the file with them, so that nothing is left of what no note says any more. Whether the bytes have left the disk; not while another process reads the file."
+        def anew() -> bool:
+            renew_words(self)
+            if self.path is not None: self.db.execute("VACUUM")
+            return not self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return self.guarded(anew)
+
     def close(self) -> None:
         "Let go of the database. Closing twice is fine."
         with self.lock: self.db.close()

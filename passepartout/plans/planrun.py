@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/plans/planrun.html.md"""
 
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_ITEMS', 'MOST_SIZE', 'MOST_NUMBER', 'HOLE', 'EVALUATE', 'RUN', 'PlanStopped', 'Missing', 'World',
-           'as_number', 'number_value', 'as_list', 'of_chosen', 'list_value', 'weighed', 'record_value', 'as_word',
-           'get', 'at', 'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope',
-           'chosen_value', 'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run',
-           'run_call', 'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
+           'as_number', 'number_value', 'as_list', 'list_value', 'weighed', 'record_value', 'as_word', 'get', 'at',
+           'compare', 'filtered', 'ordered', 'commonest', 'text_value', 'keys_value', 'Scope', 'chosen_value',
+           'product', 'difference', 'share', 'column', 'quotient', 'place', 'together', 'rest', 'Run', 'run_call',
+           'run_extract', 'run_for', 'run_if', 'run_let', 'run_answer']
 
 # %% ../../nbs/plans/12q_planrun.ipynb #6742159d
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from ..conditions import PassepartoutError
-from ..labels import Value, chosen_by, items, joined, label_of, links, part, plain_data
+from ..labels import Value, chosen_by, chosen_in, items, joined, kept_by, label_of, links, part, plain_data
 from ..messages import PERSON, FrozenDict, Label
 from ..plan import Node, Plan, first_of_else, write_plist
 
@@ -52,12 +52,12 @@ def as_number(value: Value) -> Decimal:
         raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
     return Decimal(str(data))
 
-def number_value(number: Decimal, made_of: list[Value]) -> Value:
-    "A computed number: whole where all that it was made of is whole."
+def number_value(number: Decimal, made_of: list[Value], out_of: Iterable[Value] = ()) -> Value:
+    "A computed number: whole where all that it was made of is whole. `out_of`: the lists in which that stood, which tell something when they are empty."
     if abs(number) > MOST_NUMBER: raise PlanStopped("A number has become too large.")
     data = (int(number) if number == number.to_integral_value() and all(isinstance(plain_data(v), int) for v in made_of)
             else float(round(number, 10)))
-    return Value(data, joined(made_of), chosen=chosen_by(made_of))
+    return Value(data, joined([*made_of, *out_of]), chosen=chosen_by([*made_of, *out_of]))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #483c6318
 def as_list(value: Value) -> list[Value]:
@@ -66,15 +66,11 @@ def as_list(value: Value) -> list[Value]:
     try: found = items(value)
     except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no list.") from None
     if len(found) > MOST_ITEMS: raise PlanStopped(f"A list has {len(found):,} items; {MOST_ITEMS:,} are allowed.")
-    return found if value.chosen == PERSON else [of_chosen(value, each) for each in found]
-
-def of_chosen(whole: Value, each: Value) -> Value:
-    "A part of `whole`: whatever chose the whole chose it as well."
-    return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
+    return found if value.chosen == PERSON else [chosen_in(value, each) for each in found]
 
 def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Value] = ()) -> Value:
-    "A list with these items. `chosen`: what decided which ones they are. That it is empty tells something about what it was taken out of, so an empty one has that label."
-    size = weighed(found)
+    "A list with these items. `chosen`: what decided which ones they are, besides what decided that of the lists that it was taken `out_of`. That it is empty tells something about those, so an empty one has their label."
+    size, chosen = weighed(found), reduce(Label.join, map(kept_by, out_of), chosen)
     if not found: return Value((), joined(out_of).join(chosen), chosen=chosen)
     return Value(tuple(replace(each, chosen=each.chosen.join(chosen)) for each in found) if chosen != PERSON else tuple(found), PERSON,
                  chosen=chosen, size=size)
@@ -100,7 +96,7 @@ def as_word(value: Value) -> str:
 def get(value: Value, name: str) -> Value:
     "The field `name`; the value itself when no name is given."
     if not name: return value
-    if isinstance(value.data, Mapping) and isinstance(inner := value.data.get(name), Value): return of_chosen(value, inner)
+    if isinstance(value.data, Mapping) and isinstance(inner := value.data.get(name), Value): return chosen_in(value, inner)
     try: return part(value, name)
     except PassepartoutError as error: raise PlanStopped(error.message) from None
 
@@ -141,14 +137,14 @@ def ordered(whole: Value, name: str, down: bool) -> Value:
     if not (all(isinstance(p, str) for p in plain) or all(isinstance(p, (int, float)) for p in plain)):
         raise PlanStopped("Only texts, or only numbers, can be sorted.")
     by_key = sorted(range(len(found)), key=plain.__getitem__, reverse=down)
-    return list_value([found[n] for n in by_key], joined(keys), [whole])
+    return list_value([found[n] for n in by_key], joined(keys).join(chosen_by(keys)), [whole])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #8cd2a636
 def commonest(whole: Value) -> Value:
     "Each value once, the most frequent first, ties in the order of their text."
     found, counts = as_list(whole), {}
     for each in found: counts.setdefault(as_word(each), []).append(each)
-    return list_value([group[0] for _, group in sorted(counts.items(), key=lambda pair: (-len(pair[1]), pair[0]))], joined(found), [whole])
+    return list_value([group[0] for _, group in sorted(counts.items(), key=lambda pair: (-len(pair[1]), pair[0]))], joined(found).join(chosen_by(found)), [whole])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #bff13883
 def text_value(pieces: list[Value], between: str) -> Value:
@@ -270,8 +266,8 @@ EVALUATE: Mapping[str, Callable[[Scope, Node], Value]] = MappingProxyType({
     "object": lambda s, n: record_value({k: s.value(v) for k, v in n["object"].items()}),
     "links": lambda s, n: list_value(links(whole := s.value(n["links"])), out_of=[whole]),
     "text": lambda s, n: text_value(s.values(n["text"]), n["between"] or ""),
-    "add": lambda s, n: number_value(sum(map(as_number, made := s.values(n["add"]))), made),
-    "sum": lambda s, n: number_value(sum(map(as_number, made := as_list(s.value(n["sum"])))), made),
+    "add": lambda s, n: number_value(sum(map(as_number, made := s.values(n["add"])), Decimal()), made),
+    "sum": lambda s, n: number_value(sum(map(as_number, made := as_list(whole := s.value(n["sum"]))), Decimal()), made, [whole]),
     "multiply": product, "subtract": difference, "percent": share, "choose": chosen_value})
 
 # %% ../../nbs/plans/12q_planrun.ipynb #d4437cc1
@@ -315,7 +311,9 @@ class Run:
 async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
     "What the world gives for a call with these arguments."
     args = {name: scope.value(each) for name, each in (node["args"] or {}).items()}
-    return await run.world.call(run.number(), step, node["call"], args, under.join(chosen_by(args.values())))
+    chosen = chosen_by(args.values())
+    made = await run.world.call(run.number(), step, node["call"], args, under.join(chosen))
+    return made if made is HOLE or chosen == PERSON else replace(made, chosen=made.chosen.join(chosen))
 
 async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
     "What a text says, as a typed value: it is never better than the text, whoever read it."
@@ -323,7 +321,7 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
     choices = as_list(scope.value(node["choices"])) if node["choices"] is not None else []
     data = await run.world.extract(run.number(), step, node["extract"], source, node["ask"] or "",
                                    tuple(plain_data(each) for each in choices))
-    return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=source.chosen)
+    return HOLE if data is HOLE else Value(data, joined([source, *choices]).join(Label("model")), chosen=chosen_by([source, *choices]))
 
 # %% ../../nbs/plans/12q_planrun.ipynb #9772565c
 async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
@@ -335,9 +333,9 @@ async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -
     for number, each in enumerate(found, 1):
         inner = scope.inner()
         inner.names[node["for"]] = each
-        last = await run.steps(node["do"], inner, under.join(source.chosen), f"{step}[{number}].")
+        last = await run.steps(node["do"], inner, under.join(kept_by(source)), f"{step}[{number}].")
         if last is not None and last is not HOLE: made.append(last)
-    return list_value(made, reduce(Label.join, run.decided[before:], source.chosen), [source])
+    return list_value(made, reduce(Label.join, run.decided[before:], PERSON), [source])
 
 # %% ../../nbs/plans/12q_planrun.ipynb #074f3fdd
 async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value | None:

@@ -39,10 +39,10 @@ class AgentWorld:
     def __init__(self, agent, state: PlanState, plan, signal: Signal):
         from passepartout.plan import declaration
         from passepartout.plans.planrun import PlanStopped
-        from passepartout.provenance import Words, fold_text
+        from passepartout.provenance import Words, near_text
         # imported once a plan and not at every step
         self.agent, self.state, self.plan, self.signal, self.declaration, self.stop = (agent, state, plan, signal, declaration, PlanStopped)
-        self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(fold_text,
+        self.words, self.known, self.labels = Words(tuple(state.said), agent.today()), frozenset(map(near_text,
                 agent.settings.known_targets)), {}
 
     def literal(self, data: Any) -> Label:

@@ -210,7 +210,7 @@ def journal_forget(before: Annotated[Optional[str],
                  json_)
         numbers = journal.versions(**chosen) if versions else journal.erasable(**chosen)
         if numbers and not yes: confirm(journal, numbers, json_, versions)
-        told = (without_versions(journal, numbers) if versions
+        told = (without_versions(agent, numbers) if versions
                 else forgotten(journal, numbers, len(journal.with_text(**chosen)) - len(numbers)))
     as_json(told) if json_ else tell(told["text"])
 
@@ -227,12 +227,18 @@ def confirm(journal: Any, numbers: list[int], json_: bool, versions: bool = Fals
 
 _STILL_READ = " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
 
-def without_versions(journal: Any, numbers: list[int]) -> dict:
-    "Erase what notes held before the edits on these records, and tell what came of it."
+def without_versions(agent: Any, numbers: list[int]) -> dict:
+    "Erase what notes held before the edits on these records, and the words of it in the index, and tell what came of it."
     from passepartout.retention import drop_versions
-    done = drop_versions(journal, numbers)
+    done = drop_versions(agent.journal, numbers)
     text = f"Erased: {done.images:,} earlier version{'s' * (done.images != 1)} of notes." if done.images else "There is nothing to erase."
-    return {"text": text + ("" if done.gone else _STILL_READ), "records": 0, "images": done.images, "plans": 0, "lines": 0, "held": 0, "gone": done.gone}
+    text, gone = text + ("" if done.gone else _STILL_READ), done.gone
+    try:
+        if agent.upkeep is not None and not agent.upkeep.index.renew(): text, gone = text + _INDEX_READ, False
+    except PassepartoutError as error: text, gone = f"{text} The words of it are still in the search index, which could not be written anew: {error.message}", False
+    return {"text": text, "records": 0, "images": done.images, "plans": 0, "lines": 0, "held": 0, "gone": gone}
+
+_INDEX_READ = " Another process is reading the search index; its old words leave the disk when this is done again."
 
 def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     "Erase these texts, and tell what came of it."
