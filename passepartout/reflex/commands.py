@@ -134,6 +134,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
+    if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
@@ -186,7 +187,7 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
-    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$",
+    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$|^make\s+(?:it|that|this)\s+[a-z]{3,}$",
                                                              text if text[:4].lower() in ("make", "mark", "flag")
                                                              else text[found.end(1):], re.I):
         return None
