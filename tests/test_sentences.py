@@ -564,3 +564,9 @@ def test_make_it_low_is_a_priority():
 def test_a_german_word_keeps_what_was_not_understood():
     before = replace(AROUND, earlier=(("Brot backen", payload("Brot backen")["text"]),))
     assert payload("aufgabe", before)["args"]["title"] == payload("notiz", before)["args"]["title"] == "Brot backen"
+
+
+@pytest.mark.parametrize("at,text,then", [("17:00", "no, at 6", "18:00"), ("19:00", "no, 8", "20:00"), ("14:00", "no, at 9", "09:00"), ("09:00", "no, at 10", "10:00"), ("17:00", "no, at 6:30", "06:30"), ("08:15", "no, at 5", "17:00"), ("17:00", "move it to 4", "16:00"), ("17:00", "no, 6am", "06:00")])
+def test_an_hour_that_corrects_another_is_in_the_nearer_half_of_the_day(at, text, then):
+    around = Surroundings(lambda: [parse_org(HOUSE.replace("Thu 08:15", f"Thu {at}"), "house.org")], earlier=ON_DENTIST.earlier)
+    assert payload(text, around)["args"]["date"] == f"2026-11-26 {then}"

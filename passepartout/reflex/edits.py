@@ -246,7 +246,7 @@ _AT_TIME = Regex(r"(?:at|um)\s+([\d:.]{1,5}(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
-_AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})", re.I)
+_AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})", re.I)
 
 # %% ../../nbs/reflex/edits.ipynb #b69a2a36
 def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
@@ -271,6 +271,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     wanted = next(filter(None, amended.groups())).removeprefix("at ") if amended else ""
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
+    if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)
     found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
     if not isinstance(found, tuple): return None
     if found[0].verb == "item" and found[0].args["item"].lower() in PRONOUNS: return listed(found, around, request.today)
