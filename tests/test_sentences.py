@@ -570,3 +570,11 @@ def test_a_german_word_keeps_what_was_not_understood():
 def test_an_hour_that_corrects_another_is_in_the_nearer_half_of_the_day(at, text, then):
     around = Surroundings(lambda: [parse_org(HOUSE.replace("Thu 08:15", f"Thu {at}"), "house.org")], earlier=ON_DENTIST.earlier)
     assert payload(text, around)["args"]["date"] == f"2026-11-26 {then}"
+
+
+def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
+    around = Surroundings(lambda: [parse_org("* Monday, 16 November 2026\n", "journal/2026-11-16.org"), parse_org("* Todo\n- [ ] x\n", "lists.org")])
+    found = payload('add "call the school" to my todo list for monday', around)["args"]
+    assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")
+    assert "note in journal/2026-11-19.org: rain" in payload("add a line to today's journal: rain", around)["text"]
+    assert "called “the”" not in payload("untag the roof").get("text", "")

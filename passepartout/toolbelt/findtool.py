@@ -63,7 +63,8 @@ def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[st
     if node is None: return []
     lines = said_lines(outline, node)
     body = outline.line_of(node.body_start, node)
-    if not node.index and not any(number >= body for number, _ in lines) and (first := next(outline.children(node), None)) and not first.hidden and not is_private(outline.tags(first), private):
+    bare = not node.index and not any(number >= body for number, _ in lines)
+    if bare and (first := next(outline.children(node), None)) and not first.hidden and not is_private(outline.tags(first), private):
         lines += said_lines(outline, first)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
