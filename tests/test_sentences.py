@@ -543,6 +543,8 @@ def test_a_question_about_it_without_anything_named_searches_for_no_it():
 
 
 @pytest.mark.parametrize("text,tool,args", [
+    ("on friday", "org-agenda", {"start": "2026-11-20", "end": "2026-11-20"}), ("on 24.12.", "org-agenda", {"start": "2026-12-24"}), ("the day after tomorrow", "org-agenda", {"start": "2026-11-21"}), ("from monday to wednesday", "org-agenda", {"start": "2026-11-23", "end": "2026-11-25"}),
+    ("first week of december", "org-agenda", {"start": "2026-12-01", "end": "2026-12-07"}), ("what is due in the last week of the month", "org-agenda", {"start": "2026-11-24", "end": "2026-11-30"}), ("remind me where the offers are", "org-find", {"query": "offers"}),
     ("plan for today", "org-agenda", {"start": "2026-11-19", "end": "2026-11-19"}), ("the plan for next week", "org-agenda", {"start": "2026-11-23"}), ("wann ist mein nächster Termin?", "org-agenda", {}),
     ("what is Pohl's phone number?", "org-find", {"query": "Pohl phone"}), ("Telefonnummer von Herrn Pohl", "org-find", {"query": "Pohl Telefon"}), ("was kostet das Dach", "org-find", {"query": "Dach"}),
     ("where does Dentist live", "org-find", {"query": "Dentist live"}), ("aufgabe unter Dentist: Rechnung", "org-add-headline", {"title": "Rechnung"})])

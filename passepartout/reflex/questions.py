@@ -134,7 +134,8 @@ def agenda(request: Request) -> dict | None:
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    if span is None or not (asked or len(inner) == len(words)): return None
+    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and read_span(words, request.today) is not None
+    if span is None or not (asked or bare): return None
     return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
                      end=span.end.isoformat(), folder=folder)
 

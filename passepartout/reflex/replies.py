@@ -63,7 +63,7 @@ GREETINGS = frozenset("hi hello hey moin hallo servus hola olá bonjour howdy".s
 DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is it today", "what is today", "what's today",
                             "what date is it", "what date is it today", "what is the date", "what's the date", "what is the date today",
                             "what's the date today", "what is today's date", "what's today's date", "today's date", "date", "the date",
-                            "which day is it", "which week is it", "what week is it"))
+                            "which day is it", "which week is it", "what week is it", "what month is it", "which month is it", "what year is it", "which year is it"))
 HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for",
                          "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do i use this", "how do i use you", "what now",
                          "commands", "usage", "help me"))
