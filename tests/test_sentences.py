@@ -580,3 +580,7 @@ def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
     assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")
     assert "note in journal/2026-11-19.org: rain" in payload("add a line to today's journal: rain", around)["text"]
     assert "called “the”" not in payload("untag the roof").get("text", "")
+
+
+@pytest.mark.parametrize("text", ["that's wrong", "no, that was wrong", "No wait, that was wrong", "That's not what I meant!", "wrong", "das ist falsch"])
+def test_who_was_misread_hears_how_it_is_taken_back(text): assert "/undo" in payload(text)["text"] and payload("that is wrong in the report")["text"] != payload(text)["text"]

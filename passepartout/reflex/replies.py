@@ -86,6 +86,8 @@ ANSWERS = (
      "No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat."),
     (frozenset(("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing")), say,
      "All right. Nothing was done."),
+    (frozenset(("sorry", "my bad", "my mistake", "oops", "i'm sorry", "entschuldigung")), say,
+     "No harm done. What I changed last, /undo takes back, or passepartout undo."),
     (frozenset(("stop", "cancel", "abort")), say,
      "There is nothing under way. Ctrl-C interrupts a request that is."),
     (_LANGUAGE, say,
@@ -103,11 +105,16 @@ ANSWERS = (
                 "what model are you", "what model are you using", "which model is this", "which llm is this")), say,
      "I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand."))
 
+# %% ../../nbs/reflex/replies.ipynb #228f0444
+_WRONG = Regex(r"(?:no[, ]+)?(?:wait[, ]+)?(?:(?:that|this|it|you|das)(?:'s|'re| is| was| are| ist| war)? )?(?:not (?:right|correct|true|what i (?:meant|wanted|said|asked(?: for)?))|wrong|incorrect|falsch)", re.I)
+
 # %% ../../nbs/reflex/replies.ipynb #945e9585
 def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
+    if _WRONG.fullmatch(said):
+        return say("Then I read it otherwise than you meant it. /undo, or passepartout undo, takes back the last change. Please say it in other words, or with the title in quotation marks.")
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")
