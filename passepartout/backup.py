@@ -77,7 +77,7 @@ class Backup:
 
     def told(self) -> str:
         "That in sentences."
-        held = (f"The chain holds, of {self.records:,} record{'s' if self.records != 1 else ''}." if self.verdict.ok
+        held = (f"The chain holds: {self.records:,} record{'s' if self.records != 1 else ''}." if self.verdict.ok
                 else f"The chain does not hold: {self.verdict.problem}")
         return f"The record of {self.memex} as it was at {self.made}. {held}"
 

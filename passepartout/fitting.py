@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
-           'install_tools', 'memex_tools', 'holders', 'install_shell', 'try_sandbox', 'install_skills', 'follow_skills',
-           'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models', 'settle_in']
+           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'install_shell', 'try_sandbox', 'install_skills',
+           'follow_skills', 'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models',
+           'settle_in']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -111,8 +112,23 @@ def memex_tools(agent: Any) -> list:
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
-    return [*note_tools(**shared, **indexed), *edit_tools(**shared, holders=partial(holders, agent)),
+    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, holders=partial(holders, agent)),
             *file_tools(agent.settings.privacy_filter_tags)]
+
+# %% ../nbs/18f_fitting.ipynb #9de2cb9b
+def inbox_of(agent: Any) -> str:
+    "The inbox that these notes have, as far as can be told at once."
+    from passepartout.capture import inbox_among
+    from passepartout.indexing.indexfile import IndexFailed
+    from passepartout.indexing.notefiles import walk
+    index, found = agent.upkeep and agent.upkeep.index, []
+    some = "SELECT path FROM file WHERE path LIKE ? LIMIT ?"
+    try:
+        if index:
+            rows = lambda like, most: [path for path, in index.db.execute(some, (like, most))]
+            found = index.reading(lambda: [*rows("%.org", 1), *rows("%inbox.%", 50), *rows("%", 200)])
+        return inbox_among(found or (walk(agent.roots[0], 200).marks if agent.roots else ()))
+    except (IndexFailed, PassepartoutError, OSError): return inbox_among(())
 
 # %% ../nbs/18f_fitting.ipynb #09d49246
 def holders(agent: Any, ident: str) -> list[str]:

@@ -290,8 +290,11 @@ def test_what_is_put_aside_in_the_middle_of_a_line_goes_on_with_it(chat):
     for line in ("what is due tomo", "what is due tomox\x7f"):
         terminal.type(line)
         terminal.wait("tomo")
+        state = lambda: Path(f"/proc/{terminal.child}/stat").read_text().rpartition(")")[2].split()[0]
+        terminal.read(0.2)
+        wait_for(lambda: state() == "S", "The wait for a key")               # as in `prompt`: a signal is noticed in that wait
         os.kill(terminal.child, signal.SIGSTOP)
-        wait_for(lambda: Path(f"/proc/{terminal.child}/stat").read_text().rpartition(")")[2].split()[0] == "T", "The stop")
+        wait_for(lambda: state() == "T", "The stop")
         termios.tcsetattr(terminal.theirs, termios.TCSANOW, shell)           # as the shell does, which has a line to read of its own
         os.kill(terminal.child, signal.SIGCONT)
         terminal.wait("› what is due tomo")

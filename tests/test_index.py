@@ -658,7 +658,7 @@ def test_what_properties_say_is_found_and_shown_with_and_without_an_index(tmp_pa
     index = Index(root)
     for source in (Source(), Source(index=index)):
         said = lambda query: org_find(query, 8, context(), source, ("@private",), 3).content
-        assert "| phone: +49 30 1234567" in said("nana phone") and "| :BIRTHDAY: 14 May" in said("ana birthday") and "id: 77aa" not in said("nana phone")
+        assert "| phone: +49 30 1234567\n   | Pankow." in said("nana phone") and "| :BIRTHDAY: 14 May" in said("ana birthday") and "id: 77aa" not in said("nana phone")
         assert said("77aa").startswith("No note mentions") and said("88bb").startswith("No note mentions")
         assert org_find("1234567", 8, context(), source, ()).data[0]["at"] == 3 and org_find("14 may", 8, context(), source, ()).data[0]["at"] == 4
     index.close(); root.close()

@@ -131,3 +131,16 @@ async def test_who_has_several_names_is_found_by_each(tmp_path, file, text):
     agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
     assert "Lives in Lisbon" in await agent.handle("who is Nana?")
     await agent.close()
+
+
+@pytest.mark.parametrize("notes,inbox", [(["Daily/2026-11-19.md", "Roof.md"], "inbox.md"), (["Roof.md", "Notes/Inbox.md"], "Notes/Inbox.md"), (["pages/roof.md", "journals/2026_11_19.md"], "pages/inbox.md"), (["Roof.md", "a.org"], "inbox.org"), ([], "inbox.org")])
+async def test_a_model_that_names_no_file_means_the_inbox_of_these_notes(tmp_path, notes, inbox):
+    for name in notes:
+        (tmp_path / "m" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "m" / name).write_text("x\n")
+    (tmp_path / "m").mkdir(exist_ok=True)
+    for _ in range(2):                                       # before there is an index, and with it
+        agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c")
+        assert agent.tools.get("org-capture").by_name["file"].default == inbox
+        await agent.handle("find x")
+        await agent.close()

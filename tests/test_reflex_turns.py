@@ -76,6 +76,8 @@ EDITS = [
     ("check off biscuit joiner", "projects/shelf.md", "- [ ] borrow the biscuit", "- [x] borrow the biscuit"),
     ("check off the signature page", "projects/roof.org", "- [ ] signature page", "- [X] signature page"),
     ("add to the subsidy: Aydın called", "projects/roof.org", "", "Aydın called"),
+    ("done signature page", "projects/roof.org", "- [ ] signature page", "- [X] signature page"),
+    ("reopen the photos of the battens", "projects/roof.org", "- [X] photos of the battens", "- [ ] photos of the battens"),
     ("add item photos to the subsidy", "projects/roof.org", "", "- [ ] photos"),
     ("add a task under beds: turn the compost by friday", "projects/garden.org", "", "** TODO turn the compost\nDEADLINE: <2026-11-20 Fri>"),
     ("todo in the garden: water it", "projects/garden.org", "", "* TODO water it"),

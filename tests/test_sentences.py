@@ -531,3 +531,56 @@ def test_what_newcomers_ask_has_an_answer(text, told): assert told in said(text)
 
 
 def test_a_favour_in_short_is_one(): assert args("can u show me whats due")["start"] == "2026-11-19" and payload("gimme my tasks") == payload("my tasks")
+
+
+ON_DENTIST = replace(AROUND, earlier=(("move dentist to friday", "Scheduled “Dentist, the crown” in house.org for 2026-11-26 08:15"),))
+
+@pytest.mark.parametrize("text,told", [("when is it?", "“Dentist, the crown” (house.org:"), ("when is that due", "planned for Thursday 26 November"), ("is it on thursday?", "No, not on Thursday 19"), ("is it next week?", "Yes."), ("is it done?", "No. “Dentist")])
+def test_a_question_about_it_is_about_what_was_named(text, told): assert told in payload(text, ON_DENTIST)["text"]
+
+def test_a_question_about_it_without_anything_named_searches_for_no_it():
+    assert payload("when is it?")["text"].startswith("I don't know which one") and "“it”" not in payload("what time is it", ON_DENTIST)["text"]
+
+
+@pytest.mark.parametrize("text,tool,args", [
+    ("on friday", "org-agenda", {"start": "2026-11-20", "end": "2026-11-20"}), ("on 24.12.", "org-agenda", {"start": "2026-12-24"}), ("the day after tomorrow", "org-agenda", {"start": "2026-11-21"}), ("from monday to wednesday", "org-agenda", {"start": "2026-11-23", "end": "2026-11-25"}),
+    ("first week of december", "org-agenda", {"start": "2026-12-01", "end": "2026-12-07"}), ("what is due in the last week of the month", "org-agenda", {"start": "2026-11-24", "end": "2026-11-30"}), ("remind me where the offers are", "org-find", {"query": "offers"}),
+    ("plan for today", "org-agenda", {"start": "2026-11-19", "end": "2026-11-19"}), ("the plan for next week", "org-agenda", {"start": "2026-11-23"}), ("wann ist mein nächster Termin?", "org-agenda", {}),
+    ("what is Pohl's phone number?", "org-find", {"query": "Pohl phone"}), ("Telefonnummer von Herrn Pohl", "org-find", {"query": "Pohl Telefon"}), ("was kostet das Dach", "org-find", {"query": "Dach"}),
+    ("where does Dentist live", "org-find", {"query": "Dentist live"}), ("aufgabe unter Dentist: Rechnung", "org-add-headline", {"title": "Rechnung"})])
+def test_what_people_ask_first(text, tool, args):
+    found = payload(text)
+    assert found.get("tool") == tool and args.items() <= found["args"].items(), found
+
+
+@pytest.mark.parametrize("text,told", [("meeting with Opitz monday 9-10:30 in room 204", "“todo meeting with Opitz in room 204 monday 9-10:30”"), ("dinner on friday at 8 with Ana at the Greek", "“todo dinner with Ana at the Greek on friday at 8”"), ("!!!", "I didn't understand"), ("!ls", "A command is given"),
+                                       ("plan for the roof", "I didn't understand"), ("what is the capital of France", "I didn't understand")])
+def test_what_is_offered_or_not_understood(text, told):
+    assert told in (said := payload(text)["text"]) and "whats" not in payload("whats teh plan today").get("text", "todo whats").split("find")[0], said
+
+
+def test_make_it_low_is_a_priority():
+    assert payload("make it low", ON_DENTIST)["args"].items() >= {"name": "PRIORITY", "value": "C"}.items()
+
+
+def test_a_german_word_keeps_what_was_not_understood():
+    before = replace(AROUND, earlier=(("Brot backen", payload("Brot backen")["text"]),))
+    assert payload("aufgabe", before)["args"]["title"] == payload("notiz", before)["args"]["title"] == "Brot backen"
+
+
+@pytest.mark.parametrize("at,text,then", [("17:00", "no, at 6", "18:00"), ("19:00", "no, 8", "20:00"), ("14:00", "no, at 9", "09:00"), ("09:00", "no, at 10", "10:00"), ("17:00", "no, at 6:30", "06:30"), ("08:15", "no, at 5", "17:00"), ("17:00", "move it to 4", "16:00"), ("17:00", "no, 6am", "06:00")])
+def test_an_hour_that_corrects_another_is_in_the_nearer_half_of_the_day(at, text, then):
+    around = Surroundings(lambda: [parse_org(HOUSE.replace("Thu 08:15", f"Thu {at}"), "house.org")], earlier=ON_DENTIST.earlier)
+    assert payload(text, around)["args"]["date"] == f"2026-11-26 {then}"
+
+
+def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
+    around = Surroundings(lambda: [parse_org("* Monday, 16 November 2026\n", "journal/2026-11-16.org"), parse_org("* Todo\n- [ ] x\n", "lists.org")])
+    found = payload('add "call the school" to my todo list for monday', around)["args"]
+    assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")
+    assert "note in journal/2026-11-19.org: rain" in payload("add a line to today's journal: rain", around)["text"]
+    assert "called “the”" not in payload("untag the roof").get("text", "")
+
+
+@pytest.mark.parametrize("text", ["that's wrong", "no, that was wrong", "No wait, that was wrong", "That's not what I meant!", "wrong", "das ist falsch"])
+def test_who_was_misread_hears_how_it_is_taken_back(text): assert "/undo" in payload(text)["text"] and payload("that is wrong in the report")["text"] != payload(text)["text"]

@@ -310,6 +310,6 @@ def say_filter(query: str) -> str:
     told = []
     for leaf in leaves[:8]:
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
-        text = " to ".join(filter(None, text.split(".."))) if leaf.field in DATES else text
+        text = " to ".join(dict.fromkeys(filter(None, text.split("..")))) if leaf.field in DATES else text
         told.append(STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60]))
     return " and ".join(told)

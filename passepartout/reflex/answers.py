@@ -23,7 +23,7 @@ from .dates import NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, word
 from .repetitions import read_repeat
 from .spans import Span, read_span
 from .whens import day_of_time
-from .edits import PRONOUNS, referent, settled
+from .edits import PRONOUNS, referent, settled, which_one
 from .german import in_english_days
 from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from .reminders import is_only_a_time
@@ -87,7 +87,10 @@ def below(place: Place, above: Place) -> bool:
     return place.file == above.file and place.path[:len(above.path)] == above.path and len(place.path) > len(above.path)
 
 def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Place, list[Stamp]]]:
-    "Those of the headings and files with these words that have dates, with these; without what lies in another one of them."
+    "Those of the headings and files with these words that have dates, with these; without what lies in another one of them. *It* is what the last answer named."
+    if words.lower() in PRONOUNS:
+        place = referent(around)
+        return [(place, found)] if place is not None and (found := dates_of(place, around)) else []
     called = dict.fromkeys((*wholes_called(words, around, today), *headings_called(words, around, today)))
     dated = [(place, found) for place in [*called][:2 * MOST_DATED] if (found := dates_of(place, around))]
     return [each for each in dated if not any(below(each[0], other) for other, _ in dated)][:MOST_DATED]
@@ -101,9 +104,13 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
     "when is the dentist?, what time is the next concert?, when do I have to call the roofer?"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line or not (found := _WHEN.fullmatch(line)): return None
+    if found[1].lower() in PRONOUNS and not line.lower().startswith("when"): return None                # what time is it: the clock
     dated = settled(lambda around: dated_places(found[1], around, request.today)
                     or dated_places(_NEXT_ONE.sub("", found[1]), around, request.today), around)
     if not isinstance(dated, list): return dated
+    if not dated and found[1].lower() in PRONOUNS:
+        place = settled(referent, around)
+        return say(f"{name_of(place, around)} has no date.") if isinstance(place, Place) else decline(which_one(found[1]))
     return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated)) if dated else None
 
 # %% ../../nbs/reflex/answers.ipynb #4cc758f1
@@ -124,7 +131,7 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
     if len(line) > 200 or "\n" in line or not (found := _HEADED.fullmatch(line)): return None
     for words, span in readings(found[1], request.today):
         words = re.sub(r"\s+(?:due|planned|scheduled|happening)$", "", words, flags=re.I)
-        dated = settled(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME else []
+        dated = settled(lambda around: dated_places(words, around, request.today), around) if words.lower() not in _NO_NAME or words.lower() in PRONOUNS else []
         if not isinstance(dated, list): return dated
         if dated:
             return say("\n".join(f"{'Yes' if any(within(stamp, span) for stamp in dates) else f'No, not {on_days(span)}'}. "
@@ -236,7 +243,7 @@ _OFFERED = Regex(r"Did you mean “([^\n]+)”\? Say “yes”")
 _YES = frozenset("yes|y|yep|yeah|yup|sure|ok|okay|do it|go ahead|right|exactly|correct|yes do it|yes that|that one|ja".split("|"))
 _KEEPS = {"note it": "note:", "save it as a note": "note:", "make it a note": "note:", "make it a task": "todo", "make that a task": "todo", "make it a todo": "todo", "add it as a task": "todo", "todo": "todo", "task": "todo", "a task": "todo", "as a task": "todo", "as a todo": "todo", "note": "note:", "a note": "note:",
           "as a note": "note:", "keep it": "note:", "keep": "note:", "keep it as a note": "note:", "keep it as a task": "todo",
-          "save it": "note:"}
+          "save it": "note:", "aufgabe": "todo", "als aufgabe": "todo", "eine aufgabe": "todo", "notiz": "note:", "als notiz": "note:", "eine notiz": "note:"}
 TODO_OR_NOTE, UNHEARD = "“todo” or “note”", "I didn't understand that"
 
 def taken_up(request: Request, around: Surroundings) -> str | None:

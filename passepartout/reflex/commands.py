@@ -134,6 +134,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
+    if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
@@ -186,7 +187,7 @@ def priority_command(text: str) -> list[Command] | None:
     if found := _BRACKETS.fullmatch(text): return make(found[2] or found[3], (found[1] or found[4]).upper(), weak=True)
     if found := _PRIORITY_OF.fullmatch(text): return make(found[1], letter_for(found[2]))
     if found := _PRIORITY_ON.fullmatch(text): return make(found[2], letter_for(found[1]))
-    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$",
+    if not (found := _MAKE.fullmatch(text)) or not re.search(r"prio|#|(?:^(?:make|mark|flag)\s.*|\sas\s+)(?:urgent|important)$|^make\s+(?:it|that|this)\s+[a-z]{3,}$",
                                                              text if text[:4].lower() in ("make", "mark", "flag")
                                                              else text[found.end(1):], re.I):
         return None
@@ -206,7 +207,7 @@ def tag_command(text: str) -> list[Command] | None:
     if not (found := adding or _UNTAG.fullmatch(text)): return None
     if found[1]:
         pairs = (list(cuts(found[1], "with|as" if adding else "from|with|of"))
-                 or [tuple(found[1].rsplit(None, 1))] * (len(found[1].split()) > 1))
+                 or [tuple(found[1].rsplit(None, 1))] * (len(re.sub(r"^(?:the|my|our)\s+", "", found[1]).split()) > 1))
     else: pairs = [(right, left) for left, right in cuts(found[2], "to|on" if adding else "from|of|on")]
     key, done, to = ("add", "tag {} with", "") if adding else ("remove", "take from {} the tag", "")
     return ([Command("tags", object_of(left), f"{done} {' '.join(tags)}", {key: tags})
@@ -274,7 +275,9 @@ def is_a_day(where: str, today: date) -> bool:
 
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
-    if found := _APPEND.fullmatch(text): return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()})]
+    if found := _APPEND.fullmatch(text):
+        weak = re.search(r"\b(?:journal|diary)$", found[1], re.I) is not None           # perhaps the page of a day
+        return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()}, weak=weak)]
     if not (found := _LINE.fullmatch(text)): return None
     plain = lambda left: next(filter(None, whole.groups())) if (whole := _QUOTED.fullmatch(left.strip())) else left.strip()
     return ([Command("body", object_of(right), "add a line to {}", {"text": plain(left)})
@@ -309,7 +312,7 @@ def list_command(text: str, today: date) -> list[Command] | None:
                 for where, named in list_names(found[1]) if not is_a_day(where, today)] or None
     if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
     readings = [(item, *name) for item, where in cuts(_KIND_OF_ITEM.sub("", found[3], count=1), "to|on|onto|under|below") if not _SOME_LIST.fullmatch(where.strip())
-                and not is_a_day(where, today) for name in list_names(where)]
+                and not is_a_day(where, today) for name in list_names(where) if not is_a_day(name[0], today)]
     return ([Command("item", where, f"add the item “{object_of(item)}” to {{}}", {"item": object_of(item), "sure": bool(found[2]) or named},
                      weak=not found[2]) for item, where, named in readings] or None)
 

@@ -114,7 +114,10 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
     if stamp.day < today:
         return decline(f"{name_of(place, around)} was on {say_day(stamp.day)}, and that has passed. Name a day as well, for example: move "
                        f"… to tomorrow {command.args['clock']}")
-    begin = datetime.fromisoformat(f"{stamp.day} {command.args['clock']}")
+    begin, at = datetime.fromisoformat(f"{stamp.day} {command.args['clock']}"), stamp.at
+    if command.args.get("near") and at and begin.hour < 12 <= at.hour and abs(begin.hour + 12 - at.hour) < abs(begin.hour - at.hour):
+        begin = begin.replace(hour=begin.hour + 12)
+        command = replace(command, said=f"move {{}} to {begin:%H:%M}")
     if not until and stamp.at and stamp.until and not stamp.until_day:
         end = begin + (datetime.combine(stamp.day, stamp.until) - datetime.combine(stamp.day, stamp.at))
         until = f"{end:%H:%M}" if end.date() == stamp.day else None

@@ -35,7 +35,7 @@ from .reasons import CLOCK, cannot
 from .replies import HELP, SETTING, pleasantry, unfit
 from .sequences import found_and_added, offered_together, several
 from ..search import fold, fold_outline
-from ..targets import files_holding
+from ..targets import files_holding, resolve_target
 
 # %% ../../nbs/reflex/grammar.ipynb #2132e2e8
 def shell_line(request: Request) -> dict | None:
@@ -159,7 +159,9 @@ def looked_for(request: Request, around: Surroundings) -> dict | None:
     known = _WORDS_OF_ASKING | (_GERMAN if request.words[0] in _GERMAN and request.words[0] not in ("was", "war") or {*request.words[1:]} & _GERMAN - _WORDS_OF_ASKING else set())
     topic = query_of(" ".join(w for w in request.text.split()[:20] if w.lower().strip("?!.,'’") not in known))
     if not topic or topic.lower().strip("?!. ") in _WORDS_OF_ASKING or not all(len(word) > 2 for word in topic.split()): return None
-    held = settled(lambda around: [True] if mentioned(topic, around) else [], around)
+    names = [word for word in topic.split() if word[:1].isupper()]
+    named = lambda around: any(resolve_target(around.notes(), name, request.today).kind != "none" for name in names)
+    held = settled(lambda around: [True] if mentioned(topic, around) or named(around) else [], around)
     return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
                       quote=3) if held == [True] else None)
 

@@ -44,6 +44,7 @@ _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
 # %% ../../nbs/reflex/guesses.ipynb #90b228bf
@@ -69,8 +70,8 @@ def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
     if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text: return None
-    if words[0].lower().partition("'")[0] in _QUESTIONS: return None
-    if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3: words = words[1:]
+    if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
+    if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     for size in range(min(5, len(words) - 2), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
@@ -80,6 +81,9 @@ def dated_first(request: Request) -> str | None:
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
+    for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
+        title, when = split_when(" ".join(words[:at]), request.today) if words[at].lower() in _WHERE else ("", None)
+        if title and when: return f"todo {title} {' '.join(words[at:])} {' '.join(words[:at])[len(title):].strip()}"
     title, when = split_when(f"{' '.join(words)} today", request.today)
     return f"todo {' '.join(words)} today" if title and when and when.clock and not doubt(title, when, request.today) else None
 
@@ -93,7 +97,7 @@ def day_spelt(request: Request) -> str | None:
     return " ".join(words) if words != request.text.split() and len(words) < 30 else None
 
 # %% ../../nbs/reflex/guesses.ipynb #4fabd156
-_VOCABULARY = sorted(set("find search note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
+_VOCABULARY = sorted(set("find search list note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
 _SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week",
           "appt": "appointment"}

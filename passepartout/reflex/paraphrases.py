@@ -17,9 +17,11 @@ from ..lazy import Regex
 _NOW = r"(?: (?:now|today|next|first|right now|for today|this morning|this evening))?"
 FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (rf"what(?:'s| is| should be)? (?:on my plate|up|the plan|my plan|going on|the schedule|my schedule){_NOW}", "what is due today"), (r"(?:what's|what is) (?:my|the) (?:plan|schedule) for (?P<what>.+)", "what is due {what}"),
-    (rf"what (?:should|shall|can|do) (?:i|we) (?:need to )?(?:focus on|work on|tackle|concentrate on|take care of|do first|start with|begin with){_NOW}", "what is due today"), (rf"what needs my attention{_NOW}", "what is due today"),
+    (r"(?:the |my |our )?(?:plan|schedule|programme?) (?:for|of) (?P<what>.+)", "what is due {what}"), (rf"what (?:should|shall|can|do) (?:i|we) (?:need to )?(?:focus on|work on|tackle|concentrate on|take care of|do first|start with|begin with){_NOW}", "what is due today"), (rf"what needs my attention{_NOW}", "what is due today"),
     (r"(?:show |list |give )?(?:me )?(?:just |only )?(?:the |my )?overdue (?:ones|things|stuff|items|tasks)(?: only)?", "what is overdue"), (r"(?:what|which tasks) did (?:i|we) (?:miss|forget)", "what is overdue"),
     (r"(?:what|which tasks)(?:'s| is| are)? (?:still )?(?:left|open|undone|unfinished|pending|not done)(?: yet)?", "all open tasks"), (r"what (?:haven't|have) (?:i|we) (?:not )?(?:done|finished)(?: yet)?", "all open tasks"), (r"what do (?:i|we) still (?:have|need) to do", "all open tasks"),
+    (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
+    (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my |our )?(?P<what>.{2,60}? list)", "what is on the {what}"),
     (r"(?P<what>[\w' -]{2,40}?) (?:tasks|todos|to-dos)", "tasks for {what}"), (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:notes?|page|entry)", "journal of {what}"), (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),
     (r"(?:how many )?days (?:are (?:there|left) )?(?:until|till|to) (?P<what>.+)", "how many days until {what}"), (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),

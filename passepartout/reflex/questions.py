@@ -134,7 +134,8 @@ def agenda(request: Request) -> dict | None:
     if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    if span is None or not (asked or len(inner) == len(words)): return None
+    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and read_span(words, request.today) is not None
+    if span is None or not (asked or bare): return None
     return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
                      end=span.end.isoformat(), folder=folder)
 
@@ -205,6 +206,7 @@ def tasks(request: Request) -> dict | None:
         line = "tasks for " + named[1].removesuffix("'s")
     if not (found := _LEFT.fullmatch(line[:300])): return None
     about = (found[1] or found[2] or found[3] or found[4]).strip(' "“”')
+    if about.lower().endswith(" list"): return None                       # its boxes are meant, which are no tasks in Org
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
@@ -234,6 +236,7 @@ FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:[
     |(?:where|(?:until\s+|till\s+|by\s+|since\s+)?when)\s+(?:did|do|have|will|am|must)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
     |what(?:['’]?s|\s+is|\s+was|\s+are|\s+were)(?=\s.*\b(?:password|number|address|phone|code|pin|price|rent|birthday|size|iban|recipe|e-?mail|name)\b)|what\s+do\s+my\s+notes\s+say\s+(?:about|on))(?=\s|:|$)[\s:]*(?:me\s+)?""", re.I | re.X)
 _FACT = Regex(r"(?:the\s+|my\s+|our\s+)?((?:(?:phone|mobile|house|door|account|wi-?fi)\s+)?(?:number|address|birthday|password|code|pin|iban|e-?mail|recipe|price))\s+(?:of|for)\s+(.{1,80})", re.I)
+_NUMBER_OF = Regex(r"\b((?:tele|cell)?phone|mobile|cell|telefon|handy)[\s-]*(?:numbers?|nummern?)\b", re.I)
 _SAYS = Regex(r"what\s+d(?:oes|id|o)\s+(.{1,80}?)\s+(?:say|write|mean)(?:\s+(?:about|on)\s+(.{1,80}))?", re.I)
 _PLAIN_FIND = Regex(r"(?:find|locate|search|look)\b", re.I)
 _EITHER = Regex(r"([\w-]+)\s+or\s+([\w-]+)", re.I)
@@ -244,7 +247,8 @@ STOP = frozenset("the a an my our your his her their of to in on at for from by 
 
 # %% ../../nbs/reflex/questions.ipynb #6e01ee08
 def query_of(text: str) -> str:
-    "The words of `text` that are worth looking for; all of them when it is quoted."
+    "The words of `text` that are worth looking for; all of them when it is quoted. What is a number of a telephone is written down as *phone: …*."
+    text = _NUMBER_OF.sub(r"\1", text)
     text = re.sub(r"[\s,]+(?:please|thanks|thank you|for me)[.!?]*$", "", text, count=1, flags=re.I).rstrip("?!.,; ")
     words = [w if w[0] in _QUOTES else re.sub(r"['’]s$", "", w.strip("?!.,;:'"))
              for w in re.findall(r'["“„«][^"“”„«»]*["”»]?|[^\s"“„«]+', text)]

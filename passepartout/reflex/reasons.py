@@ -151,7 +151,7 @@ def in_other_words(request: Request, line: str) -> dict | None:
         return decline("Approving is a command of its own, with the code that was shown: /approve in the chat, or passepartout approvals.")
     if request.text[:1] == "/":
         return decline("Lines that begin with / are commands of the chat: /help lists them. A file is read with: read FILE")
-    if request.text[:1] in ("$", "!"): return decline(_COMMANDS)
+    if request.text[:1] in ("$", "!") and any(map(str.isalnum, request.text[:200])): return decline(_COMMANDS)
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #44e650a8

@@ -104,6 +104,8 @@ def day_wanted(request: Request, parts: list[str], joint: int | None, title: str
                       else f"tomorrow {parts[joint]} {bare.strip()}"))
 
 # %% ../../nbs/reflex/reminders.ipynb #546034d5
+_ASKED = frozenset("what who whose where when why which how".split())
+
 def remind(request: Request) -> dict | None:
     "remind me to X on friday 9:30, remind me on friday to X"
     if (parts := reminder_words(request)) is None: return None
@@ -129,6 +131,7 @@ def remind(request: Request) -> dict | None:
     if early_when: bare, when = with_rest(take_file(title)[0], " ".join(early), early_when), early_when
     if when and joint is not None and parts[joint].lower() in ("that", "dass"): bare = _IS_THEN.sub("", bare)
     if not when and (timed := split_when(f"{title} today", request.today))[1] and timed[1].clock: bare, when = timed
+    if not when and joint is None and parts[0].lower() in _ASKED: return None                         # remind me what Pohl said
     if not when: return day_wanted(request, parts, joint, title, bare, early)
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)

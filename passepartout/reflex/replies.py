@@ -33,7 +33,7 @@ HELP = """I work without a language model and understand these requests:
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
-  tag dentist with urgent     also: untag …, set property NAME of … to …, add to …: a line
+  tag dentist with urgent     also: untag …, set property NAME of … to …, add to …: a line, add a task under …: …
   check off milk              also: add milk to the shopping list, show …
   done dentist, then archive it     several at once; also: find lisbon and add it to the shopping list
   due:<friday tag:house       filters, as the command find reads them; also #garden
@@ -63,7 +63,7 @@ GREETINGS = frozenset("hi hello hey moin hallo servus hola olá bonjour howdy".s
 DATE_QUESTIONS = frozenset(("what day is it", "what day is today", "what day is it today", "what is today", "what's today",
                             "what date is it", "what date is it today", "what is the date", "what's the date", "what is the date today",
                             "what's the date today", "what is today's date", "what's today's date", "today's date", "date", "the date",
-                            "which day is it", "which week is it", "what week is it"))
+                            "which day is it", "which week is it", "what week is it", "what month is it", "which month is it", "what year is it", "which year is it"))
 HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand", "how does this work", "what can i say", "what can i ask", "what can i ask you", "what can i ask for",
                          "what can you do for me", "what is this", "what's this", "how do i start", "how does it work", "how do i use this", "how do i use you", "what now",
                          "commands", "usage", "help me"))
@@ -86,6 +86,8 @@ ANSWERS = (
      "No question of mine is open: please say the whole request. An approval is given with its code, by /approve in the chat."),
     (frozenset(("never mind", "nevermind", "forget it", "none", "none of them", "neither", "nothing")), say,
      "All right. Nothing was done."),
+    (frozenset(("sorry", "my bad", "my mistake", "oops", "i'm sorry", "entschuldigung")), say,
+     "No harm done. What I changed last, /undo takes back, or passepartout undo."),
     (frozenset(("stop", "cancel", "abort")), say,
      "There is nothing under way. Ctrl-C interrupts a request that is."),
     (_LANGUAGE, say,
@@ -103,11 +105,16 @@ ANSWERS = (
                 "what model are you", "what model are you using", "which model is this", "which llm is this")), say,
      "I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand."))
 
+# %% ../../nbs/reflex/replies.ipynb #228f0444
+_WRONG = Regex(r"(?:no[, ]+)?(?:wait[, ]+)?(?:(?:that|this|it|you|das)(?:'s|'re| is| was| are| ist| war)? )?(?:not (?:right|correct|true|what i (?:meant|wanted|said|asked(?: for)?))|wrong|incorrect|falsch)", re.I)
+
 # %% ../../nbs/reflex/replies.ipynb #945e9585
 def pleasantry(request: Request) -> dict | None:
     "hello, thanks, what day is it, help"
     said = " ".join(request.words)
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
+    if _WRONG.fullmatch(said):
+        return say("Then I read it otherwise than you meant it. /undo, or passepartout undo, takes back the last change. Please say it in other words, or with the title in quotation marks.")
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")

@@ -414,7 +414,8 @@ def run_chat(agent: Any, session: str = "main") -> int:
     if not sys.stdin.isatty(): return Chat(agent, session).loop("")
     complete_commands()
     paste_whole()
-    chat = Chat(agent, session, read=read_line, remember=remember_lines(agent.journal.path.parent / "history" if agent.journal.path is not None else None, harmless=cleaner(agent)))
+    path = agent.journal.path.parent / "history" if agent.journal.path is not None else None
+    chat = Chat(agent, session, read=read_line, remember=remember_lines(path, harmless=cleaner(agent)))
     greet(chat)
     agent.follow_notes()
     return chat.loop()

@@ -62,8 +62,10 @@ def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[st
     node = next((n for n in outline.nodes if n.line == hit.line and bool(n.index) == bool(hit.path)), None)
     if node is None: return []
     lines = said_lines(outline, node)
-    if not lines and not node.index and (first := next(outline.children(node), None)) and not first.hidden and not is_private(outline.tags(first), private):
-        lines = said_lines(outline, first)
+    body = outline.line_of(node.body_start, node)
+    bare = not node.index and not any(number >= body for number, _ in lines)
+    if bare and (first := next(outline.children(node), None)) and not first.hidden and not is_private(outline.tags(first), private):
+        lines += said_lines(outline, first)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
     shown = [line if len(line) <= 400 else line[:400] + "…" for _, line in lines[start:start + most]]

@@ -12,11 +12,12 @@ __all__ = ['MOST_LINES', 'MOST_CHARS', 'WIDEST', 'READS', 'HITS', 'ITEMS', 'LINE
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #9ed00417
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 
 from ..agenda import Item, say_day
 from .agendatool import DAYS, org_agenda, org_view, read_clock, read_when
-from ..capture import CaptureError, append_headline, clean_title
+from ..capture import INBOX, CaptureError, append_headline, clean_title
 from ..conditions import PassepartoutError
 from ..edits import FileEdit
 from ..indexing.embeddings import Vectors
@@ -123,7 +124,7 @@ AGENDA_TAKES = [
 CAPTURE_TAKES = [
     Parameter("title", "string", "one line"),
     Parameter("kind", "string", "task or note", default="note"),
-    Parameter("file", "string", "which file", default="inbox.org", kind="path", access="write"),
+    Parameter("file", "string", "which file", default=INBOX, kind="path", access="write"),
     Parameter("scheduled", "date", "day to begin", required=False),
     Parameter("deadline", "date", "day it is due", required=False),
     Parameter("body", "string", "further text", default=""),
@@ -136,10 +137,10 @@ READ_TAKES = [
     Parameter("lines", "integer", "how many", default=200)]
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #d15883e9
-def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None,
+def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"), index: Index | None = None,
                progress: Callable[[int, int, str], None] | None = None, vectors: Callable[[], Vectors | None] = lambda: None) -> list[Tool]:
     """The tools on notes, for registering. `private_tags`: what makes a result private; `index`: that of the memex, when there is one;
-    `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None."""
+    `inbox`: the file of a capture that names none; `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None."""
     source = Source(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context): return org_find(query, limit, context, source, private_tags, quote)
     def agenda_body(start, end, view, group, folder, context):
@@ -148,8 +149,9 @@ def note_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
+    takes = [replace(each, default=inbox) if each.name == "file" else each for each in CAPTURE_TAKES]
     return [Tool("org-find", "Find sections in the notes that hold all of these words, best first", FIND_TAKES, find_body, effects=READS,
                  returns=HITS), Tool("org-agenda", "List what is due, planned or on from one day to another, or open tasks in another view",
                                      AGENDA_TAKES, agenda_body, effects=READS, returns=ITEMS),
-            Tool("org-capture", "Add a note or a task at the end of a file of notes", CAPTURE_TAKES, pure(capture_body), effects=ADDS,
+            Tool("org-capture", "Add a note or a task at the end of a file of notes", takes, pure(capture_body), effects=ADDS,
                  edits=True), Tool("read-file", "Show lines of one file", READ_TAKES, read_body, effects=READS, returns=LINES)]
