@@ -100,6 +100,13 @@ def nodes_of(path, *words):
     return walked(tree_of(path)) if any(word in text_of(path) for word in words) else ()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def trees_are_let_go():
+    "The nodes of all modules are half a million objects, which would be looked through whenever a later test in this process has the garbage collected."
+    yield
+    for each in (text_of, tree_of, walked, imports_of): each.cache_clear()
+
+
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
 BLOCKS = "body", "orelse", "finalbody", "handlers", "cases"
 LEAVES = ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
