@@ -223,6 +223,13 @@ def test_a_name_in_code_leads_to_its_entry_and_a_constant_to_its_page(renderer):
     assert '<a href="../messages.html">PERSON</a>' in linked and '<a href="../messages.html#signal">Signal</a>' in linked
 
 
+def test_the_rooms_that_compose_what_a_model_is_shown_stand_together(renderer):
+    "A budget was to be found among the notes, and the heading of these rooms had one page."
+    shown = {renderer.part_of(f"{name}.ipynb") for name in ("09_context", "awareness/08m_views", "awareness/08n_budget", "awareness/08na_measure", "awareness/08o_periphery", "awareness/08p_fovea")}
+    assert shown == {"The rooms: what a model is shown"}
+    assert [renderer.part_of(f"{name}.ipynb") for name in ("08ma_wallclock", "08n_targets", "13_verify", "14_backends", "19k_heartbeat", "shell/run", "index")] == ["The rooms: notes", "The rooms: notes", "The rooms: who decides", "The rooms: who thinks", "The rooms: on the clock", "The rooms: who decides", "Home"]
+
+
 def test_dead_links_of_the_finished_site_are_found(renderer, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "index.html").write_text('<h2 id="a">A</h2><a href="#a">x</a><a href="sub/b.html#b">x</a><a href=".">x</a><a href="https://example.org/#x">x</a><img src="sub/i.svg">')
