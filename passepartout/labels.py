@@ -78,7 +78,7 @@ def part(value: Value, name: str) -> Value:
     return child(value, value.data[name], known.get(name, known.get("*")))
 
 def items(value: Value) -> list[Value]:
-    "The items of a list; of a record, its values."
+    "The items of a list; of a record, its values. Raises `PassepartoutError`."
     if isinstance(value.data, Mapping): return [part(value, name) for name in value.data]
     if not isinstance(value.data, (list, tuple)): raise PassepartoutError("It is no list.")
     shape = value.shape[0] if isinstance(value.shape, tuple) else None

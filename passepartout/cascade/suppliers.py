@@ -56,7 +56,7 @@ class BackendRegistry:
 
     def register(self, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
                  breaker: Any = None) -> None:
-        "Add a provider, replacing the one of the same name. Only `local=True`, and nothing that is like it, makes it a local one."
+        "Add a provider, replacing the one of the same name. Only `local=True`, and nothing that is like it, makes it a local one. Raises `PassepartoutError`."
         if not callable(fn): raise PassepartoutError(f"Backend {name} must be a function, not {type(fn).__name__}.")
         target = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)
         try: found = inspect.signature(fn).parameters.values()
