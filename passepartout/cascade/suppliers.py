@@ -135,7 +135,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
 # %% ../../nbs/cascade/13h_suppliers.ipynb #fc7b30dc
 async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter: Meter | None = None, model: str | None = None,
                     **more: Any) -> str:
-    "`call_backend`, with the most that it can take set aside first, for one that does not do so itself."
+    "`call_backend`, with the most that it can take set aside first, for one that does not do so itself. Raises `BackendFailure`."
     if meter is None or "meter" in backend.takes:
         return await call_backend(backend, prompt, system_prompt, meter=meter, model=model, **more)
     try:
