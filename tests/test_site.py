@@ -172,7 +172,7 @@ def test_code_that_nbdev_leaves_out_stands_folded_where_it_is_written(site, rend
     assert [each["source"] for each in made] == ["description", "#| folded: Imports\nimport os", "One.", page[2]["source"], "#| folded: LIMIT, one, _own\nLIMIT = 3\ndef one(): ...\ndef _own(): ...",
                                                  page[3]["source"], "#| exports: true\ndef two(): ...", "#| folded: _TABLE\n_TABLE: dict = {}", "two()"]
     assert [site.Page("01_demo.ipynb", made).mentions(name) for name in ("two", "one", "LIMIT")] == [True, False, False]          # code that is folded speaks of nothing
-    assert list(renderer.code_cell(made[1])) == ['<details class="code" markdown><summary>Imports</summary>\n\n``` python\nimport os\n```\n\n</details>']
+    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` python\nimport os\n```\n\n</details>']
 
 
 def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):

@@ -71,7 +71,8 @@ def code_cell(cell: dict):
     said = dict(re.findall(r"^#\|\s*([\w-]+)(?::\s*(.*))?$", source, re.M))
     if said.get("include") == "false": return
     text = re.sub(r"^#\|.*\n?", "", source, flags=re.M).strip("\n")
-    if "folded" in said: yield f"<details class=\"code\" markdown><summary>{said['folded']}</summary>\n\n{fenced(text, 'python')}\n\n</details>"
+    unsought = " data-search-exclude" * (said.get("folded") == "Imports")           # else they stand in the results before what was looked for
+    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{fenced(text, 'python')}\n\n</details>"
     elif said.get("echo") != "false" and text: yield fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else "python")
     for out in cell.get("outputs", []): yield output(out, said.get("output") == "asis")
 
