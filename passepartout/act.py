@@ -74,7 +74,7 @@ async def answer(agent, actuator: Actuator, cleared: Cleared, signal: Signal) ->
 # %% ../nbs/17_act.ipynb #5d93394d
 async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable[[], Awaitable[Any]], effect: str | None = None,
                           **detail: Any) -> Any:
-    "Record the intent, unless that of `effect` is recorded already; run; record the outcome: committed, failed or unknown."
+    "Record the intent, unless that of `effect` is recorded already; run; record the outcome: committed, failed or unknown. Raises `ToolError`."
     effect = effect or await agent.begin_effect(signal, cleared, **detail)
     try: result = await run()
     except (EditFailed, ToolError) as error:
@@ -94,7 +94,7 @@ async def between_records(agent, cleared: Cleared, signal: Signal, run: Callable
 
 # %% ../nbs/17_act.ipynb #1dee57b2
 async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal:
-    "Run a cleared tool call: a `tool-output` signal, or a `tool-error` one. Refuses anything that is not in dispatch."
+    "Run a cleared tool call: a `tool-output` signal, or a `tool-error` one. Refuses anything that is not in dispatch. Raises `GateError`."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
         raise GateError("A tool call runs only with a clearance from the gate chain.", gate_name="verify")
     payload = cleared.action.payload
@@ -169,7 +169,7 @@ async def call_tool(agent, tool: Tool, cleared: Cleared, signal: Signal) -> Any:
 
 # %% ../nbs/17_act.ipynb #498575f9
 async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) -> Any:
-    "Apply the edits that a tool returned, one effect each, and say what was done. Anything else it returned is its answer."
+    "Apply the edits that a tool returned, one effect each, and say what was done. Anything else it returned is its answer. Raises `ToolError`."
     edits = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     if not all(isinstance(e, FileEdit) for e in edits): return wanted
     opened = {id(r) for value in cleared.resolved.values() for r in (value if isinstance(value, tuple) else (value,))}
@@ -231,7 +231,7 @@ async def check_still_private(agent, cleared: Cleared, signal: Signal, changes: 
 
 # %% ../nbs/17_act.ipynb #ae34ade4
 async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Signal | None:
-    "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`."
+    "Commands to the agent itself: `:MESSAGE` goes to the log; everything else is a `tool-error`. Raises `GateError`."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
         raise GateError("A system action runs only with a clearance from the gate chain.", gate_name="verify")
     command = cleared.action.payload.get("action")
@@ -241,7 +241,7 @@ async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Sign
 
 # %% ../nbs/17_act.ipynb #ad05deb5
 async def execute_cli_action(agent, cleared: Cleared, signal: Signal) -> None:
-    "Say something in the terminal of another session than the one that asked: an effect, so it stands in the ledger."
+    "Say something in the terminal of another session than the one that asked: an effect, so it stands in the ledger. Raises `GateError`."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
         raise GateError("The terminal is written to only with a clearance from the gate chain.", gate_name="verify")
     async def say(): agent.deliver(signal, str(cleared.action.payload.get("text") or ""))

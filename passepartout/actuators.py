@@ -32,7 +32,7 @@ class ActuatorRegistry:
         self.mark: Any = IN_DISPATCH
 
     def register(self, name: str, fn: Callable, *, core: bool = False) -> None:
-        "Add an actuator, replacing the one of the same name."
+        "Add an actuator, replacing the one of the same name. Raises `PassepartoutError`."
         if not callable(fn): raise PassepartoutError(f"Actuator {name} must be a function, not {type(fn).__name__}.")
         self._actuators[Keyword(str(name))] = Actuator(Keyword(str(name)), fn, core)
 

@@ -144,14 +144,14 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     return data + in_encoding(seen, added, file)
 
 def readable(data: bytes, file: str) -> Decoded:
-    "The text of the file, if it is one that notes can be added to."
+    "The text of the file, if it is one that notes can be added to. Raises `CaptureError`."
     if len(data) > MOST_BYTES:
         raise CaptureError(f"{file} has more than {MOST_BYTES // 1_000_000} MB and is no longer read as a note; add to another file.")
     try: return decode(data)
     except NotText as reason: raise CaptureError(f"Nothing was added to {file}: {reason.message}.") from None
 
 def in_encoding(seen: Decoded, added: str, file: str) -> bytes:
-    "`added` as the file writes it. Of a file whose encoding was guessed, only ASCII is certain."
+    "`added` as the file writes it. Of a file whose encoding was guessed, only ASCII is certain. Raises `CaptureError`."
     try: return added.encode("ascii") if not seen.certain else seen.encode(added)
     except UnicodeEncodeError as error:
         raise CaptureError(f"{file} is not UTF-8, so {added[error.start]!r} cannot be added without guessing. Convert the file to UTF-8, "

@@ -125,7 +125,7 @@ def put(change: Change, node: Node, label: Label | None, top: bool) -> tuple[str
 
 # %% ../nbs/06e_changes.ipynb #dd70ea67
 def check_place(change: Change, nodes: list[Node]) -> None:
-    "Refuse an outline whose parent is missing, or lies inside of the outline itself."
+    "Refuse an outline whose parent is missing, or lies inside of the outline itself. Raises `PipelineError`."
     if len(nodes) == 1 and nodes[0].parent_id is None: return                      # it stays where it is
     old = find(change, nodes[0].id)
     above = nodes[0].parent_id or (old.parent_id if old is not None else None)

@@ -56,7 +56,7 @@ class Present:
 PROVIDERS = ("reflex", "local", "ollama", "gguf", *(name for name in SERVICES if name != "ollama"), "auto", "scripted")
 
 def read_providers(text: str, own: Mapping[str, str] = {}) -> tuple[str, ...]:
-    "The providers that an answer names, first one first; the reflex engine is the last of them. `own`: those with an address of their own."
+    "The providers that an answer names, first one first; the reflex engine is the last of them. `own`: those with an address of their own. Raises `PassepartoutError`."
     found = tuple(dict.fromkeys(each.lower() for each in items(text)))
     for name in found:
         if name not in PROVIDERS and name not in own:
@@ -92,14 +92,14 @@ def read_tags(text: str) -> tuple[str, ...]:
     return found
 
 def read_name(text: str) -> str:
-    "The name that an answer gives."
+    "The name that an answer gives. Raises `PassepartoutError`."
     try: name = read_word(text)
     except ValueError: raise PassepartoutError("That is not a text of one line.") from None
     if len(name) > 60: raise PassepartoutError("That is longer than 60 characters.")
     return name
 
 def read_key(text: str) -> str:
-    "A key as it was pasted: without quotes and blanks around it."
+    "A key as it was pasted: without quotes and blanks around it. Raises `PassepartoutError`."
     key = text.strip().strip("\"'").strip()
     if not key.isascii() or not key.isprintable() or " " in key or not 8 <= len(key) <= 1000:
         raise PassepartoutError("That does not look like a key: 8 characters or more, without blanks.")

@@ -92,7 +92,7 @@ class Granting(Conversation):
         return offer(tool, args, self.permissions.looked_up, session, until.timestamp(), scope, asks.rule.name if asks.rule else "")
 
     def give(self, grant: Grant, row: dict) -> None:
-        "Put a grant on the record, if it covers what was asked about."
+        "Put a grant on the record, if it covers what was asked about. Raises `GrantRefused`."
         _, tool, args = self.call_of(row)
         if not covers(grant, tool, args, self.permissions.looked_up, row["session"]):
             raise GrantRefused("That grant was offered for something else.")
@@ -117,7 +117,7 @@ class Endorsing(Granting):
         return self.endorsed_as(offered(tool, args, held, argument, where, expires), row["id"])
 
     def how_far(self, said: str, session: str) -> tuple[str, float]:
-        "In which session (nothing: in all), and until when (Unix seconds)."
+        "In which session (nothing: in all), and until when (Unix seconds). Raises `GrantRefused`."
         everywhere = said.lower().startswith("everywhere")
         until, rest = read_until((said[10:] if everywhere else said).strip() or "for 30 days", datetime.fromtimestamp(self.journal.clock()))
         if rest: raise GrantRefused(f"“{rest[:40]}” is not understood. Say: for 1 day, until 18:00, or until 2026-11-21.")

@@ -87,7 +87,7 @@ class Settled(Following):
 class Succeeding(Settled):
     "The next agent."
     async def successor(self) -> Agent:
-        "An agent with the settings of today, and the questions that are still open."
+        "An agent with the settings of today, and the questions that are still open. Raises `DaemonError`."
         settings = load_settings(self.given)
         if settings.journal_dir != self.agent.settings.journal_dir:
             raise DaemonError("The settings name other notes or another state folder now. Stop this daemon, and start another.")

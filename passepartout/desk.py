@@ -80,7 +80,7 @@ def shown(agent: Any, ident: str) -> str:
 
 # %% ../nbs/19m_desk.ipynb #2a83da1a
 async def push(agent: Any, session: str, given: Mapping, source: Any) -> dict:
-    "Go into the project `place`, a folder, a file or a heading."
+    "Go into the project `place`, a folder, a file or a heading. Raises `PassepartoutError`."
     wanted, stack = str(given.get("place") or "").strip().rstrip("/"), agent.foci.stack(session)
     if not wanted: raise PassepartoutError("Into which project? Name a folder, a file or a heading: /push projects/house")
     if len(stack) >= 20: raise PassepartoutError("That is deeper than 20 projects. /pop leaves one.")
@@ -94,7 +94,7 @@ async def push(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     return {"text": f"In {name}: from here only what lies in {place} is seen from afar. /pop leaves it.", "depth": len(stack) + 1}
 
 async def pop(agent: Any, session: str, given: Mapping, source: Any) -> dict:
-    "Leave the innermost project, and look at what was looked at before it."
+    "Leave the innermost project, and look at what was looked at before it. Raises `PassepartoutError`."
     if not (stack := agent.foci.stack(session)): raise PassepartoutError("This conversation is in no project.")
     put(agent, session, project={"stack": stack[:-1]}, focus={"id": stack[-1][2]})
     agent.foci.forget(session)

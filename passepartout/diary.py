@@ -39,7 +39,7 @@ class DiaryFailed(PassepartoutError):
 
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
-    "Turn database and file errors into a sentence."
+    "Turn database and file errors into a sentence. Raises `DiaryFailed`."
     try: yield
     except (sqlite3.Error, OSError) as error:
         raise DiaryFailed(f"What background jobs do cannot be written down ({error}), so none is run. Check {path} and the free space "

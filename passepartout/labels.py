@@ -84,7 +84,7 @@ def chosen_in(whole: Value, each: Value) -> Value:
     return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
 
 def items(value: Value) -> list[Value]:
-    "The items of a list; of a record, its values."
+    "The items of a list; of a record, its values. Raises `PassepartoutError`."
     if isinstance(value.data, Mapping): return [part(value, name) for name in value.data]
     if not isinstance(value.data, (list, tuple)): raise PassepartoutError("It is no list.")
     shape = value.shape[0] if isinstance(value.shape, tuple) else None

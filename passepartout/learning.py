@@ -176,7 +176,7 @@ def try_rule(agent, name: str) -> Proposal:
     return found[0]
 
 def adopt_rule(agent, name: str) -> str:
-    "Append a rule that was tried to the file of rules; its path. It counts from the next start on."
+    "Append a rule that was tried to the file of rules; its path. It counts from the next start on. Raises `PassepartoutError`."
     found = [(each, text) for each, (_, text) in shadows(agent).items() if each.startswith(name)]
     if len(found) != 1: raise PassepartoutError("No such rule was tried. See first what it would decide: passepartout rules try NAME")
     (full, text), path = found[0], agent.settings.config_dir / "passepartout" / "rules.ini"
@@ -189,7 +189,7 @@ def adopt_rule(agent, name: str) -> str:
     return str(path)
 
 def drop_rule(agent, name: str) -> str:
-    "Try a rule no longer; its name."
+    "Try a rule no longer; its name. Raises `PassepartoutError`."
     found = [each for each in shadows(agent) if each.startswith(name)]
     if len(found) != 1: raise PassepartoutError("No such rule is tried.")
     record_rule(agent, found[0], "dropped")

@@ -234,7 +234,7 @@ def save(memory: Memory) -> int:
 
 # %% ../nbs/07_memory.ipynb #996ad455
 def load(memory: Memory) -> int:
-    "Replace the state of memory by the journal's objects; returns how many."
+    "Replace the state of memory by the journal's objects; returns how many. Raises `PipelineError`."
     if current(memory) is not None:
         raise PipelineError("Memory cannot be loaded in the middle of a signal. Load it when the agent starts.")
     found = {ident: from_row(ident, body) for ident, _, body in memory.journal.memory_rows() if body is not None}

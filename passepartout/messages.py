@@ -143,7 +143,7 @@ class Readable:
 
     @classmethod
     def only_known(cls, named: dict) -> dict:
-        "Fields under normalised names, if all of them are known."
+        "Fields under normalised names, if all of them are known. Raises `ProtocolError`."
         if not named.keys() <= cls.blank.keys():
             raise ProtocolError(f"{cls.called()} has no field {next(n for n in named if n not in cls.blank)}; it has "
                                 f"{', '.join(cls.blank)}.")

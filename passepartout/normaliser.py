@@ -36,7 +36,7 @@ def rebuilt(action: Action, target, payload: dict) -> Action:
 
 # %% ../nbs/12w_normaliser.ipynb #61372be5
 def normal_call(agent, action: Action) -> Action:
-    "A tool call: known fields only, arguments checked and completed. An unknown tool keeps its arguments and is found out later."
+    "A tool call: known fields only, arguments checked and completed. An unknown tool keeps its arguments and is found out later. Raises `ProtocolError`."
     payload, target = action.payload, action.target
     only_fields("tool call", payload, CALL_FIELDS)
     if (kind := pick(payload, "action")) is not CALL and kind is not None:
@@ -51,7 +51,7 @@ def normal_call(agent, action: Action) -> Action:
 
 # %% ../nbs/12w_normaliser.ipynb #8c21e224
 def normal_message(action: Action) -> Action:
-    "A message: text, perhaps an explanation, and whether it says that what was asked is not done (`:DECLINED T`)."
+    "A message: text, perhaps an explanation, and whether it says that what was asked is not done (`:DECLINED T`). Raises `ProtocolError`."
     payload = action.payload
     only_fields("message", payload, MESSAGE_FIELDS)
     if not isinstance(pick(payload, "text"), str): raise ProtocolError("A message needs a :TEXT, in double quotes.")
@@ -73,7 +73,7 @@ def normal_plan(agent, action: Action) -> Action:
 
 # %% ../nbs/12w_normaliser.ipynb #0a3c286b
 def normal_form(agent, action: Action) -> Action:
-    "`action` as a tool call, as a message, or, when it is neither, as it is."
+    "`action` as a tool call, as a message, or, when it is neither, as it is. Raises `ProtocolError`."
     if action.type is None: action = Action.build(type=REQUEST, target=action.target, payload=action.payload, meta=action.meta)
     if action.type is not REQUEST: raise ProtocolError(f"A proposal is a :REQUEST, not a :{str(action.type).upper()}.")
     target, payload = action.target, action.payload

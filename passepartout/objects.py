@@ -141,7 +141,7 @@ def read_outline(outline: Mapping, parent_id: str | None = None) -> list[Node]:
 
 # %% ../nbs/06d_objects.ipynb #411401b8
 def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
-    "(id, type, attributes, content, contents) of one level of an outline."
+    "(id, type, attributes, content, contents) of one level of an outline. Raises `PipelineError`."
     if type(outline) is not dict and not isinstance(outline, Mapping):
         raise PipelineError(f"An outline is made of {{type, properties, contents}}; this part is a {type(outline).__name__}.")
     fields = {field_name(key): value for key, value in outline.items()}

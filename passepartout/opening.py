@@ -47,7 +47,7 @@ def no_folder(path: Path) -> str:
     return f"is {'a link that leads to no folder' if path.is_symlink() else 'not a folder'}. {name}."
 
 def open_roots(settings: Settings) -> list[Root]:
-    "The memex and the named workspaces as opened directories."
+    "The memex and the named workspaces as opened directories. Raises `PassepartoutError`."
     if not os.path.isdir(settings.memex_dir):
         raise PassepartoutError(f"The memex {str(settings.memex_dir)[:200]} {no_folder(settings.memex_dir)}")
     try: os.scandir(settings.memex_dir).close()
@@ -61,7 +61,7 @@ def open_roots(settings: Settings) -> list[Root]:
 
 # %% ../nbs/18e_opening.ipynb #48097232
 def open_journal(settings: Settings, where: Any) -> Journal:
-    "The journal of this memex, in the state directory and readable only by its owner."
+    "The journal of this memex, in the state directory and readable only by its owner. Raises `JournalError`."
     if where is not None: return Journal.open(where)
     try: private_folder(settings.journal_dir)
     except OSError as error:
@@ -167,7 +167,7 @@ class CutOff(NamedTuple):
     effects: tuple[dict, ...]
 
 def first_answer(store: Any, seq: int, draft: Any) -> None:
-    "Fail the transaction when the turn has an answer by now."
+    "Fail the transaction when the turn has an answer by now. Raises `JournalError`."
     if store.execute("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
         raise JournalError("Another start has told of it.")
 

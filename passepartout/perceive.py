@@ -26,7 +26,7 @@ def without(message: Mapping, fields: frozenset[str]) -> dict:
 
 # %% ../nbs/15_perceive.ipynb #7c19865b
 def receive(message: Any, *, source: str, session: str, label: Label = NETWORK) -> Signal:
-    "A signal from outside: only type, payload, target and focus are taken from `message`; channel and label come from whoever received it."
+    "A signal from outside: only type, payload, target and focus are taken from `message`; channel and label come from whoever received it. Raises `ProtocolError`."
     if isinstance(message, Signal): message = message.as_dict()
     if isinstance(message, str): message = read_plist(message)
     if not isinstance(message, Mapping): raise ProtocolError("A message is one property list.")
@@ -36,7 +36,7 @@ def receive(message: Any, *, source: str, session: str, label: Label = NETWORK) 
 
 # %% ../nbs/15_perceive.ipynb #ebbb6c0d
 async def perceive_gate(agent, signal: Any) -> Signal:
-    "Normalise `signal` (a `Signal`, a dictionary or plist text): conclusions removed, turn assigned, length checked."
+    "Normalise `signal` (a `Signal`, a dictionary or plist text): conclusions removed, turn assigned, length checked. Raises `ProtocolError`."
     if not isinstance(signal, Signal):
         if isinstance(signal, str): signal = read_plist(signal)
         if not isinstance(signal, Mapping): raise ProtocolError(f"A signal is one property list, not {type(signal).__name__}.")
@@ -48,7 +48,7 @@ async def perceive_gate(agent, signal: Any) -> Signal:
 
 # %% ../nbs/15_perceive.ipynb #c54ef87c
 def check_length(signal: Signal, most: int) -> None:
-    "Refuse a text longer than `most` characters."
+    "Refuse a text longer than `most` characters. Raises `ProtocolError`."
     text = pick(signal.payload, "text")
     if isinstance(text, str) and len(text) > most:
         raise ProtocolError(f"That text has {len(text):,} characters and at most {most:,} are read at once. Put it into a note and ask "

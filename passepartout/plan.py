@@ -225,7 +225,7 @@ def literal(value: Any) -> tuple[Node, Known]:
 class PlanReader(ShapeReader):
     "Reads steps, and finds out what they would cost at most: (calls, work)."
     def steps(self, value: Any, scope: dict[str, Known], prefix: str = "") -> tuple[tuple[Node, ...], int, int]:
-        "The steps in `value`, read in order; `scope` gets what they bind."
+        "The steps in `value`, read in order; `scope` gets what they bind. Raises `PlanError`."
         if prefix.count(".") >= DEEPEST: self.refuse(f"steps stand in each other at most {DEEPEST} deep.")
         given, read, calls, work = self.several(value), [], 0, 0
         self.count += len(given)

@@ -134,7 +134,7 @@ def validate_message(message: Any) -> Any:
 
 # %% ../nbs/05_protocol.ipynb #99406b6c
 def check_payload(message: Any, kind: str, payload: Any) -> Any:
-    "The message, when its payload is one for its type."
+    "The message, when its payload is one for its type. Raises `ProtocolError`."
     if payload is not None and payload != [] and not isinstance(payload, Mapping):
         raise ProtocolError("The :PAYLOAD of a message is a property list.", message)
     if kind == "request" and not payload:

@@ -56,7 +56,7 @@ def markdown_strip(text: Any) -> Any:
 
 # %% ../nbs/16_reason.ipynb #7fd717d5
 def plist_keywords_normalize(plist: Any) -> Any:
-    "A property list with proper keyword keys, from a mapping or from a flat list whose keys lack the colon. Other values are returned as they are."
+    "A property list with proper keyword keys, from a mapping or from a flat list whose keys lack the colon. Other values are returned as they are. Raises `PassepartoutError`."
     if isinstance(plist, Mapping):
         return Plist({Keyword(str(k)): plist_keywords_normalize(v) if is_plist_like(v) else v for k, v in plist.items()})
     if not is_plist_like(plist): return plist

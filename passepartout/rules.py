@@ -93,7 +93,7 @@ def text_test(pattern: str, tight: bool, stop: str = "") -> Test:
 
 # %% ../nbs/12a_rules.ipynb #8ddb600d
 def path_test(pattern: str, tight: bool) -> Test:
-    "A test of the names of a place: absolute, and beneath the memex."
+    "A test of the names of a place: absolute, and beneath the memex. Raises `RuleError`."
     if ".." in pattern.split("/") or pattern.startswith("~"):
         raise RuleError(f"{pattern!r}: write the path as it is beneath the folder of your notes, or from / on, without .. and ~.")
     plain, which = pattern.removeprefix("./"), 0 if pattern.startswith("/") else 1

@@ -74,7 +74,7 @@ def read_trigger(text: Any) -> Every | Cron | Repeater | Changes:
 
 # %% ../nbs/18a_schedule.ipynb #cdea3955
 def read_cron(line: str) -> Cron:
-    "A cron line of five fields that comes to pass at all."
+    "A cron line of five fields that comes to pass at all. Raises `ScheduleError`."
     from cronsim import CronSim, CronSimError
     wrong = f"{line[:60]!r} is no trigger. Write every 10m, a cron line such as 0 3 * * *, an Org date such as <2026-11-23 Mon 03:00 +1d>, or changes *.org."
     if len(line.split()) != 5 or not line.isascii(): raise ScheduleError(wrong)
@@ -83,7 +83,7 @@ def read_cron(line: str) -> Cron:
     return Cron(line)
 
 def read_repeater(text: str) -> Repeater:
-    "An active Org timestamp, with or without a repeater."
+    "An active Org timestamp, with or without a repeater. Raises `ScheduleError`."
     outline = parse_org(f"* Job\n{text}\n", "job.org")
     found = [stamp for stamp in stamps(outline) if stamp.active and outline.text[stamp.start:stamp.end] == text]
     if len(found) != 1 or found[0].until_day is not None:

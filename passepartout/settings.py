@@ -220,7 +220,7 @@ def working_dir(home: Path) -> Path:
 
 # %% ../nbs/04_settings.ipynb #adc7ccbf
 def packaged_text() -> str:
-    "The defaults that came with the program."
+    "The defaults that came with the program. Raises `PassepartoutError`."
     package = Path(passepartout.__file__).parent
     text = read_small(package / "settings.ini") or read_small(package.parent / "settings.ini")
     if text is None:

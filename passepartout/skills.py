@@ -44,7 +44,7 @@ class Skill:
 
 # %% ../nbs/10_skills.ipynb #ba959e13
 def skill_name(name: str) -> str:
-    "One spelling for a skill's name: lower case, hyphens, no colon."
+    "One spelling for a skill's name: lower case, hyphens, no colon. Raises `SkillError`."
     text = str(name).strip().lstrip(":").lower().replace("_", "-")
     if not text: raise SkillError("A skill needs a name.")
     return text
@@ -58,7 +58,7 @@ class SkillTable:
         self.version, self.limit_s = 0, limit_s
 
     def register(self, skill: Skill) -> Skill:
-        "Add `skill`, replacing the one of the same name."
+        "Add `skill`, replacing the one of the same name. Raises `SkillError`."
         if not isinstance(skill, Skill): raise SkillError(f"Only a Skill can be registered, not {type(skill).__name__}.")
         self._skills[skill.name] = skill
         return self._changed(skill)

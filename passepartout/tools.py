@@ -162,7 +162,7 @@ def disbelieve(tool: Tool) -> None:
 
 # %% ../nbs/12_tools.ipynb #1b755536
 def tool_name(name: str) -> str:
-    "One spelling for a tool's name: lower case, hyphens, no colon."
+    "One spelling for a tool's name: lower case, hyphens, no colon. Raises `ToolError`."
     text = str(name).strip().lstrip(":").lower().replace("_", "-")
     if not text: raise ToolError("A tool needs a name.")
     return text

@@ -100,6 +100,13 @@ def nodes_of(path, *words):
     return walked(tree_of(path)) if any(word in text_of(path) for word in words) else ()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def trees_are_let_go():
+    "The nodes of all modules are half a million objects, which would be looked through whenever a later test in this process has the garbage collected."
+    yield
+    for each in (text_of, tree_of, walked, imports_of): each.cache_clear()
+
+
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
 BLOCKS = "body", "orelse", "finalbody", "handlers", "cases"
 LEAVES = ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop
@@ -328,6 +335,42 @@ def test_no_room_uses_a_name_that_another_keeps_to_itself():
 
 @pytest.mark.parametrize("source, taken", [("from .b import _c", {"_c"}), ("from os import _exit", set()), ("x._run()", {"_run"}), ("self._run()", set()), ("x._replace(a=1)", set()), ("x._a = 1", set()), ("x.__doc__", set())])
 def test_names_that_others_keep_are_found(source, taken): assert private_names(ast.parse(source))[1] == taken
+
+
+def raised_in(body, caught=frozenset()):
+    "The names of what these statements raise by calling it, and do not catch themselves; functions within them speak for themselves."
+    for node in body:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)): continue
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.func.id not in caught: yield node.exc.func.id
+        within = caught | {name.id for each in getattr(node, "handlers", ()) if each.type for name in ast.walk(each.type) if isinstance(name, ast.Name)}
+        for block in BLOCKS: yield from raised_in([each for part in getattr(node, block, ()) for each in (part.body if isinstance(part, (ast.ExceptHandler, ast.match_case)) else [part])], within if block == "body" else caught)
+
+
+def unsaid(tree, errors):
+    "Public functions that raise one of these `errors` in their own lines, and whose description names none of them."
+    todo = [(node, "") for node in tree.body]
+    for node, above in todo:
+        if isinstance(node, ast.ClassDef): todo += [(each, ast.get_docstring(node) or "") for each in node.body]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+            said = set(re.findall(r"\w+", f"{above} {ast.get_docstring(node)}"))
+            if ast.get_docstring(node) and (raised := errors.intersection(raised_in(node.body))) and not errors & said: yield f"{node.name} raises {', '.join(raised)}"
+
+
+def test_who_raises_an_error_says_so():
+    "A description says what comes back and how a function refuses. In a command line and a window the descriptions are help for the person."
+    bases = {node.name: {dotted(base) for base in node.bases} for _, path in modules() for node in tree_of(path).body if isinstance(node, ast.ClassDef)}
+    errors, more = {"PassepartoutError"}, True
+    while more: errors |= (more := {name for name, above in bases.items() if above & errors} - errors)
+    errors = {name for name in errors if not name.startswith("_")}
+    assert len(errors) > 50 and {name: left for name, path in modules() if not name.startswith(("terminal.", "tui.")) and (left := list(unsaid(tree_of(path), errors)))} == {}
+
+
+@pytest.mark.parametrize("lines, found", [("raise E('x')", True), ("for n in x:\n  if n: raise E(n)", True), ("try: pass\nexcept E: raise E('x')", True), ("match x:\n  case 1: raise E('x')", True),
+                                          ("'Raises `E`.'\nraise E('x')", False), ("try: raise E('x')\nexcept E: pass", False), ("def g(): raise E('x')", False), ("raise F('x')", False)])
+def test_errors_that_nobody_speaks_of_are_found(lines, found):
+    text = "".join(f"\n  {line}" for line in lines.split("\n"))
+    assert bool(list(unsaid(ast.parse("def f():" + text if "Raises" in text else f"def f():\n  'text'{text}"), {"E"}))) is found
+    assert not list(unsaid(ast.parse(f"def _f():\n  'text'{text}"), {"E"}))
 
 
 def test_no_room_reaches_what_runs_a_module():

@@ -177,7 +177,8 @@ BOMB = gzip.compress(b"\0" * 20_000_000)
     ids=["dripping", "endless", "slow headers", "endless headers", "garbage", "silence", "gzip bomb", "deflate bomb", "broken gzip", "brotli", "gzip twice", "picture", "octets", "no type", "long"])
 async def test_no_answer_costs_more_than_it_may(handler, message):
     async with serving(handler) as (port, _):
-        with pytest.raises(WebFailed, match=message): await get(site(port), "127.0.0.1", limits=Limits(seconds=0.4, received=500_000, unpacked=1_000_000))
+        seconds = 0.4 if "in time" in message else 30          # on a busy machine, what is too long may also take that long
+        with pytest.raises(WebFailed, match=message): await get(site(port), "127.0.0.1", limits=Limits(seconds=seconds, received=500_000, unpacked=1_000_000))
 
 
 async def test_the_certificate_is_checked_against_the_name(tmp_path):

@@ -161,6 +161,20 @@ def test_entries_follow_the_order_of_the_code(site):
     assert [c["source"][-9:] for c in json.loads((site.PROC / "01_demo.ipynb").read_text())["cells"][1:2]] == ["_doc(One)"]
 
 
+def test_code_that_nbdev_leaves_out_stands_folded_where_it_is_written(site, renderer):
+    "A page about a table had no table on the site."
+    cell = lambda source, id=None, kind="code": {"cell_type": kind, "source": source, **({"id": id} if id else {}), **({"outputs": []} if kind == "code" else {})}
+    entry = lambda name: cell(f"#| echo: false\n#| output: asis\nshow_doc({name})")
+    book = [cell("#| export\nimport os", "a"), cell("One.", "b", "markdown"), cell("#| export\nLIMIT = 3\ndef one(): ...\ndef _own(): ...", "c"), cell("#| hide\none()", "d"),
+            cell("#| exports\ndef two(): ...", "e"), cell("#| export\n_TABLE: dict = {}", "f"), cell("two()", "g")]
+    page = [cell("description", None, "raw"), cell("One.", "b", "markdown"), entry("one"), entry("two"), cell("#| exports: true\ndef two(): ...", "e"), cell("two()", "g")]
+    made = site.with_folded_code(page, book)
+    assert [each["source"] for each in made] == ["description", "#| folded: Imports\nimport os", "One.", page[2]["source"], "#| folded: LIMIT, one, _own\nLIMIT = 3\ndef one(): ...\ndef _own(): ...",
+                                                 page[3]["source"], "#| exports: true\ndef two(): ...", "#| folded: _TABLE\n_TABLE: dict = {}", "two()"]
+    assert [site.Page("01_demo.ipynb", made).mentions(name) for name in ("two", "one", "LIMIT")] == [True, False, False]          # code that is folded speaks of nothing
+    assert list(renderer.code_cell(made[1])) == ['<details class="code" data-search-exclude markdown><summary>Imports</summary>\n\n``` python\nimport os\n```\n\n</details>']
+
+
 def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
     link = lambda word, page: f"[`{word}`](https://example.org/book/{page}.html#{word})"
     book = [{"cell_type": "code", "source": "from passepartout.other import (BudgetError,\n    helper)\nimport json"},
@@ -207,6 +221,13 @@ def test_a_name_in_code_leads_to_its_entry_and_a_constant_to_its_page(renderer):
     code = '<pre><span class="kn">from</span> passepartout.messages import PERSON, Signal\n<span class="n">PERSON</span> <span class="n">Signal</span></pre>'
     linked = renderer.link_names(code, "gates/x.html")
     assert '<a href="../messages.html">PERSON</a>' in linked and '<a href="../messages.html#signal">Signal</a>' in linked
+
+
+def test_the_rooms_that_compose_what_a_model_is_shown_stand_together(renderer):
+    "A budget was to be found among the notes, and the heading of these rooms had one page."
+    shown = {renderer.part_of(f"{name}.ipynb") for name in ("09_context", "awareness/08m_views", "awareness/08n_budget", "awareness/08na_measure", "awareness/08o_periphery", "awareness/08p_fovea")}
+    assert shown == {"The rooms: what a model is shown"}
+    assert [renderer.part_of(f"{name}.ipynb") for name in ("08ma_wallclock", "08n_targets", "13_verify", "14_backends", "19k_heartbeat", "shell/run", "index")] == ["The rooms: notes", "The rooms: notes", "The rooms: who decides", "The rooms: who thinks", "The rooms: on the clock", "The rooms: who decides", "Home"]
 
 
 def test_dead_links_of_the_finished_site_are_found(renderer, tmp_path):

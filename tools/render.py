@@ -22,7 +22,7 @@ spec.loader.exec_module(site_pages)
 PYODIDE, MERMAID, PYDANTIC = "314.0.7", "11.17.2", "2.14.3"
 PLATFORM = ("--python-version", "3.14", "--abi", "cp314", "--platform", "pyemscripten_2026_0_wasm32")     # what that Pyodide is
 
-# The order in which pages are offered: a heading, and what the names of its pages begin with. What fits none comes last. A page that has
+# The order in which pages are offered: a heading, and what the names of its pages begin with; the longest beginning counts. What fits none comes last. A page that has
 # a number stands by that, in whatever folder it is.
 PARTS = [
     ("Home", ["index"]), ("Start here", ["00_start"]),
@@ -34,7 +34,7 @@ PARTS = [
     ("The rooms: what moves", ["01", "02", "03", "04", "05_"]),
     ("The rooms: what is remembered", ["05", "06", "07"]),
     ("The rooms: notes", ["08"]),
-    ("The rooms: what a model is shown", ["09"]),
+    ("The rooms: what a model is shown", ["08m_", "08n_budget", "08na", "08o", "08p", "09"]),
     ("The rooms: skills and tools", ["10", "11", "12"]),
     ("The rooms: who decides", ["13_", "14b_", "14c_", "14d_", "gates/", "shell/"]),
     ("The rooms: who thinks", ["13", "14", "providers/", "reflex/"]),
@@ -71,7 +71,9 @@ def code_cell(cell: dict):
     said = dict(re.findall(r"^#\|\s*([\w-]+)(?::\s*(.*))?$", source, re.M))
     if said.get("include") == "false": return
     text = re.sub(r"^#\|.*\n?", "", source, flags=re.M).strip("\n")
-    if said.get("echo") != "false" and text: yield fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else "python")
+    unsought = " data-search-exclude" * (said.get("folded") == "Imports")           # else they stand in the results before what was looked for
+    if "folded" in said: yield f"<details class=\"code\"{unsought} markdown><summary>{said['folded']}</summary>\n\n{fenced(text, 'python')}\n\n</details>"
+    elif said.get("echo") != "false" and text: yield fenced(text, "{ .text }" if said.get("eval") == "false" and text.startswith("$") else "python")
     for out in cell.get("outputs", []): yield output(out, said.get("output") == "asis")
 
 
@@ -186,9 +188,7 @@ def reading_order(notebook: str) -> tuple:
 def part_of(notebook: str) -> str:
     "The heading under which a page stands."
     name = reading_order(notebook)[1]
-    for part, starts in PARTS:
-        if any(name.startswith(start) or name.removesuffix(".ipynb") == start for start in starts): return part
-    return LAST
+    return max(((len(start), part) for part, starts in PARTS for start in starts if name.startswith(start)), default=(0, LAST))[1]
 
 
 def rooms_page() -> str:

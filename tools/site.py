@@ -43,7 +43,7 @@ class Page:
             if cell["cell_type"] == "markdown":
                 self.prose.append(source)
             elif cell["cell_type"] == "code":
-                if not re.search(r"^#\|\s*(echo|include):\s*false", source, re.M): self.code.append(source)
+                if not re.search(r"^#\|\s*(?:(?:echo|include):\s*false|folded:)", source, re.M): self.code.append(source)
                 for out in cell.get("outputs", []):
                     if "text/markdown" in out.get("data", {}): self.shown.append(joined(out["data"]["text/markdown"]))
         self.anchors = {a for text in self.prose + self.shown for a in anchors(text)} | {"title-block-header"}
@@ -309,6 +309,31 @@ def in_code_order(cells: list, book: list) -> list:
     return cells
 
 
+def with_folded_code(cells: list, book: list) -> list:
+    """The cells of a processed page, with the code of the notebook `book` that nbdev leaves out: each `#| export` cell behind the entries of its names, to be opened by who wants it.
+
+    nbdev shows `#| exports` and leaves the other out, which was two fifths of all code: a page about a table had no table, and a heading stood above nothing."""
+    names = lambda cell: re.findall(r"^(?:async )?(?:def|class) (\w+)|^(\w+)(?:: .*)? = ", joined(cell["source"]), re.M)
+    places = {cell["id"]: place for place, cell in enumerate(book) if "id" in cell}
+    defined = {name: place for place, cell in enumerate(book) if EXPORTED.search(joined(cell["source"])) for pair in names(cell) for name in pair if name}
+    owners, owner = [], -1
+    for cell in cells:
+        entry = ENTRY.search(joined(cell["source"]))
+        owner = max(owner, places.get(cell.get("id"), -1), defined.get(entry[1], -1) if entry else -1)
+        owners.append(owner)
+    made = list(zip(owners, (0 for _ in cells), cells))
+    for place, cell in enumerate(book):
+        source = joined(cell["source"])
+        if cell["cell_type"] != "code" or not FOLDED.search(source): continue
+        told = ", ".join(list(dict.fromkeys(name for pair in names(cell) for name in pair if name))[:6]) or "Imports"
+        made.append((place, 1, {"cell_type": "code", "metadata": {}, "outputs": [], "source": f"#| folded: {told}\n" + re.sub(r"^#\|.*\n?", "", source, flags=re.M)}))
+    return [cell for _, _, cell in sorted(made, key=lambda each: each[:2])]
+
+
+EXPORTED = re.compile(r"^#\|\s*exports?\b", re.M)
+FOLDED = re.compile(r"^#\|\s*export\b(?!s)", re.M)
+
+
 def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
     """The cells of the page `name`, with links from words that are its own taken off, or led to their entry here; `base` is where the site stands.
 
@@ -347,12 +372,12 @@ def from_own_module(cells: list, book: list) -> list:
 
 
 def mend_pages(base: str):
-    "Rewrite the processed pages: entries in the order of the code, no link from a word of a page to another's, and every source in the page's own module."
+    "Rewrite the processed pages: entries in the order of the code, no link from a word of a page to another's, every source in the page's own module, and all of its code."
     for path in sorted(PROC.rglob("*.ipynb")):
         name = path.relative_to(PROC).as_posix()
         if not (NBS / name).exists(): continue
         page, book = json.loads(path.read_text(encoding="utf-8")), json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
-        cells = from_own_module(own_words_unlinked(in_code_order(page["cells"], book), book, name, base), book)
+        cells = with_folded_code(from_own_module(own_words_unlinked(in_code_order(page["cells"], book), book, name, base), book), book)
         if cells != page["cells"]: path.write_text(json.dumps({**page, "cells": cells}, ensure_ascii=False, indent=1), encoding="utf-8")
 
 

@@ -66,7 +66,7 @@ class PurseFailed(PassepartoutError):
 
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
-    "Turn database and file errors into a sentence."
+    "Turn database and file errors into a sentence. Raises `PurseFailed`."
     try: yield
     except (sqlite3.Error, OSError) as error:
         if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):

@@ -56,7 +56,7 @@ class BackendRegistry:
 
     def register(self, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
                  breaker: Any = None) -> None:
-        "Add a provider, replacing the one of the same name. Only `local=True`, and nothing that is like it, makes it a local one."
+        "Add a provider, replacing the one of the same name. Only `local=True`, and nothing that is like it, makes it a local one. Raises `PassepartoutError`."
         if not callable(fn): raise PassepartoutError(f"Backend {name} must be a function, not {type(fn).__name__}.")
         target = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)
         try: found = inspect.signature(fn).parameters.values()
@@ -136,7 +136,7 @@ async def call_backend(backend: Backend, prompt: str, system_prompt: str, *, mod
 # %% ../../nbs/cascade/13h_suppliers.ipynb #fc7b30dc
 async def paid_call(backend: Backend, prompt: str, system_prompt: str, *, meter: Meter | None = None, model: str | None = None,
                     **more: Any) -> str:
-    "`call_backend`, with the most that it can take set aside first, for one that does not do so itself."
+    "`call_backend`, with the most that it can take set aside first, for one that does not do so itself. Raises `BackendFailure`."
     if meter is None or "meter" in backend.takes:
         return await call_backend(backend, prompt, system_prompt, meter=meter, model=model, **more)
     try:

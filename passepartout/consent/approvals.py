@@ -163,7 +163,7 @@ class Guarded(Filing):
 class ApprovalDesk(Guarded):
     "Pending approvals of one agent: the journal's records, and the codes that this process has shown."
     def find(self, ident: str | None, code: str | None, session: str, refusing: bool = False) -> dict:
-        "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code."
+        "The pending approval that `code` belongs to. Refuses other sessions, and too many wrong tries. Saying no to a named ask needs no code. Raises `PassepartoutError`."
         rows = [r for r in self.journal.approvals(state="pending") if ident is None or r["id"] == ident]
         mine = [r for r in rows if r["session"] == session]
         if not mine:
@@ -178,7 +178,7 @@ class ApprovalDesk(Guarded):
         raise PassepartoutError("That code does not fit. It stands beside the question on the screen where it was asked.")
 
     def confirm(self, row: dict, typed: str) -> str:
-        "The words to be recorded with a yes to `row`; `Unconfirmed` when it needs some and these are others. A yes with words that mean nothing here is none."
+        "The words to be recorded with a yes to `row`; `Unconfirmed` when it needs some and these are others. A yes with words that mean nothing here is none. Raises `PassepartoutError`."
         if not confirms(typed, row["phrase"]): raise Unconfirmed(row["phrase"])
         if not row["phrase"] and str(typed).strip():
             raise PassepartoutError(f"“{visible(str(typed)[:60])}” is not understood, so nothing was done. The code alone does it this one "

@@ -45,7 +45,7 @@ def said_shape(fields: Sequence[str]) -> Any:
     return shape_of(as_shape(tree))
 
 def put(tree: dict, path: list[str], kind: str, word: str) -> None:
-    "Put one field into the tree of all fields."
+    "Put one field into the tree of all fields. Raises `EndorsementRefused`."
     *above, last = [field_name(step) if step else "" for step in path]
     if "" in (*above, last): raise EndorsementRefused(f"“{visible(word)[:60]}” names no field.")
     for step in above:

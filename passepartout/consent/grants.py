@@ -88,7 +88,7 @@ def _host(value: Any) -> str:
 
 # %% ../../nbs/consent/17ba_grants.ipynb #330c010e
 def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) -> dict[str, tuple[str, ...] | None]:
-    "The usual scope with what the person said about it, such as `in projects/ heading=Old*`."
+    "The usual scope with what the person said about it, such as `in projects/ heading=Old*`. Raises `GrantRefused`."
     import shlex
     try: words = shlex.split(text)
     except ValueError: raise GrantRefused(f"{visible(text)[:80]} is not complete; a quote is missing.") from None
@@ -223,7 +223,7 @@ class Grants(StandingGrants):
         return next((g for g in self.standing(session) if g.rule == rule and covers(g, tool, args, places, session)), None)
 
     def give(self, grant: Grant, approval: str, by: str) -> Grant:
-        "Put a grant on the record, durably."
+        "Put a grant on the record, durably. Raises `GrantRefused`."
         ident, scanner = os.urandom(4).hex(), self.journal.scanner
         body = {**asdict(grant), "id": ident, "state": "given", "approval": approval, "by": by, "words": in_words(grant)}
         if scanner is not None and scanner.redact(text := json.dumps(body, ensure_ascii=False)) != text:

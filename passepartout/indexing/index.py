@@ -266,7 +266,7 @@ def merge_at(db: sqlite3.Connection, pieces: int) -> None:
 
 # %% ../../nbs/indexing/08h_noteindex.ipynb #0fb23ecb
 def sweep(index: Index, progress: Callable[[int, int, str], None] | None = None, only: Iterable[str] | None = None) -> Refreshed:
-    "Do what `Index.refresh` promises."
+    "Do what `Index.refresh` promises. Raises `IndexFailed`."
     if why := said_of(index.root): raise IndexFailed(f"{why} What is known of the notes is kept.")
     if which_file(index.path) != index.file: index.replace()
     if index.db.execute("PRAGMA data_version").fetchone()[0] != index.version: index.load()

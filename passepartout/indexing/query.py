@@ -122,7 +122,7 @@ def read_days(text: str, today: date) -> tuple[int, int]:
 
 # %% ../../nbs/indexing/08i_query.ipynb #a6d67166
 def named_days(text: str, today: date) -> tuple[int, int]:
-    "The days that a name stands for: today, friday, week, +7d, 2026, 2026-11, 2026-11-20."
+    "The days that a name stands for: today, friday, week, +7d, 2026, 2026-11, 2026-11-20. Raises `QueryError`."
     word, now = text.lower(), today.toordinal()
     if word in ("today", "tomorrow", "yesterday"): return (now + (day := {"today": 0, "tomorrow": 1, "yesterday": -1}[word]), now + day)
     if word in WEEKDAYS: return (day := now + (WEEKDAYS.index(word) - today.weekday()) % 7, day)

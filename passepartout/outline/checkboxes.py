@@ -112,7 +112,7 @@ def find_item(items: list[Item], text: str, where: str) -> Item:
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #39baf56f
 def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetime | None) -> str:
-    "The text with the Markdown task `item`, itself `node` or below it, done or open again."
+    "The text with the Markdown task `item`, itself `node` or below it, done or open again. Raises `RewriteError`."
     tasks = [n for n in outline.nodes[node.index:node.after] if n.kind == "task"]
     wanted = " ".join(item.split()).casefold()
     found = [n for n in tasks if n.title.casefold() == wanted] or [n for n in tasks if wanted and wanted in n.title.casefold()]
@@ -124,7 +124,7 @@ def check_task(outline: Outline, node: Node, item: str, done: bool, now: datetim
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #06396334
 def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: datetime | None = None) -> str:
-    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated."
+    "The text with the box of `item`, which stands in the own text of `node`, set or cleared, and everything that counts it updated. Raises `RewriteError`."
     if outline.format == "markdown": return check_task(outline, node, item, done, now)
     items, where = list_items(outline, node), f"“{node.title}”"
     one = find_item(items, item, where)
@@ -139,7 +139,7 @@ def check(outline: Outline, node: Node, item: str, done: bool = True, *, now: da
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #8a410609
 def place_after(outline: Outline, node: Node, items: list[Item]) -> tuple[int, str]:
-    "(where a new item goes, what its line begins with): behind the last of the last list with boxes, or at the end of a section that has none."
+    "(where a new item goes, what its line begins with): behind the last of the last list with boxes, or at the end of a section that has none. Raises `RewriteError`."
     last = next((i for i in reversed(items) if i.parent is None and i.box is not None), None)
     if last is None: return own_end(outline, node), "-"
     number = re.match(r"\d+", last.bullet)
@@ -150,7 +150,7 @@ def place_after(outline: Outline, node: Node, items: list[Item]) -> tuple[int, s
 
 # %% ../../nbs/outline/08fe_checkboxes.ipynb #cf0c39bc
 def add_item(outline: Outline, node: Node, text: str, *, now: datetime | None = None) -> str:
-    "The text with an open item at the end of the list below `node`."
+    "The text with an open item at the end of the list below `node`. Raises `RewriteError`."
     text = one_line(text, "An item")
     if not text: raise RewriteError("An item needs a text; nothing was changed.")
     if outline.format == "markdown": return insert_headline(outline, node, text, kind="task")

@@ -32,7 +32,7 @@ def inserted(outline: Outline, at: int, lines: str, end: str) -> tuple[int, int,
 
 # %% ../../nbs/outline/08fd_moves.ipynb #7788f4e5
 def grown(outline: Outline, text: str, at: int, parent: int, count: int = 1) -> Outline:
-    "The outline of `text`, if it is `outline` with `count` nodes more from place `at` on, the first of them below `parent`."
+    "The outline of `text`, if it is `outline` with `count` nodes more from place `at` on, the first of them below `parent`. Raises `RewriteError`."
     after = reread(outline, text)
     shift = lambda i: i + count if i >= at else i
     expected = [{**facts(n), "parent": shift(n.parent)} for n in outline.nodes]
@@ -72,7 +72,7 @@ def body_lines(text: str, format: str) -> list[str]:
 # %% ../../nbs/outline/08fd_moves.ipynb #65fe6833
 def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "note", keyword: str | None = None, tags: Sequence[str] = (),
                     scheduled: date | None = None, deadline: date | None = None, body: str = "", first: bool = False) -> str:
-    "The text with a new heading (kind \"note\") or task below `node`, last or `first`. `keyword` is the state of an Org task (default: the first open one)."
+    "The text with a new heading (kind \"note\") or task below `node`, last or `first`. `keyword` is the state of an Org task (default: the first open one). Raises `RewriteError`."
     title = one_line(title, "A title")
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")
     if kind not in ("note", "task"): raise RewriteError(f"A new entry is a note or a task, not {kind!r}.")
@@ -83,7 +83,7 @@ def insert_headline(outline: Outline, node: Node, title: str, *, kind: str = "no
 # %% ../../nbs/outline/08fd_moves.ipynb #c6542c0e
 def insert_org(outline: Outline, node: Node, title: str, kind: str, keyword: str | None, scheduled, deadline, body: str,
                tags: Sequence[str], first: bool) -> str:
-    "The text with a new Org heading below `node`, a heading or the file."
+    "The text with a new Org heading below `node`, a heading or the file. Raises `RewriteError`."
     if keyword is not None and keyword not in outline.keywords.states:
         raise RewriteError(f"{outline.file} has no state {keyword}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
     if keyword is None and kind == "task": keyword = (outline.keywords.open or outline.keywords.done or ("TODO",))[0]
@@ -138,7 +138,7 @@ def beside(outline: Outline, node: Node, first: bool) -> str:
 
 # %% ../../nbs/outline/08fd_moves.ipynb #fac43f19
 def insert_bullet(outline: Outline, title: str, scheduled, deadline, body: str, tags: Sequence[str], first: bool) -> str:
-    "The text with a new bullet without a keyword, at the end of the page or at its beginning."
+    "The text with a new bullet without a keyword, at the end of the page or at its beginning. Raises `RewriteError`."
     lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), "note", scheduled, deadline, body, 1, word="")
     start = outline.nodes[0].body_start
     at = PAGE.match(outline.text, start).end() if first and PAGE.match(outline.text, start) else start if first else len(outline.text)
@@ -153,7 +153,7 @@ def insert_bullet(outline: Outline, title: str, scheduled, deadline, body: str, 
 # %% ../../nbs/outline/08fd_moves.ipynb #5e6cca61
 def insert_markdown(outline: Outline, node: Node, title: str, kind: str, scheduled, deadline, body: str, tags: Sequence[str],
                     first: bool) -> str:
-    "The text with a new section or task below `node`, a heading or the file."
+    "The text with a new section or task below `node`, a heading or the file. Raises `RewriteError`."
     if node.kind == "task":
         raise RewriteError("A new entry goes below a heading or into a file, not below another task; nothing was changed.")
     level = node.level + 1
@@ -176,7 +176,7 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
 
 # %% ../../nbs/outline/08fd_moves.ipynb #b2901227
 def releveled(outline: Outline, node: Node, level: int, end: str) -> str:
-    "The subtree of `node` with its heading at `level`, whole lines, with the line ending `end`."
+    "The subtree of `node` with its heading at `level`, whole lines, with the line ending `end`. Raises `RewriteError`."
     shift, mark, text = level - node.level, "*" if outline.format == "org" else "#", outline.text[node.start:node.end]
     changes = []
     for n in outline.nodes[node.index:node.after]:
@@ -199,7 +199,7 @@ def dedented(outline: Outline, node: Node, end: str) -> str:
 
 # %% ../../nbs/outline/08fd_moves.ipynb #44eac22a
 def arrival(outline: Outline, target: Node, other: Outline, node: Node) -> tuple[int, int, int]:
-    "(offset, place, level) for `node` of `other` as the last child of `target`."
+    "(offset, place, level) for `node` of `other` as the last child of `target`. Raises `RewriteError`."
     if outline.format != other.format:
         raise RewriteError(f"{other.file} and {outline.file} are written in different formats; nothing was moved.")
     if node.kind == "file" or (target.kind == "task"):
@@ -225,7 +225,7 @@ def arrived(outline: Outline, node: Node, after: Outline, place: int, parent: in
 
 # %% ../../nbs/outline/08fd_moves.ipynb #8810d4df
 def without(outline: Outline, node: Node) -> str:
-    "The text without the subtree of `node`."
+    "The text without the subtree of `node`. Raises `RewriteError`."
     after = replaced(outline.text, [(node.start, node.end, "")])
     left = [facts(n) for n in outline.nodes[:node.index] + outline.nodes[node.after:]]
     found = [facts(n) for n in reread(outline, after).nodes]
@@ -245,7 +245,7 @@ def logged(outline: Outline, text: str, place: int, now: datetime | None) -> str
 
 # %% ../../nbs/outline/08fd_moves.ipynb #50156810
 def refile(outline: Outline, node: Node, target: Node, *, now: datetime | None = None) -> str:
-    "The text with `node` moved below `target`, another node of the same file."
+    "The text with `node` moved below `target`, another node of the same file. Raises `RewriteError`."
     if node.index <= target.index < node.after: raise RewriteError(f"“{node.title}” cannot be moved into itself; nothing was moved.")
     at, place, level = arrival(outline, target, outline, node)
     end, gone = ending_at(outline, target.start), node.after - node.index
@@ -312,7 +312,7 @@ def archive_markdown(outline: Outline, node: Node, archived: str | None, now: da
 # %% ../../nbs/outline/08fd_moves.ipynb #6f870842
 def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime, where: str) -> tuple[str, str]:
     """(the text without `node`, the text of its archive with it). `archived` is what the archive holds, None when there is none;
-    `where` is the full name of the file, for the record."""
+    `where` is the full name of the file, for the record. Raises `RewriteError`."""
     if node.kind == "file": raise RewriteError("A whole file is archived by moving it; name a heading in it. Nothing was archived.")
     if (other := archive_location(outline, node)) and other.replace("%s", "") not in ("_archive::", ""):
         raise RewriteError(f"“{node.title}” belongs into another archive ({other}); move it there with org-refile. Nothing was archived.")
@@ -358,7 +358,7 @@ def inked(text: str, start: int, stop: int) -> tuple[int, int]:
 
 # %% ../../nbs/outline/08fd_moves.ipynb #fff99b62
 def edit_body(outline: Outline, node: Node, text: str, mode: str = "replace") -> str:
-    "The text with the prose below `node` replaced by `text`, or with `text` put behind (\"append\") or in front of it (\"prepend\")."
+    "The text with the prose below `node` replaced by `text`, or with `text` put behind (\"append\") or in front of it (\"prepend\"). Raises `RewriteError`."
     if mode not in MODES: raise RewriteError(f"A body is changed by {', '.join(MODES)}, not by {mode!r}.")
     start, stop = prose_span(outline, node, mode)
     end = ending_at(outline, node.start) if node.kind != "file" else line_ending(outline.text)

@@ -68,7 +68,7 @@ def moved(old: str, when: date | datetime, until: time | None = None) -> str:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #a11f4fb3
 def planned(outline: Outline, text: str, node: Node, kind: str, when: date | None) -> str:
-    "`text`, if `node` is planned in it as wanted and all else is as it was."
+    "`text`, if `node` is planned in it as wanted and all else is as it was. Raises `RewriteError`."
     settled(outline, text, node)
     after = reread(outline, text)
     days = [s.day for s in stamps(after) if s.node == node.index and s.kind == kind]
@@ -115,7 +115,7 @@ def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "s
 
 # %% ../../nbs/outline/08fb_planning.ipynb #051542d8
 def unschedule(outline: Outline, node: Node, kind: str = "scheduled") -> str:
-    "The text without the scheduled (or deadline) date of `node`."
+    "The text without the scheduled (or deadline) date of `node`. Raises `RewriteError`."
     if node.kind == "file": raise RewriteError("A whole file is planned in its first lines; change them by hand. Nothing was changed.")
     if not any(s.node == node.index and s.kind == kind for s in stamps(outline)):
         raise RewriteError(f"“{node.title}” has no {kind} date; nothing was changed.")
@@ -141,7 +141,7 @@ def marks_of(outline: Outline, node: Node, kind: str) -> list[re.Match]:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #9eadb682
 def put_mark(outline: Outline, node: Node, when: date | datetime, kind: str) -> str:
-    "The text with the date of `kind` in the line of `node` set; a time that stands there stays when `when` has none."
+    "The text with the date of `kind` in the line of `node` set; a time that stands there stays when `when` has none. Raises `RewriteError`."
     found = marks_of(outline, node, kind)
     if len(found) > 1: raise RewriteError(f"“{node.title}” has two {kind} dates; edit line {node.line} by hand. Nothing was changed.")
     if not found: change = (words(outline, node)[1],) * 2 + (f" {SIGNS[kind]} {str(when)[:16]}",)
@@ -154,7 +154,7 @@ def put_mark(outline: Outline, node: Node, when: date | datetime, kind: str) -> 
 
 # %% ../../nbs/outline/08fb_planning.ipynb #bcd431e7
 def drop_mark(outline: Outline, node: Node, kind: str) -> str:
-    "The text without the dates of `kind` in the line of `node`."
+    "The text without the dates of `kind` in the line of `node`. Raises `RewriteError`."
     found = marks_of(outline, node, kind)
     changes = [(m.start() - (outline.text[m.start() - 1] in " \t"), m.end(), "") for m in found]
     if not changes:
@@ -173,7 +173,7 @@ def planning_lines(outline: Outline, node: Node, kind: str) -> list[re.Match]:
 
 # %% ../../nbs/outline/08fb_planning.ipynb #59da5371
 def put_line(outline: Outline, node: Node, when: date | datetime, kind: str) -> str:
-    "The text with the date of `kind` below the bullet `node` set; the time (if `when` has none) and the repeater that stand there stay."
+    "The text with the date of `kind` below the bullet `node` set; the time (if `when` has none) and the repeater that stand there stay. Raises `RewriteError`."
     text, found = outline.text, planning_lines(outline, node, kind)
     if len(found) > 1: raise RewriteError(f"“{node.title}” has two {kind} dates; edit line {node.line} by hand. Nothing was changed.")
     new = moved(found[0][1] if found else "", when, None)
@@ -187,7 +187,7 @@ def put_line(outline: Outline, node: Node, when: date | datetime, kind: str) -> 
 
 # %% ../../nbs/outline/08fb_planning.ipynb #546e079d
 def drop_line(outline: Outline, node: Node, kind: str) -> str:
-    "The text without the dates of `kind` below the bullet `node`; a line with nothing else on it goes."
+    "The text without the dates of `kind` below the bullet `node`; a line with nothing else on it goes. Raises `RewriteError`."
     changes = []
     for found in planning_lines(outline, node, kind):
         start, (stop, following) = outline.text.rfind("\n", 0, found.start()) + 1, line_span(outline.text, found.start())

@@ -32,7 +32,7 @@ class RewriteError(PassepartoutError):
 Change = tuple[int, int, str]         # (start, end, what shall stand there), in characters
 
 def replaced(text: str, changes: Iterable[Change]) -> str:
-    "`text` with the changes made, which must not overlap."
+    "`text` with the changes made, which must not overlap. Raises `RewriteError`."
     parts, at = [], 0
     for start, end, new in sorted(changes):
         if start < at: raise RewriteError("Two changes of one edit overlap; nothing was changed.")
@@ -163,7 +163,7 @@ def org_title(outline: Outline, node: Node, title: str) -> Change:
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #ba2bce33
 def markdown_title(outline: Outline, node: Node, title: str) -> Change:
-    "The change of a Markdown title."
+    "The change of a Markdown title. Raises `RewriteError`."
     start, end = words(outline, node)
     if not node.title: return start, start, title if outline.text[start - 1:start] in (" ", "\t") else f" {title}"
     at = outline.text.find(node.title, start, end)
@@ -177,7 +177,7 @@ ORG_TAG = Regex(r"[\w@#%]+")
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #4b54adcd
 def set_tags(outline: Outline, node: Node, tags: Sequence[str]) -> str:
-    "The text with exactly these tags at an Org heading, in this order."
+    "The text with exactly these tags at an Org heading, in this order. Raises `RewriteError`."
     tags = tuple(dict.fromkeys(tag.strip().strip(":") for tag in tags))
     if outline.format != "org" or node.kind != "heading":
         raise RewriteError("Only a heading of an Org file has a list of tags; in Markdown, add and remove them one by one.")
@@ -191,7 +191,7 @@ def set_tags(outline: Outline, node: Node, tags: Sequence[str]) -> str:
     return settled(outline, replaced(outline.text, [(end, parts.end, new)]), node, tags=tags)
 
 def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: Iterable[str] = ()) -> str:
-    "The text with tags added to and removed from `node`. Removing one that it inherits is refused, with where it comes from."
+    "The text with tags added to and removed from `node`. Removing one that it inherits is refused, with where it comes from. Raises `RewriteError`."
     plain = lambda tags: [tag.strip().strip(":").lstrip("#" if outline.format == "markdown" else "") for tag in tags]
     add, remove = plain(add), plain(remove)
     for tag in remove:
@@ -203,7 +203,7 @@ def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: I
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #c9fd5ba2
 def change_hashtags(outline: Outline, node: Node, add: Sequence[str], remove: Sequence[str]) -> str:
-    "The text with `#tags` added to or removed from the line of a Markdown heading or task."
+    "The text with `#tags` added to or removed from the line of a Markdown heading or task. Raises `RewriteError`."
     if node.kind == "file":
         raise RewriteError("The tags of a whole Markdown file stand in its front matter; change them there. Nothing was changed.")
     text, (start, end), changes = outline.text, words(outline, node), []
@@ -243,7 +243,7 @@ def property_lines(outline: Outline, drawer: re.Match, name: str, plus: bool = F
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #d5ec3512
 def set_property(outline: Outline, node: Node, name: str, value: str) -> str:
-    "The text with the property `name` of `node` set to `value` (one line). In Markdown, a whole file has properties: its front matter."
+    "The text with the property `name` of `node` set to `value` (one line). In Markdown, a whole file has properties: its front matter. Raises `RewriteError`."
     name = one_line(name, "A property's name")
     if name and node.properties.get(name.upper()) == value: return outline.text
     value = one_line(value, "A property's value")
@@ -273,7 +273,7 @@ def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> 
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #ea904ac6
 def delete_property(outline: Outline, node: Node, name: str) -> str:
-    "The text without the property `name` of an Org heading, and without the drawer if that leaves it empty."
+    "The text without the property `name` of an Org heading, and without the drawer if that leaves it empty. Raises `RewriteError`."
     if outline.format != "org" or node.kind != "heading":
         raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed.")
     _, drawer = drawer_of(outline, node)
@@ -289,7 +289,7 @@ PLAIN = Regex(r'''[^\W_][^#:'"{}&*!|>%@`,\[\]]*''')
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #c115e9d1
 def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str:
-    "The text with `name: value` in the front matter of a Markdown file, which is made when there is none."
+    "The text with `name: value` in the front matter of a Markdown file, which is made when there is none. Raises `RewriteError`."
     if node.kind != "file": raise RewriteError("In Markdown only a whole file has properties, in its front matter; nothing was changed.")
     if TOML.match(outline.text):
         raise RewriteError(f"The front matter of {outline.file} is TOML, which is not written here; edit it by hand. Nothing was changed.")
@@ -312,7 +312,7 @@ def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str
     return settled(outline, after, node, properties={**node.properties, name.upper(): value}, title=read.title, tags=read.tags)
 
 def quoted(value: str) -> str:
-    "`value` between the quotation marks that it does not contain."
+    "`value` between the quotation marks that it does not contain. Raises `RewriteError`."
     if '"' not in value: return f'"{value}"'
     if "'" not in value: return f"'{value}'"
     raise RewriteError("A value with both kinds of quotation marks cannot stand in front matter; nothing was changed.")

@@ -78,7 +78,7 @@ def counted(outline: Outline, node: Node) -> list:
 def set_state(outline: Outline, node: Node, state: str | None, *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
     """The text with `node` in `state`, which is a keyword of the file or None; with everything that Org does on that occasion.
 
-    `now` is written into the log; `note` goes with it, and is asked for nowhere. `logging` is what the person logs where the file says nothing."""
+    `now` is written into the log; `note` goes with it, and is asked for nowhere. `logging` is what the person logs where the file says nothing. Raises `RewriteError`."""
     if node.kind == "file": raise RewriteError("A whole file has no state; name a heading in it. Nothing was changed.")
     if outline.format == "markdown":
         return set_word(outline, node, state, now) if is_bullet(outline, node) else set_box(outline, node, state, now)
@@ -156,7 +156,7 @@ def done_word(outline: Outline, node: Node) -> str:
 
 # %% ../../nbs/outline/08fc_states.ipynb #a7b63761
 def complete(outline: Outline, node: Node, *, now: datetime, note: str = "", logging: Logging = Logging()) -> str:
-    "The text with `node` done: in the first done state of its sequence, begun again if it repeats."
+    "The text with `node` done: in the first done state of its sequence, begun again if it repeats. Raises `RewriteError`."
     if node.done: raise RewriteError(f"“{node.title}” is {node.keyword} already; nothing was changed.")
     if not (word := done_word(outline, node)):
         raise RewriteError(f"{outline.file} has no state that means done; nothing was changed.")
@@ -168,7 +168,7 @@ BOX = Regex(rf"\[({IN_BOX})\]")
 
 # %% ../../nbs/outline/08fc_states.ipynb #474a9dbf
 def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
-    "The changes, relative to the line, that move the dates of a repeated task on."
+    "The changes, relative to the line, that move the dates of a repeated task on. Raises `RewriteError`."
     every = EVERY.match(rule["every"])
     if not every or re.match(r"\w|[ \t]+(?!when)\w", outline.text[rule.start("every") + every.end():][:20]):
         raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. "
@@ -198,7 +198,7 @@ def dated_like_others(outline: Outline, node: Node, at: int, now: datetime) -> l
 
 # %% ../../nbs/outline/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
-    "The text with the box of a Markdown task in `state`; a repeated task that is done gets a successor."
+    "The text with the box of a Markdown task in `state`; a repeated task that is done gets a successor. Raises `RewriteError`."
     if node.kind != "task":
         raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have a state. Nothing was changed.")
     if state not in BOXES: raise RewriteError(f"A box says one of {', '.join(BOXES)}, not {state}; nothing was changed.")
@@ -245,7 +245,7 @@ def states_of(outline: Outline, node: Node) -> dict[str, bool]:
 
 # %% ../../nbs/outline/08fc_states.ipynb #ddf658a2
 def set_word(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
-    "The text with the keyword of the bullet `node` changed to `state`; a repeated task that is done begins again."
+    "The text with the keyword of the bullet `node` changed to `state`; a repeated task that is done begins again. Raises `RewriteError`."
     known = states_of(outline, node)
     if state not in known:
         raise RewriteError(f"In {outline.file} a bullet says one of {', '.join(known)}, not {state}; nothing was changed.")

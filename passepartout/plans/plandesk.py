@@ -81,7 +81,7 @@ def edited(state: PlanState, body: Mapping[str, Any]) -> None:
 
 # %% ../../nbs/plans/17de_plandesk.ipynb #e4fc16d3
 def claim(store, seq: int, draft: Draft, seen: int) -> None:
-    "Fail the transaction when a plan was taken up since record `seen`."
+    "Fail the transaction when a plan was taken up since record `seen`. Raises `JournalError`."
     if store.execute("SELECT 1 FROM chain WHERE seq > ? AND kind = 'plan-on'", (seen,)).fetchone():
         raise JournalError("Another window takes up a plan just now. Look again: /plans")
 
@@ -187,7 +187,7 @@ class PlanList(Plans):
 class PlanResumer(PlanList):
     "How a plan is taken up where it stands."
     def write_plan_records(self, state: PlanState, *records: tuple[str, dict], taking: bool = False) -> None:
-        "Put records about a plan into the journal, durably and all at once; `taking` it up, unless somebody else was quicker."
+        "Put records about a plan into the journal, durably and all at once; `taking` it up, unless somebody else was quicker. Raises `PassepartoutError`."
         if self.at_work(state): raise PassepartoutError("That plan runs just now. Stop it first.")
         if runs_elsewhere(self.journal, state): raise PassepartoutError("That plan runs in another window.")
         draft, seen = Draft(state.session, state.turns[-1] if state.turns else "", self.journal.clock), self.planbook.seen
@@ -213,7 +213,7 @@ class PlanRestarter(PlanResumer):
     async def restart(self, plan: str, restart: str, value: Any = None, source: str = "cli") -> Reply:
         """Choose `retry-with`, `use-fallback` or `skip` for the step at which a plan stands, and go on. A question about it is refused.
 
-        `value`: for `retry-with` the arguments as `name=value …` or a mapping, for `use-fallback` the value."""
+        `value`: for `retry-with` the arguments as `name=value …` or a mapping, for `use-fallback` the value. Raises `PassepartoutError`."""
         state, name = self.plan_named(plan), str(restart).replace("_", "-")
         if name not in RESTARTS: raise PassepartoutError(f"There is no restart {name}; there are {', '.join(RESTARTS)}.")
         number = (state.waiting or state.failed or (0,))[0]
@@ -232,14 +232,14 @@ class PlanRestarter(PlanResumer):
         return "plan-step", {"number": number, "step": state.at, **(HOLE_RECORD if name == "skip" else given_reply(value))}
 
     def arguments_for(self, state: PlanState, value: Any) -> dict[str, Any]:
-        "The arguments that the person gives the step that stands."
+        "The arguments that the person gives the step that stands. Raises `PassepartoutError`."
         if isinstance(value, Mapping) or not value: return dict(value or {})
         if (tool := self.tools.get(state.tool)) is None:
             raise PassepartoutError(f"Step {state.at} is no call of a tool; leave it out, or give its value.")
         return said_arguments(tool, str(value))
 
     async def skip(self, approval: str, session: str = "main", source: str = "cli") -> Reply:
-        "Leave out the step of a plan that waits for this approval, and what needs it, and go on with the rest."
+        "Leave out the step of a plan that waits for this approval, and what needs it, and go on with the rest. Raises `PassepartoutError`."
         row = self.desk.find(approval, None, session, refusing=True)
         if (state := self.waiting_for(row["id"])) is None: raise PassepartoutError("No plan waits for that. Refuse it instead.")
         return await self.restart(state.id, "skip", source=source)
@@ -303,7 +303,7 @@ class PlanWindow(PlanDesk):
                 for state in self.unfinished_plans(session)]
 
     async def plan_do(self, plan: str, what: str, value: str = "", session: str | None = None, source: str = "cli") -> Reply:
-        "Do `what` with a plan: `go-on`, a restart, `edit` (`STEP name=value …`) or `stop`. What came of it."
+        "Do `what` with a plan: `go-on`, a restart, `edit` (`STEP name=value …`) or `stop`. What came of it. Raises `PassepartoutError`."
         state = self.plan_named(plan, session)
         if what == "go-on": return await self.go_on(state.id, source)
         if what == "use-fallback" and not value.strip():

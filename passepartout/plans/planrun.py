@@ -46,14 +46,14 @@ class World(Protocol):
 
 # %% ../../nbs/plans/12q_planrun.ipynb #92a0d37d
 def as_number(value: Value) -> Decimal:
-    "The number that a value is."
+    "The number that a value is. Raises `PlanStopped`."
     data = value.data
     if isinstance(data, bool) or not isinstance(data, (int, float, Decimal)) or data != data or abs(data) > MOST_NUMBER:
         raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
     return Decimal(str(data))
 
 def number_value(number: Decimal, made_of: list[Value], out_of: Iterable[Value] = ()) -> Value:
-    "A computed number: whole where all that it was made of is whole. `out_of`: the lists in which that stood, which tell something when they are empty."
+    "A computed number: whole where all that it was made of is whole. `out_of`: the lists in which that stood, which tell something when they are empty. Raises `PlanStopped`."
     if abs(number) > MOST_NUMBER: raise PlanStopped("A number has become too large.")
     data = (int(number) if number == number.to_integral_value() and all(isinstance(plain_data(v), int) for v in made_of)
             else float(round(number, 10)))
@@ -61,7 +61,7 @@ def number_value(number: Decimal, made_of: list[Value], out_of: Iterable[Value] 
 
 # %% ../../nbs/plans/12q_planrun.ipynb #483c6318
 def as_list(value: Value) -> list[Value]:
-    "The items that a value has; nothing is an empty list."
+    "The items that a value has; nothing is an empty list. Raises `PlanStopped`."
     if value.data is None: return []
     try: found = items(value)
     except PassepartoutError: raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no list.") from None
@@ -76,7 +76,7 @@ def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Valu
                  chosen=chosen, size=size)
 
 def weighed(found: Iterable[Value]) -> int:
-    "The size of something made of these, within bounds: a list of a list twice over, sixty times, is a short plan and a huge value."
+    "The size of something made of these, within bounds: a list of a list twice over, sixty times, is a short plan and a huge value. Raises `PlanStopped`."
     size = 1 + sum(each.size for each in found)
     if size > MOST_SIZE: raise PlanStopped(f"A value has {size:,} parts; {MOST_SIZE:,} are allowed.")
     return size
@@ -94,14 +94,14 @@ def as_word(value: Value) -> str:
 
 # %% ../../nbs/plans/12q_planrun.ipynb #cb18f97e
 def get(value: Value, name: str) -> Value:
-    "The field `name`; the value itself when no name is given."
+    "The field `name`; the value itself when no name is given. Raises `PlanStopped`."
     if not name: return value
     if isinstance(value.data, Mapping) and isinstance(inner := value.data.get(name), Value): return chosen_in(value, inner)
     try: return part(value, name)
     except PassepartoutError as error: raise PlanStopped(error.message) from None
 
 def at(value: Value, place: int) -> Value:
-    "An item by its place, from 1; -1 is the last."
+    "An item by its place, from 1; -1 is the last. Raises `PlanStopped`."
     found = as_list(value)
     if not found or place > len(found):
         raise PlanStopped(f"The list has {len(found)} items, so there is no item {place if place > 0 else 'at its end'}.")
@@ -130,7 +130,7 @@ def filtered(whole: Value, name: str, test: str, to: Value) -> Value:
     return list_value(kept, joined([*looked, to]).join(chosen_by([*looked, to])), [whole] if not found else ())
 
 def ordered(whole: Value, name: str, down: bool) -> Value:
-    "The items by the field `name`, all of them texts or all numbers."
+    "The items by the field `name`, all of them texts or all numbers. Raises `PlanStopped`."
     found = as_list(whole)
     keys = [get(each, name) for each in found]
     plain = [plain_data(key) for key in keys]
@@ -148,7 +148,7 @@ def commonest(whole: Value) -> Value:
 
 # %% ../../nbs/plans/12q_planrun.ipynb #bff13883
 def text_value(pieces: list[Value], between: str) -> Value:
-    "The pieces as one text."
+    "The pieces as one text. Raises `PlanStopped`."
     if sum(len(v.data) for v in pieces if isinstance(v.data, str)) > MOST_TEXT:
         raise PlanStopped(f"A text has become longer than {MOST_TEXT:,} characters.")
     text = between.join(map(as_word, pieces))
@@ -157,7 +157,7 @@ def text_value(pieces: list[Value], between: str) -> Value:
 
 # %% ../../nbs/plans/12q_planrun.ipynb #1c84f00c
 def keys_value(value: Value) -> Value:
-    "The keys of a record, as a list."
+    "The keys of a record, as a list. Raises `PlanStopped`."
     if not isinstance(value.data, Mapping): raise PlanStopped("Only a record has keys.")
     label = value.sure if isinstance(value.shape, Mapping) and "*" in value.shape else label_of(value)
     return list_value([Value(str(key), label, chosen=value.chosen) for key in value.data], out_of=[value])
@@ -230,7 +230,7 @@ def quotient(scope: Scope, node: Node) -> Value:
 
 # %% ../../nbs/plans/12q_planrun.ipynb #50dc8a6f
 def place(scope: Scope, node: Node) -> Value:
-    "The place of a value in a list, from 1."
+    "The place of a value in a list, from 1. Raises `PlanStopped`."
     each, whole = scope.value(node["place"]), scope.value(node["in"])
     plain = [plain_data(one) for one in as_list(whole)]
     if plain_data(each) not in plain: raise PlanStopped(f"{as_word(each)[:60]!r} does not stand in the list.")
@@ -325,7 +325,7 @@ async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: st
 
 # %% ../../nbs/plans/12q_planrun.ipynb #9772565c
 async def run_for(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
-    "The steps inside, once for each item; what the last of them made, as a list."
+    "The steps inside, once for each item; what the last of them made, as a list. Raises `PlanStopped`."
     source, made, before = scope.value(node["in"]), [], len(run.decided)
     found = as_list(source)
     if len(found) > node["most"]:

@@ -28,7 +28,7 @@ from ..verify import clear
 
 # %% ../../nbs/plans/17dd_planturns.ipynb #1577db4a
 async def execute_plan(agent, cleared, signal: Signal) -> Signal | None:
-    "Run a plan that the gates let pass, or go on with one that waits. Refuses anything that is not in dispatch."
+    "Run a plan that the gates let pass, or go on with one that waits. Refuses anything that is not in dispatch. Raises `GateError`."
     if getattr(cleared, "in_dispatch", None) is not agent.clearances.mark:
         raise GateError("A plan runs only with a clearance from the gate chain.", gate_name="verify")
     payload = cleared.action.payload

@@ -194,7 +194,7 @@ class Ledgered(Steps):
 class Reading(Ledgered):
     "How values are read out of text."
     async def extract(self, number: int, step: str, kind: str, source: Any, ask: str, choices: tuple) -> Any:
-        "A typed value out of free text; see `typed`."
+        "A typed value out of free text; see `typed`. Raises `PlanStopped`."
         from passepartout.plans.planrun import HOLE, PlanStopped, as_word
         from passepartout.typed import DoesNotFit, read_value
         if (known := self.state.replies.get(number)) is not None: return HOLE if known.get("hole") else known["data"]

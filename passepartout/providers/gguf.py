@@ -132,7 +132,7 @@ class Asked(Loaded):
             return server.hear()["tokens"]
 
     def generate(self, body: dict, piece: Callable[[Any], bool], stopped: threading.Event) -> None:
-        "The work of the thread: one question at a time, unless nobody waits for it any more."
+        "The work of the thread: one question at a time, unless nobody waits for it any more. Raises `HttpFailed`."
         with self.held(stopped):
             if stopped.is_set(): return
             server, self.number = self.open(), self.number + 1

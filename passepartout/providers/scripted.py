@@ -34,7 +34,7 @@ class Step:
 MOST_SCRIPT, _MOST_SLEEP = 1_048_576, 60.0   # characters of a script, seconds of a pause
 
 def directive(step: Step, line: str, where: str) -> Step:
-    "`step` as the line `!name value` changes it."
+    "`step` as the line `!name value` changes it. Raises `ScriptError`."
     name, _, value = line[1:].strip().partition(" ")
     value = value.strip()
     if name == "error": return replace(step, error=value or "the provider failed")

@@ -103,7 +103,7 @@ class Listed(Keyed):
         return usable(self.dialect.models(data))
 
     async def first_model(self) -> str:
-        "The first model that the server lists, kept from then on."
+        "The first model that the server lists, kept from then on. Raises `BackendFailure`."
         found = await self.models()
         if not found:
             raise BackendFailure(f"it has no model yet. Load one there, or name one: provider_models = {self.name}=MODEL", counts=False)

@@ -93,7 +93,7 @@ def closest_year(month: int, day: int, today: date, nearest: bool = False) -> da
 
 # %% ../../nbs/reflex/dates.ipynb #8ae20515
 def shifted(day: date, count: int, unit: str) -> date:
-    "`day` moved by `count` days, weeks, months or years; a month that is too short ends on its last day."
+    "`day` moved by `count` days, weeks, months or years; a month that is too short ends on its last day. Raises `NoSuchDate`."
     try:
         if unit in ("day", "week"): return day + timedelta(days=count * (7 if unit == "week" else 1))
         months = day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1)
@@ -170,7 +170,7 @@ def _month_meant(words, today, nearest) -> date | None:
 
 
 def nth_weekday(words, today, nearest):
-    "first monday of december, last friday of the month, last day of november"
+    "first monday of december, last friday of the month, last day of november. Raises `NoSuchDate`."
     words = tuple(w for w in words if w != "the")
     if len(words) not in (4, 5) or words[2] not in ("of", "in") or words[0] not in (*NTH[:5], "last") or words[1] not in (*WEEKDAY, "day"):
         return None
@@ -205,7 +205,7 @@ def written(words, today, nearest):
 
 # %% ../../nbs/reflex/dates.ipynb #646cbe83
 def day_of_month(words, today, nearest):
-    "24th: in this month, or the first later one that has such a day"
+    "24th: in this month, or the first later one that has such a day. Raises `NoSuchDate`."
     if len(words) != 1 or not (found := ORDINAL.fullmatch(words[0])) or not found[2]: return None
     number, months = int(found[1]), (shifted(today.replace(day=1), n, "month") for n in range(0, 12))
     fits = (m.replace(day=number) for m in months if 1 <= number <= monthrange(m.year, m.month)[1]

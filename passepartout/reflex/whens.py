@@ -78,7 +78,7 @@ def afternoon(clock: time, *said: str) -> time:
 _TIMES = Regex(r"(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)? ?(-|–|to|till|until|and) ?(\d{1,2}(?:[:.h]\d\d)?) ?(am|pm)?")
 
 def read_hours(words, early: bool = False) -> tuple[time, time | None] | None:
-    "When something begins and when it ends, if that is said; `early`: small hours are meant as they are written."
+    "When something begins and when it ends, if that is said; `early`: small hours are meant as they are written. Raises `NoSuchDate`."
     if not words: return None
     meant = (lambda clock, *said: clock) if early else afternoon
     if clock := read_time(words): return meant(clock, *words), None

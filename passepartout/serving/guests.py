@@ -180,7 +180,7 @@ class Guest(Writing):
             except ProtocolError as error: self.mistaken(error)
 
     def mistaken(self, error: ProtocolError) -> None:
-        "Tell what could not be understood, up to a point."
+        "Tell what could not be understood, up to a point. Raises `FramingError`."
         self.mistakes += 1
         if self.mistakes > self.limits.mistakes: raise FramingError("Too many messages could not be understood.")
         self.send(trouble(error.message))

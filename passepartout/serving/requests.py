@@ -99,7 +99,7 @@ def source_of(guest: Guest) -> Keyword:
 
 # %% ../../nbs/serving/19f_requests.ipynb #a866d5fe
 async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
-    "A turn with the words in a payload."
+    "A turn with the words in a payload. Raises `Refused`."
     session, text, sensor = session_of(house, guest, payload), payload.get("text"), key_name(str(payload.get("sensor")))
     if not isinstance(text, str) or not text.strip(): raise Refused("There is no :TEXT in that message.")
     source, focus = source_of(guest), text_in(payload, "focus", 1000)
@@ -264,7 +264,7 @@ def hello(nonce: str | None = None) -> dict:
                                          "capabilities": capabilities} | ({"nonce": nonce} if nonce else {})}
 
 def handshake(house: Any, guest: Guest, payload: Mapping) -> dict:
-    "Enter a session; on the port, prove to be new."
+    "Enter a session; on the port, prove to be new. Raises `Refused`."
     if guest.stranger:
         nonce = text_in(payload, "nonce", 64) or ""
         if len(nonce) < 16 or not all(c in "0123456789abcdef" for c in nonce):

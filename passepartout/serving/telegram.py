@@ -136,7 +136,7 @@ def telegram_for(settings: Any, environ: Mapping[str, str]) -> Telegram:
 
 # %% ../../nbs/serving/19n_telegram.ipynb #87bbb5e9
 def open_gateways(house: Any, environ: Mapping[str, str] = os.environ, log: Callable[[str], Any] | None = None) -> list[asyncio.Task]:
-    "Begin the gateways in the settings of a house's agent, as tasks that end with the agent."
+    "Begin the gateways in the settings of a house's agent, as tasks that end with the agent. Raises `GatewayFailed`."
     agent, tasks = house.agent, []
     for name in agent.settings.gateway:
         try:

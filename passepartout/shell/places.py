@@ -36,7 +36,7 @@ class Places:
         return where(self.roots, self.absolute(name))
 
     def enter(self, name: str) -> str:
-        "Go to the folder `name`; returns its path."
+        "Go to the folder `name`; returns its path. Raises `Impure`."
         try: found = self.place(name)
         except PathRefused as refusal: raise Impure(f"cd leads outside: {refusal.message}") from None
         if found.kind != "dir": raise Impure(f"cd {shown(name)} does not lead to a folder that exists now")

@@ -43,7 +43,7 @@ _WORDS_OF_THE_GRAMMAR = frozenset("if then else elif fi for while until do done 
 
 # %% ../../nbs/shell/plain.ipynb #3fc9da21
 def plain_script(text: str) -> Script | None:
-    "The script of a `text` of plain words, redirections and the signs between commands; None when anything else stands there."
+    "The script of a `text` of plain words, redirections and the signs between commands; None when anything else stands there. Raises `Impure` when there is too much of it."
     items, stages, words, redirects, sign, count = [], [], [], [], "", 0                              # count: of signs
     for plain, quoted, redirect, joins, rest in _EASY.findall(text):
         if plain or quoted:

@@ -246,7 +246,7 @@ class TableError(PassepartoutError):
 
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
             add: str = "", tail: str = "", settings: str = "", apart: str = "", **more) -> Program:
-    "A declaration from its text form. Examples are separated by line ends or semicolons."
+    "A declaration from its text form. Examples are separated by line ends or semicolons. Raises `TableError`."
     table: dict[str, str | None] = {}
     for word in options.split():
         option, equals, kind = word.partition("=")

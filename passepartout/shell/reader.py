@@ -37,7 +37,7 @@ class Reader:
 
 # %% ../../nbs/shell/reader.ipynb #c1229c2d
 def settle(reader: Reader, operator: str) -> None:
-    "Forget what is not certain any more, before the words of the next pipeline are read."
+    "Forget what is not certain any more, before the words of the next pipeline are read. Raises `Impure`."
     if operator != "&&":
         for name in reader.unsure: reader.variables[name] = None
         if reader.lost == "maybe": reader.lost = True
@@ -75,7 +75,7 @@ RESERVED = frozenset("! { } [[ ]] if then elif else fi case esac for select whil
 
 # %% ../../nbs/shell/reader.ipynb #da18fbed
 def put(reader: Reader, operator: str, commands: list[Simple], negated: bool) -> None:
-    "Add a pipeline to the script, after following what it changes."
+    "Add a pipeline to the script, after following what it changes. Raises `Impure`."
     for number, command in enumerate(commands):
         if command.argv and (has_hole(command.argv[0]) or FILE in command.argv[0]):
             raise Impure("the name of a program is not known before it runs")
@@ -89,7 +89,7 @@ def put(reader: Reader, operator: str, commands: list[Simple], negated: bool) ->
 
 # %% ../../nbs/shell/reader.ipynb #1bf7b063
 def all_used(reader: Reader, at: int = 0, end: int | None = None) -> None:
-    "Every character from `at` to `end` was understood, or is a blank."
+    "Every character from `at` to `end` was understood, or is a blank. Raises `Impure`."
     for a, b in sorted(map(tuple, reader.used)):
         if a > at and reader.source[at:a].replace(b"\\\n", b"").strip(b" \t\n"): break
         at = max(at, b)

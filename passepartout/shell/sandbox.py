@@ -133,7 +133,7 @@ def _is_folder(point: str) -> bool:
     with os.scandir(above or "/") as names: return any(each.name == name and each.is_dir(follow_symlinks=False) for each in names)
 
 def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover] = ()) -> list[str]:
-    "Options that cover what is `hidden` within what is shown, and what is `covered` in the folders of `roots`."
+    "Options that cover what is `hidden` within what is shown, and what is `covered` in the folders of `roots`. Raises `SandboxError`."
     options = []
     for each in sorted(covered, key=lambda c: c.path):
         options += (["--perms", "0000", "--tmpfs", each.path, "--remount-ro", each.path] if each.folder

@@ -183,7 +183,7 @@ def is_pattern(mask: str) -> bool:
 _BRACKET = Regex(r"\[([!^]?)([\w.,+@%=~ -]+)\]", re.ASCII)
 
 def component(text: str, mask: str) -> re.Pattern | None:
-    "The expression that file names must match for one component of a pattern; `None` when it holds no pattern."
+    "The expression that file names must match for one component of a pattern; `None` when it holds no pattern. Raises `Impure`."
     if not is_pattern(mask): return None
     made, at = "", 0
     while at < len(mask):

@@ -139,7 +139,7 @@ class Placed(Vetted):
 class Insisted(Placed):
     "What becomes of a mandatory skill that has no page in order."
     def last_good(self, name: str) -> None:
-        "Go back to the last good page of a mandatory skill; when that cannot be, stand in for it."
+        "Go back to the last good page of a mandatory skill; when that cannot be, stand in for it. Raises `SkillError`."
         file = self.memory.folder / self.memory.good[name]
         try:
             page = read_skill(Path(name + file.suffix), read_whole(file, False), reserved=RESERVED)

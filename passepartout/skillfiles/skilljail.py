@@ -90,7 +90,7 @@ class SkillEnded(SkillDied):
 class Wired(Jail):
     "What is written to the process, and read from it."
     def send(self, value: dict, until: float) -> None:
-        "Write a line. A process that does not take it in time is late."
+        "Write a line. A process that does not take it in time is late. Raises `SkillDied` or `SkillEnded`."
         data = memoryview(json.dumps(value, default=str).encode() + b"\n")
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdin, selectors.EVENT_WRITE)
@@ -100,7 +100,7 @@ class Wired(Jail):
                 except OSError as error: raise SkillEnded(f"The process of skill {self.page.name} ended.") from error
 
     def receive(self, until: float) -> dict:
-        "Read a line."
+        "Read a line. Raises `SkillDied` or `SkillEnded`."
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.rest:
@@ -132,7 +132,7 @@ class Begun(Wired):
         self.send(self.job(kind), now + self.limits.start_s)
 
     def spawned(self) -> subprocess.Popen:
-        "The new process. It has no environment but a home, and no file of ours is open in it."
+        "The new process. It has no environment but a home, and no file of ours is open in it. Raises `SkillDied`."
         try: return subprocess.Popen(jail_command(self.wrap), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                      bufsize=0, start_new_session=True, close_fds=True, env=environment(SANDBOX_HOME), cwd="/")
         except OSError as error:
@@ -165,7 +165,7 @@ class SkillProcess(Begun):
         return said.get("value")
 
     def exchange(self, part: str, args: tuple) -> dict:
-        "One question and its answer."
+        "One question and its answer. Raises `SkillDied`."
         if self.process is not None and self.process.poll() is not None: self.kill()      # ended between two questions
         if self.process is None or self.loading: self.ready()
         self.number += 1
@@ -176,7 +176,7 @@ class SkillProcess(Begun):
         return said
 
     def ready(self) -> None:
-        "Start it and wait until the page is loaded."
+        "Start it and wait until the page is loaded. Raises `SkillDied`."
         if self.process is None: self.start()
         said, self.loading = self.receive(time.monotonic() + self.limits.start_s), False
         if "error" in said: raise SkillDied(f"{self.page.path.name}, {one_line(said['error'])}")

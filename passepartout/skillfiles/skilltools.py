@@ -88,7 +88,7 @@ class Testing(Proposing):
 class Writer(Testing):
     "Writes skills for one agent."
     def write(self, tool: str, name: str, page: str, kind: str | None = None) -> str:
-        "Write the page, mark it, and load it. A sentence about what came of it."
+        "Write the page, mark it, and load it. A sentence about what came of it. Raises `ToolError`."
         from passepartout.skillfiles.skillmemory import Remembered
         book = self.book()
         try:

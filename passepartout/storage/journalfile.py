@@ -90,7 +90,7 @@ def refuse_foreign(db: sqlite3.Connection, path) -> None:
 _BEGIN = "PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=1000; PRAGMA synchronous=FULL;"
 
 def connect(path: Path | None) -> sqlite3.Connection:
-    "An open database at `path` (None: in memory), with the write-ahead log on."
+    "An open database at `path` (None: in memory), with the write-ahead log on. Raises `JournalError`."
     if path:
         private_folder(path.parent)
         if path.exists() and not path.is_file():
@@ -108,7 +108,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #4d7cac8d
 def set_up(db: sqlite3.Connection, path) -> None:
-    "Make the tables of a new journal, and refuse what is none of ours."
+    "Make the tables of a new journal, and refuse what is none of ours. Raises `JournalError`."
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA:
         raise JournalError(f"The journal {path} was written by a newer passepartout (format {version}, this one knows {SCHEMA}). "
@@ -138,7 +138,7 @@ def _create(db: sqlite3.Connection, path) -> None:
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #f909a5bd
 def find_key(db: sqlite3.Connection, path: Path | None, given: bytes | None) -> tuple[bytes, str | None]:
-    "The key to use, and the name of the one that was in use before if that one is gone."
+    "The key to use, and the name of the one that was in use before if that one is gone. Raises `JournalError`."
     known = dict(db.execute("SELECT name, value FROM meta")).get("key")
     file = path and path.with_suffix(".key")
     key = given or (read_key(file) if file else os.urandom(32))

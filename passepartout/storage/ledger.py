@@ -155,7 +155,7 @@ class Recording(Draft):
         self.remembered = []
 
     def record(self, kind: str, body: dict) -> None:
-        "Add a record that changes no table: turn, proposal, verdict, answer, log, note, …"
+        "Add a record that changes no table: turn, proposal, verdict, answer, log, note, …. Raises `JournalError`."
         if kind in _OWN_METHOD:
             raise JournalError(f"Records of kind {kind} are made by {_OWN_METHOD[kind]}, which keeps the tables in step.")
         Draft.record(self, kind, body)
@@ -184,7 +184,7 @@ class Announcing(Recording):
         self.change(begin_effect, effect, before)
 
     def settle(self, effect: str, state: str, detail: dict | None = None) -> None:
-        "Say what became of `effect`: committed, failed or unknown. The batch fails when that is settled already."
+        "Say what became of `effect`: committed, failed or unknown. The batch fails when that is settled already. Raises `JournalError`."
         if state not in ("committed", "failed", "unknown"):
             raise JournalError(f"An effect ends committed, failed or unknown, not {state}.")
         self._add("outcome", {"effect": effect, "state": state, "detail": detail or {}})

@@ -74,7 +74,7 @@ class Expanding:
 class Web(Expanding):
     "The blocks of a page, and the references between them."
     def referred(self, name: str, line: Line, above: tuple[Source, ...]) -> list[Line]:
-        "What one reference stands for; at least one line."
+        "What one reference stands for; at least one line. Raises `TangleError`."
         if re.search(r"\(.*\)", name):
             raise TangleError(f"line {line.at}: <<{name[:60]}>> asks for what a block prints. Nothing is run here; refer to the code "
                               f"itself: <<{name.split('(')[0][:60]}>>.")

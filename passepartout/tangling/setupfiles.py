@@ -63,7 +63,7 @@ class Setup:
         return found
 
     def named(self, value: str, above: tuple[str, ...]) -> tuple[str, str] | None:
-        "Path and text of the setup file that a line names; `None` when nothing is taken over."
+        "Path and text of the setup file that a line names; `None` when nothing is taken over. Raises `TangleError`."
         path = setup_path(value, os.path.dirname(above[-1]))
         if path in above: return None
         self.files += 1

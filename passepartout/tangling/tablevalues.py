@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?|\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+)")
 _ITEM = re.compile(r"(?:[-+]|\d+[.)])[ \t]+(.*?)[ \t]*$")
 
 def cell_value(cell: str) -> Any:
-    "A cell of a table: a number, or a text."
+    "A cell of a table: a number, or a text. Raises `TangleError`."
     if _NUMBER.fullmatch(cell): return float(cell) if "e" in cell or re.search(r"\.\d", cell) else int(cell.rstrip("."))
     if cell.startswith('"'):
         if not re.fullmatch(r'"[^"\\]*"', cell):
@@ -51,7 +51,7 @@ def read_rows(lines: Sequence[str]) -> list:
     return rows
 
 def read_items(lines: Sequence[str]) -> list:
-    "The items of the plain list at the beginning of `lines`."
+    "The items of the plain list at the beginning of `lines`. Raises `TangleError`."
     rows = []
     for line in lines:
         if (item := _ITEM.match(line)) is not None and " :: " not in item[1] and not item[1].startswith("[@"): rows.append([item[1]])
@@ -62,7 +62,7 @@ def read_items(lines: Sequence[str]) -> list:
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #5978f622
 def read_text(lines: Sequence[str]) -> str | None:
-    "The text of an example block or of fixed-width lines at the beginning of `lines`."
+    "The text of an example block or of fixed-width lines at the beginning of `lines`. Raises `TangleError`."
     if re.match(r"#\+begin_example\b", lines[0], re.I):
         end = next((n for n, line in enumerate(lines) if re.match(r"[ \t]*#\+end_example[ \t]*$", line, re.I)), 0)
         body = [re.sub(r"^([ \t]*),(,*(?:\*|#\+))", r"\1\2", line) for line in lines[1:end]]
@@ -87,7 +87,7 @@ def named_value(text: str, name: str) -> Any:
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #c4e2379f
 def part_of(value: Any, index: str) -> Any:
-    "The part of a table that `index` names."
+    "The part of a table that `index` names. Raises `TangleError`."
     if not isinstance(value, list) or None in value: raise TangleError(f"[{index}] takes a part of a table without lines between its rows.")
     first, _, rest = index.partition(",")
     if first.strip() in ("", "*"): found, many = value, True
@@ -106,7 +106,7 @@ def _bounds(text: str, size: int) -> tuple[int, int]:
 
 # %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
 def without_heads(rows: list, args: Arguments) -> list:
-    "The rows that Org passes on."
+    "The rows that Org passes on. Raises `TangleError`."
     heads, wanted = args.get(":colnames"), lambda name: args.get(name) not in (None, "no", "nil")
     if heads != "no" and (wanted(":colnames") or rows[1:2] == [None] and None not in rows[2:]):
         rows = rows[2:] if rows[1:2] == [None] else rows[1:]
@@ -125,7 +125,7 @@ def as_code(value: Any) -> str:
     return f'""{quoted}""' if "\n" in value else quoted
 
 def float_code(value: float) -> str:
-    "A number with the fewest digits, from fifteen on, that read back as the same; as Emacs prints it."
+    "A number with the fewest digits, from fifteen on, that read back as the same; as Emacs prints it. Raises `TangleError`."
     if value - value != 0: raise TangleError("A number of this size cannot be written down.")
     text = next(text for digits in (15, 16, 17) if float(text := f"{value:.{digits}g}") == value)
     return text if re.search("[.e]", text) else text + ".0"
@@ -138,7 +138,7 @@ def passed_on(value: Any, args: Arguments) -> str:
 _WANTED = re.compile(r"([A-Za-z_][\w-]*)(?:\[([-\d:,* ]+)\])?")
 
 def value_code(text: str, wanted: str, args: Arguments) -> str | None:
-    "The code for what `wanted`, as in `:var x=wanted`, names on the page `text`; `None` when it is no name."
+    "The code for what `wanted`, as in `:var x=wanted`, names on the page `text`; `None` when it is no name. Raises `TangleError`."
     if (found := _WANTED.fullmatch(wanted)) is None: return None
     value = named_value(text, found[1])
     try: value = part_of(value, found[2]) if found[2] else value
@@ -165,7 +165,7 @@ def read_quoted(text: str) -> Any:
     return stack[0][0]
 
 def read_atom(quoted: str | None, word: str | None) -> Any:
-    "A text, given without its quotes, or what a word stands for: a number, or nothing at all."
+    "A text, given without its quotes, or what a word stands for: a number, or nothing at all. Raises `TangleError`."
     if quoted is not None: return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), quoted)
     if word == "nil": return []
     if not _NUMBER.fullmatch(word):

@@ -36,7 +36,7 @@ def code_of(web: Web, source: Source) -> list[Line]:
     return trimmed(remove_indentation(lines))
 
 def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "python", page: str = "") -> list[Line]:
-    "Prologue, variables and epilogue around the code. `page` is the Org page that variables may name tables of."
+    "Prologue, variables and epilogue around the code. `page` is the Org page that variables may name tables of. Raises `TangleError`."
     pieces = {name: args.text(name, None) for name in (":prologue", ":epilogue")}
     before, after = (text.split("\n") if text is not None else [] for text in pieces.values())
     if args.variables and language != "python":
@@ -45,7 +45,7 @@ def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "pyt
     return [*(Line(line, at) for text in before for line in text.split("\n")), *lines, *(Line(text, at) for text in after)]
 
 def literal(name: str, value: str, page: str = "", args: Arguments = Arguments()) -> str:
-    "The value of a variable as code: what is written there, or what a name stands for on the page."
+    "The value of a variable as code: what is written there, or what a name stands for on the page. Raises `TangleError`."
     if (written := written_code(value, args)) is not None: return written
     if page and (found := value_code(page, value, args)) is not None: return found
     raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double "
@@ -69,7 +69,7 @@ def trimmed(lines: Sequence[Line]) -> list[Line]:
 _ENDINGS = {"python": "py", "emacs-lisp": "el", "elisp": "el"}
 
 def target_name(source: Source, page: str) -> str:
-    "The file that a block goes to; empty for none."
+    "The file that a block goes to; empty for none. Raises `TangleError`."
     wanted = source.arguments.text(":tangle", None)
     if wanted is None: raise TangleError(":tangle names no file. Write :tangle yes, :tangle no or the name of a file.")
     if wanted == "yes": return f"{PurePosixPath(page).with_suffix('')}.{_ENDINGS.get(source.language, source.language)}"

@@ -47,7 +47,7 @@ def read_page(path: Path) -> Page:
     return page_of(path, data, Setup(path))
 
 def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
-    "The page that consists of `data`, and of what `setup` takes over from other files."
+    "The page that consists of `data`, and of what `setup` takes over from other files. Raises `TangleError`."
     try: decoded = decode(data)
     except NotText as error: raise TangleError(f"{path.name} cannot be read: {error.message}.") from error
     if len(data) > 4 * MOST_BYTES: raise TangleError(f"{path.name} has more than {4 * MOST_BYTES // 1_000_000} MB; a page is shorter.")
@@ -80,7 +80,7 @@ def placed(page: Path, folder: Path, name: str) -> str:
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def open_folder(base: Path, relative: str, make: bool) -> int:
-    "A descriptor of the folder `relative` below `base`; the caller closes it."
+    "A descriptor of the folder `relative` below `base`; the caller closes it. Raises `TangleError`."
     if make: base.mkdir(parents=True, exist_ok=True)
     try: fd = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error: raise TangleError(f"The folder {base} cannot be opened: {error.strerror.lower()}.") from error
@@ -188,7 +188,7 @@ def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: 
     return [each.relative for each in done]
 
 def write_file(each: Planned, folder: Path, ledger: Ledger) -> None:
-    "Put one file in its place."
+    "Put one file in its place. Raises `TangleError`."
     name, data = posixpath.basename(each.relative), each.target.text.encode("utf-8", "surrogatepass")
     if not os.path.lexists(folder): os.makedirs(folder)
     fd, new = open_folder(folder, posixpath.dirname(each.relative), each.target.folders), f".{name[:200]}.{os.getpid()}.new"

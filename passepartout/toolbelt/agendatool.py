@@ -23,7 +23,7 @@ from ..wallclock import clock_remarks
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #87f1f362
 def read_when(text: str | None) -> date | datetime | None:
-    "A date, or a date with time when the text has one."
+    "A date, or a date with time when the text has one. Raises `PassepartoutError`."
     if not text: return None
     try: moment = datetime.fromisoformat(text)
     except ValueError: raise PassepartoutError(f"{text[:40]!r} is not a date; write it as 2026-11-20.") from None
@@ -36,7 +36,7 @@ def read_day(text: str | None) -> date | None:
     return moment.date() if isinstance(moment, datetime) else moment
 
 def read_clock(text: str) -> time | None:
-    "A time of day; none for an empty text."
+    "A time of day; none for an empty text. Raises `PassepartoutError`."
     if not text.strip(): return None
     try: return time.fromisoformat(text.strip()).replace(second=0, microsecond=0, tzinfo=None)
     except ValueError: raise PassepartoutError(f"{text[:40]!r} is not a time of day; write it as 10:30.") from None

@@ -30,7 +30,7 @@ class Effects:
 
     @classmethod
     def of(cls, value: Any) -> "Effects":
-        "Effects from an `Effects`, a mapping, `None` (the worst), or names such as `\"read-only\"`."
+        "Effects from an `Effects`, a mapping, `None` (the worst), or names such as `\"read-only\"`. Raises `ToolError`."
         if isinstance(value, cls): return value
         if value is None: return cls()
         if isinstance(value, Mapping): return cls(**{key_name(k): bool(v) for k, v in value.items()})
@@ -129,7 +129,7 @@ def parameters_of(declared: Any) -> tuple[Parameter, ...]:
 
 # %% ../../nbs/toolbelt/11e_declarations.ipynb #5ba40211
 def one_parameter(name: str | None, spec: Any) -> Parameter:
-    "One parameter from its name and whatever was said about it."
+    "One parameter from its name and whatever was said about it. Raises `ToolError`."
     if isinstance(spec, Parameter): return spec
     if isinstance(spec, Mapping):
         details = {key_name(k): v for k, v in spec.items()}

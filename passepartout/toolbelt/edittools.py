@@ -46,7 +46,7 @@ def refuse(outline: Outline, wanted: str, found: list[Node], private: Sequence[s
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #4bbb7fd0
 def heading_at(outline: Outline, line: int, path: str) -> Node:
-    "The heading of this path in this line, or the only one of this path when the lines have moved."
+    "The heading of this path in this line, or the only one of this path when the lines have moved. Raises `RewriteError`."
     wanted = plain_path(path)
     same = [n for n in outline.nodes[1:] if plain_path(" › ".join(outline.path(n))) == wanted]
     if node := next((n for n in same if n.line == line), None): return node
@@ -101,7 +101,7 @@ class Note:
         return self.seen.bom + data
 
     def edit(self, text: str, summary: str) -> list[FileEdit]:
-        "The edit that leads to `text`; none when that is what the note holds."
+        "The edit that leads to `text`; none when that is what the note holds. Raises `RewriteError`."
         after = self.bytes_of(text)
         if len(after) > MOST_BYTES:
             raise RewriteError(f"{self.file.display} would have more than {MOST_BYTES // 1_000_000} MB and no longer be read as a note; "
@@ -109,7 +109,7 @@ class Note:
         return [] if after == self.before else [FileEdit(self.file, self.before, after, summary)]
 
 def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFFIXES, new: bool = False) -> Note:
-    "The note that the gates opened. With `new`, one that does not exist is an empty one."
+    "The note that the gates opened. With `new`, one that does not exist is an empty one. Raises `RewriteError`."
     if not file.display.lower().endswith(tuple(suffixes)):
         raise RewriteError(f"{file.display} is not a note; name a file that ends in {', '.join(suffixes)}.")
     if file.kind == "missing" and not new: raise RewriteError(f"There is no {file.display}; org-find tells where things are.")
@@ -195,7 +195,7 @@ def begins_again(outline: Outline, before: Node) -> str:
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #31e80812
 def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str | None, kind: str, remove: bool,
                   until: str = "") -> list[FileEdit]:
-    "The edit that plans a heading, or with `remove` takes its date away."
+    "The edit that plans a heading, or with `remove` takes its date away. Raises `RewriteError`."
     from passepartout.outline.planning import schedule, unschedule
     day, kind = read_when(when), kind.strip().lower()
     if kind not in ("scheduled", "deadline"): raise RewriteError(f"A date is scheduled or a deadline, not {kind!r}.")
@@ -209,7 +209,7 @@ def schedule_edit(editor: Editor, context: ToolContext, heading: str, when: str 
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #6d90828c
 def guessed_letters(note: Note, other: Note, edits: list[FileEdit]) -> list[FileEdit]:
-    "`edits`, unless they would carry letters that were guessed into another file."
+    "`edits`, unless they would carry letters that were guessed into another file. Raises `RewriteError`."
     if note.seen.certain or not any(c > "\x7f" for c in note.outline.text): return edits
     raise RewriteError(f"{note.file.display} is not UTF-8, and what its accented letters are was guessed; convert it first. Nothing was "
                        f"moved to {other.file.display}.")
@@ -234,7 +234,7 @@ def full_name(file: OpenedPath) -> str:
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #1244eb14
 def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[FileEdit]:
-    "The edits that move a heading to the archive beside its file."
+    "The edits that move a heading to the archive beside its file. Raises `RewriteError`."
     from passepartout.outline.moves import archive, archive_name
     note, node = editor.find(context, heading)
     file = context.resources["archive"]
@@ -275,7 +275,7 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #db785a69
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
-    "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty."
+    "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
     if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "

@@ -34,7 +34,7 @@ class SearchError(PassepartoutError):
 MOST_PATTERN = 1_000
 
 def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
-    "`pattern` for texts in UTF-8: a fixed text, or with `regex` an expression for re2 in which ^ and $ stand for the ends of a line."
+    "`pattern` for texts in UTF-8: a fixed text, or with `regex` an expression for re2 in which ^ and $ stand for the ends of a line. Raises `SearchError`."
     import re2
     if not pattern.strip() or len(pattern) > MOST_PATTERN:
         raise SearchError(f"Search for something between 1 and {MOST_PATTERN:,} characters.")

@@ -41,7 +41,7 @@ def say_when(day: date | datetime, until: str) -> str:
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #b8ce8ccf
 def org_capture(title: str, kind: str, scheduled: str | None, deadline: str | None, body: str, context: ToolContext,
                 repeat: str = "", until: str = "") -> FileEdit:
-    "The edit that adds a note or task to the opened file, which may not exist yet."
+    "The edit that adds a note or task to the opened file, which may not exist yet. Raises `CaptureError`."
     file, begin, due = context.resources["file"], read_when(scheduled), read_when(deadline)
     if not file.display.lower().endswith(SUFFIXES):
         raise CaptureError(f"{file.display} is not a note; name a file that ends in {', '.join(SUFFIXES)}.")
@@ -77,7 +77,7 @@ def headings_in(outline: Outline, start: int, last: int) -> Sequence[Node]:
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #7a286a1f
 def read_file(start: int, lines: int, context: ToolContext, private: Sequence[str], rest: bool = True) -> ToolResult:
-    "`lines` lines of the opened file, from number `start` on. How to read on is told for the `rest` of the file, or only for what was asked for."
+    "`lines` lines of the opened file, from number `start` on. How to read on is told for the `rest` of the file, or only for what was asked for. Raises `PassepartoutError`."
     file = context.resources["path"]
     try: text = decode(file.read_bytes(MOST_BYTES)).text
     except NotText as reason: raise PassepartoutError(f"{file.display} cannot be shown: {reason.message}.") from None

@@ -206,7 +206,7 @@ def covers(found: Iterable[Going], entries: int = MOST_ENTRIES, most: int = MOST
 
 # %% ../../nbs/toolbelt/12ca_walks.ipynb #a104f70e
 def sensitive_in(top: str, hidden: bool, left: list[int], spared: Callable[[str], bool]) -> Iterator[Cover]:
-    "What is to be covered below one folder, the repositories that are `spared` left out. What cannot be listed cannot be read by a command either."
+    "What is to be covered below one folder, the repositories that are `spared` left out. What cannot be listed cannot be read by a command either. Raises `TooMany`."
     todo = [top]
     while todo:
         folder = todo.pop()
