@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/shell/tree.html.md"""
 __all__ = ['LONGEST', 'MOST_COMMANDS', 'MOST_WORDS', 'tree_of']
 
 # %% ../../nbs/shell/tree.ipynb #1a2bc234
+import re
 from functools import cache
 from ..lazy import Regex
 from .words import Impure
@@ -15,6 +16,23 @@ from .words import Impure
 # %% ../../nbs/shell/tree.ipynb #bb0c9781
 LONGEST = 16_384                               # bytes of a command line
 MOST_COMMANDS, MOST_WORDS = 64, 2_000          # of a script: each of them is judged, and a person may have to read them
+
+# %% ../../nbs/shell/tree.ipynb #074b5ed5
+_SHOWN = bytes(range(128)) + b"\x01" * 128
+
+class _Letters:
+    "Reads `source` to a parser, with a sign that means nothing in place of each byte that is not ASCII; once `parsed`, as it is."
+    def __init__(self, source: bytes): self.source, self.now = source, source.translate(_SHOWN)
+    def __call__(self, at: int, point: tuple) -> bytes: return self.now[at:at + 4096]
+    def parsed(self) -> None: self.now = self.source
+
+# %% ../../nbs/shell/tree.ipynb #21b54efd
+_ENDING = Regex(rb"<<-?[ \t]*(?P<word>(?:\\.|'[^']*'|\"[^\"]*\"|[^\s;&|<>()'\"\\])*)", re.S)
+
+def _letters(source: bytes) -> _Letters:
+    if any(not found["word"].isascii() for found in _ENDING.finditer(source)):
+        raise Impure("a here-document ends at a word with letters that are not plain ASCII")
+    return _Letters(source)
 
 # %% ../../nbs/shell/tree.ipynb #17c14d53
 _SHORT, _REPORTS, _SIGNS = 400, 300, 300
@@ -30,14 +48,16 @@ def _language():
 def tree_of(source: bytes, whole: bool = True):
     "The root node of the parsed text. `Impure` when it is too tangled, or `whole` and no complete command."
     parser, language = _language()
-    if len(source) <= _SHORT: root = parser(language).parse(source).root_node
+    read = source if (plain := source.isascii()) else _letters(source)
+    if len(source) <= _SHORT: root = parser(language).parse(read).root_node
     else:
         if len(_QUOTED.sub(b"", source).translate(None, _PLAIN_BYTES)) > _SIGNS:
             raise Impure("it is too tangled to be read in reasonable time")
         left = iter(range(_REPORTS))
         try:
-            root = parser(language).parse(lambda at, point: source[at:at + 4096],
+            root = parser(language).parse((lambda at, point: source[at:at + 4096]) if plain else read,
                                           progress_callback=lambda *state: next(left, None) is None).root_node
         except ValueError: raise Impure("it is too tangled to be read in reasonable time") from None
+    if not plain: read.parsed()
     if whole and root.has_error: raise Impure("it is not a complete command")
     return root
