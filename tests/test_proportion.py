@@ -1,12 +1,14 @@
 "What a stranger wrote takes as long as its length allows, whatever its shape: a megabyte of it holds up nobody"
+import itertools
 import time
 from datetime import datetime
 
 import pytest
+from hypothesis import given, strategies as st
 
 from passepartout.outline.checkboxes import add_item, check
 from passepartout.echoes import and_above, mark, readings
-from passepartout.toolbelt.edittools import find_heading, plain_path
+from passepartout.toolbelt.edittools import find_heading, likeness_to, plain_path
 from passepartout.tangling.headerargs import read_arguments, split_arguments
 from passepartout.labels import addresses_in
 from passepartout.outline.markdown import parse_markdown
@@ -100,6 +102,14 @@ def test_a_heading_that_is_not_there_is_missed_in_moments(wanted):
     began = time.process_time()
     with pytest.raises(RewriteError): find_heading(outline, wanted)
     assert time.process_time() - began < 8
+
+
+@given(st.text("abc é", max_size=25), st.text("abcd\U0001f600", max_size=25))
+def test_likeness_is_the_share_of_the_longest_common_subsequence(one, other):
+    longest = {}
+    for i, j in itertools.product(range(len(one)), range(len(other))):
+        longest[i, j] = (longest.get((i - 1, j - 1), 0) + 1 if one[i] == other[j] else max(longest.get((i - 1, j), 0), longest.get((i, j - 1), 0)))
+    assert likeness_to(one)(other) == 2 * longest.get((len(one) - 1, len(other) - 1), 0) / (len(one) + len(other) or 1)
 
 
 @pytest.mark.parametrize("form", ["{}", "line {}", "line {}: Roof", "L{}"])
