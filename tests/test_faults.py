@@ -101,7 +101,10 @@ class Faults(RuleBasedStateMachine):
         self.agent = self.loop.run_until_complete(self.start())
         self.now, self.shown = 0.0, []
         self.agent.listen(self.shown.append)
-        for name in NAMES: self.agent.backends.get(name).breaker.clock = lambda: self.wall + self.now
+        for name in NAMES:                                        # as if they were elsewhere: one on this machine has a time of its own
+            backend = self.agent.backends.get(name)
+            self.agent.backends.register(name, backend.fn, breaker=backend.breaker)
+            backend.breaker.clock = lambda: self.wall + self.now
 
     async def start(self):
         for server in self.servers.values(): await server.open()
