@@ -14,7 +14,7 @@ edited. Which one was is asked of git, never of file times. The tool notes in th
 when both sides last agreed; the side that still holds it is the old one. Without such a note, the side that differs
 from HEAD is the edited one. When both were edited, nothing is written.
 """
-import contextlib, fcntl, functools, hashlib, json, os, re, shutil, subprocess, sys, tempfile
+import ast, contextlib, fcntl, functools, hashlib, json, os, re, runpy, shutil, subprocess, sys, tempfile
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -340,7 +340,6 @@ def unfit(nb: Path):
 
     The documentation build runs exported cells and every cell that holds an import, and nothing else. It takes the first cell
     for the title, whatever else stands in it. A second line of purpose makes nbdev rewrite passepartout/__init__.py."""
-    import ast
     cells = read_notebook(nb)["cells"]
     if not cells or not re.fullmatch(r"# [^\n]+\n+> [^\n]+\n*", cells[0]["source"]):
         yield (f"{shown(nb)}: the first cell must hold '# name' and one line '> purpose' and nothing else; more would not be "
@@ -523,6 +522,20 @@ def pick(name: str):
     raise Drift(f"{name}: {len(found)} notebooks have that name; there are: " + " ".join(key(nb) for nb, _ in pairs))
 
 
+def unindexed():
+    "Modules whose functions and classes are not those that nbdev's index has for them: `one` exports a module, `export` the index as well."
+    if not (LIB / "_modidx.py").exists(): return
+    index = runpy.run_path(str(LIB / "_modidx.py"))["d"]["syms"]
+    defines = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    for module in sorted(LIB.rglob("*.py")):
+        if module.name.startswith("_"): continue
+        name, found = ".".join(module.relative_to(LIB.parent).with_suffix("").parts), set()
+        for each in ast.parse(module.read_text(encoding="utf-8")).body:
+            if isinstance(each, defines): found.add(f"{name}.{each.name}")
+            if isinstance(each, ast.ClassDef): found |= {f"{name}.{each.name}.{inner.name}" for inner in each.body if isinstance(inner, defines)}
+        if found != set(index.get(name, ())): yield f"{shown(module)} has other names than {shown(LIB / '_modidx.py')}: run python tools/nb.py export"
+
+
 def check():
     "What drifted, one line each; nothing is written."
     for nb, twin in notebooks():
@@ -536,6 +549,7 @@ def check():
             yield str(problem)
     for module in orphans():
         yield f"{shown(module)} comes from no notebook: delete it, or name it in a notebook's default_exp"
+    yield from unindexed()
     if (ROOT / "settings.ini").exists() and (not (LIB / "settings.ini").exists() or (LIB / "settings.ini").read_bytes() != (ROOT / "settings.ini").read_bytes()):
         yield "passepartout/settings.ini is not a copy of settings.ini"
     for file, page in TOP.items():
