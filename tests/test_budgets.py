@@ -407,6 +407,21 @@ async def test_the_tiers_of_the_settings_choose_the_model_and_exact_forms_need_n
         await agent.close()
 
 
+async def test_exact_forms_need_no_model_when_no_tier_names_anybody(tmp_path):
+    async with serving(lambda head, body: whole(text="A model's words.")) as server:
+        for tiers, asked in (("exact=reflex, tool-output=small", 0), ("tool-output=small", 1)):
+            agent = await boot(tmp_path, server.url, provider_cascade="mine,reflex", tiers=tiers)
+            await agent.handle("todo buy tea")
+            assert len(server.asked) == asked
+            assert "A model's words." in await agent.handle("find tea") and len(server.asked) == asked + 1      # a question is for the model
+            server.asked.clear()
+            await agent.close()
+        assert "buy tea" in "".join(path.read_text() for path in (tmp_path / "notes").rglob("*.org"))
+        agent = await boot(tmp_path, server.url, provider_cascade="mine")
+        assert agent.model_selector is None                         # nobody there to whom it would make a difference
+        await agent.close()
+
+
 async def test_a_selector_that_names_somebody_else_or_breaks_changes_nothing():
     agent = Agent.bare()
     register_backend(agent, "near", lambda prompt, system_prompt: "hm", local=True)

@@ -39,9 +39,15 @@ class Tiers:
                  exact: Callable[[Any], Any] | None = None, blind: Callable[[str], bool] = lambda name: name == "reflex"):
         self.kinds, self.exact, self.blind, self.models = dict(kinds), exact, blind, {"small": dict(small), "large": dict(large),
                 "reflex": {}}
+        self.last = None, "large"            # it is asked for each provider, and reading a sentence takes longer than all the rest
 
     def tier(self, context: Any) -> str:
         "The tier for a signal; large for one of no known kind, and for what is no signal."
+        if self.last[0] is not context: self.last = context, self.judged(context)
+        return self.last[1]
+
+    def judged(self, context: Any) -> str:
+        "The same, found out anew."
         sensor = str(getattr(context, "sensor", None) or "").lower().lstrip(":")
         if "exact" in self.kinds and self.exact is not None and sensor in ("user-input", "tool-output") and self.exact(context) is not None:
             return self.kinds["exact"]
@@ -59,10 +65,10 @@ class Tiers:
 
 # %% ../../nbs/cascade/13g_selector.ipynb #5f94d624
 def tiers_of(settings: Any, exact: Callable[[Any], Any] | None = None) -> tuple[Tiers | None, list[str]]:
-    "(the selector that the settings ask for, or `None`; sentences about what cannot be read). Without a tier that names somebody there is nothing to select."
+    "(the selector that the settings ask for, or `None`; sentences about what cannot be read). When no tier names anybody and nothing needs no model, there is nothing to select."
     small, large = read_tier(settings.tier_small), read_tier(settings.tier_large)
-    if not small and not large: return None, []
     kinds, wrong = read_tiers(settings.tiers)
+    if not small and not large and "reflex" not in kinds.values(): return None, wrong
     def plainly(signal: Any) -> Any:
         try: return exact(signal) if exact is not None else None
         except PassepartoutError: return None

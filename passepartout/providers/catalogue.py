@@ -184,10 +184,10 @@ def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
         if agent.exact_form is None: return None
         return agent.exact_form(signal if signal.sensor == USER_INPUT
                                 else signal.evolve(payload=FrozenDict(sensor=USER_INPUT, text=agent.asked(signal))))
+    blind = lambda name: (backend := agent.backends.get(name)) is not None and backend.blind
     chosen, wrong = tiers_of(agent.settings, exact)
-    if chosen is None: return wrong
-    agent.model_selector = chosen
-    chosen.blind = lambda name: (backend := agent.backends.get(name)) is not None and backend.blind
+    if chosen is None or not any(map(blind, names)) and not chosen.models["small"] and not chosen.models["large"]: return wrong
+    agent.model_selector, chosen.blind = chosen, blind
     return wrong + [f"tier_{tier} names {name}, and provider_cascade does not, so {name} is never asked." for tier in ("small", "large")
                     for name in chosen.models[tier] if name not in names]
 
