@@ -74,6 +74,7 @@ class Turn:
     words: Any = None                    # what the person said, once a gate has asked for it
     quoted: list[str] = field(default_factory=list)     # errors in the words of others, which an answer may repeat
     missed: bool = False                 # the last call came back with an error
+    unfit: tuple[str, ...] = ()          # providers whose answers could not be read, time after time: others are asked first
     left: tuple = ()                     # batches that are written with the next one, or as soon as anybody waits
 
     def reply(self) -> Reply:

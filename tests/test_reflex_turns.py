@@ -490,5 +490,20 @@ async def test_who_named_a_model_is_told_that_it_did_not_answer_and_may_still_ke
         register_backend(agent, "far", dumb)
         agent.provider_cascade = ("far", "reflex")
         told = str(await agent.handle("had a great run with Nele"))
-        assert "far did not answer" in told and "PROVIDER_CASCADE" not in told
+        assert "far gave no answer that could be used" in told and "PROVIDER_CASCADE" not in told
         assert "had a great run with Nele" in str(await agent.handle("note"))
+
+
+FIND = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "umbrella") :EXPLANATION "It looks for it."))'
+
+@pytest.mark.parametrize("answers", [("(:TYPE", "(:TYPE"), (FIND, "(:TYPE", "(("), (FIND.replace("QUERY", "MOOD"), "(#.x)")])
+async def test_a_model_that_never_learns_the_form_leaves_the_last_attempt_to_the_engine_behind_it(tmp_path, answers):
+    async with agent_on(tmp_path, {"inbox.org": "* TODO Bring umbrella\n"}) as (agent, memex):
+        left, prompts = iter(answers), []
+        def dumb(prompt, system_prompt="", *, model=None): prompts.append(prompt); return next(left)
+        register_backend(agent, "far", dumb)
+        agent.provider_cascade = ("far", "reflex")
+        reply = str(await agent.handle("find umbrella"))
+        assert len(prompts) == len(answers) and "Bring umbrella" in reply
+        left = iter(["It is in the hall."])              # in the next turn it is asked first again
+        assert str(await agent.handle("find umbrella")) == "It is in the hall."

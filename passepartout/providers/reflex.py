@@ -61,7 +61,7 @@ def reply_to(prompt: str, context: Any, today: date, around: Any = None) -> dict
     payload = payload if isinstance(payload, Mapping) else {}
     sensor = str(payload.get("sensor") or "").lower().lstrip(":").replace("_", "-")
     from passepartout.reflex.captures import say
-    if trace := payload.get("rejection_trace"): return say(explain_rejection(trace))
+    if (trace := payload.get("rejection_trace")) and payload.get("rejected") in (None, "reflex"): return say(explain_rejection(trace))
     if sensor == "tool-output": return say(quote_result(payload))
     if sensor == "tool-error": return say(explain_failure(payload))
     text = payload.get("text")

@@ -273,11 +273,11 @@ _QUESTION = frozenset("what what's who who's when when's where where's which how
 
 # %% ../../nbs/reflex/grammar.ipynb #66abcec2
 def of_models(proposal: dict, around: Surroundings) -> dict:
-    "The `proposal`, with the models that did not answer in place of the advice to name one."
+    "The `proposal`, with the models of which no answer could be used in place of the advice to name one."
     text = proposal["payload"].get("text") if around.unheard else None
     if not text or f": {SETTING}" not in text: return proposal
     return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {SETTING}",
-            f", and {' and '.join(around.unheard)} did not answer: passepartout trace, or /trace in the chat, says why")}}
+            f", and {' and '.join(around.unheard)} gave no answer that could be used: passepartout trace, or /trace in the chat, says why")}}
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:

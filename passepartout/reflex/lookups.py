@@ -45,7 +45,7 @@ class Surroundings:
     index: Callable[[], Index | None] = lambda: None
     read: Callable[[str], Outline | None] = lambda file: None        # one file, where there is an index
     now: Callable[[], datetime] | None = None          # what the clock says, where there is one
-    unheard: tuple[str, ...] = ()                      # the models that were asked before, and did not answer
+    unheard: tuple[str, ...] = ()                      # the models that were asked before, in vain
 
     def __repr__(self): return f"Surroundings(said before: {len(self.earlier)})"          # functions say nothing but where they lie in memory
 
