@@ -20,6 +20,7 @@ from .health import sandbox_findings
 from .journal import Journal
 from .loop import diagnostics_startup_run
 from .opening import install_index, open_journal, open_roots, open_vault, own_places, recover
+from .reason import read_ahead
 from .retention import apply_retention
 from .settings import Settings, load_settings
 
@@ -101,6 +102,7 @@ class Agent(Ending):
             self.meaning.follow()
         follow_skills(self)
         settle_in(meaning=self.upkeep is not None)
+        read_ahead(self)
 
 # %% ../nbs/19_agent.ipynb #52d47b4c
 def boot_agent(cls: type, settings: Settings, where: Any = None) -> Agent:

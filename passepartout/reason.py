@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reason.html.md"""
 # %% auto #0
 __all__ = ['LANGUAGE', 'BARE_KEY', 'PROPOSAL_CLAIMS', 'DEFAULT_PROMPT', 'THINKS_ABOUT', 'loop_gate_reason', 'UNFIT', 'is_list',
            'markdown_strip', 'plist_keywords_normalize', 'is_plist_like', 'parse_proposal', 'message_action', 'opening',
-           'system_prompt', 'user_prompt', 'think', 'without_model', 'agree', 'canonical_form', 'reason_gate',
-           'give_up', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
+           'system_prompt', 'read_ahead', 'user_prompt', 'think', 'without_model', 'agree', 'canonical_form',
+           'reason_gate', 'give_up', 'others_first', 'judgement_on', 'settle', 'distill_prompt']
 
 # %% ../nbs/16_reason.ipynb #877a46a1
 from collections.abc import Mapping
@@ -20,12 +20,13 @@ from .agreement import agreed, disagreement
 from .backends import EXHAUSTED, Vote, backend_cascade_call, consensus_call
 from .awareness.budget import utf8_bound
 from .cascade.askone import providers
+from .cascade.showing import Composing
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .limits import time_limit
 from .context import awareness, log_about, log_view, turn_in
 from .awareness.measure import Composed
-from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
+from .messages import (CHAT_MESSAGE, EVENT, MESSAGE, PERSON, REASONED, REQUIRES_APPROVAL, SYNTAX_ERROR,
                                    TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, Allowed, ApprovalRequired, Rejected,
                                    Signal, Verdict, folded, pick)
 from .perceive import without
@@ -117,6 +118,15 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
     world.prompt = parts, Composed(f"{head}{world.text}\n\nLOGS:\n{logs.text}{tail}", world.private or logs.private, context, tight, marks,
                                    cut)
     return world.prompt[1]
+
+# %% ../nbs/16_reason.ipynb #2e8c4419
+def read_ahead(agent) -> None:
+    "Have the provider of this machine that is asked first read what every prompt begins with, if it can. Does not wait for that."
+    names = () if callable(agent.provider_cascade) else providers(agent, None, None)
+    backend = agent.backends.get(names[0]) if names else None
+    if backend is None or not backend.local or (read := getattr(backend.fn, "read_ahead", None)) is None: return
+    signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, label=PERSON)
+    read(Composing(agent, backend, "", partial(system_prompt, agent, signal), signal))
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."

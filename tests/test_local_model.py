@@ -245,6 +245,31 @@ async def test_a_closed_agent_holds_no_model(model, tmp_path):
     assert agent.backends.get("gguf").fn.server.process.returncode == -signal.SIGKILL
 
 
+@inside
+@pytest.mark.parametrize("asked", ["todo: buy milk", "what about the weather on the other side?"])
+async def test_who_opens_a_chat_has_the_model_read_while_they_type(model, tmp_path, asked):
+    "What it has read then, it does not read again for a question; and whoever does not ask it anything waits for nothing."
+    agent = await Agent.boot(memex=tmp_path, state_dir=tmp_path / "s", cache_dir=tmp_path / "s", config_dir=tmp_path / "s", gguf_file=model, answer_tokens=20)
+    provider, pieces = agent.backends.get("gguf").fn, []
+    generate = provider.generate
+    def counted(body, piece, stopped):
+        generate(body, lambda data: (pieces.append((body, data)), piece(data))[1], stopped)
+    provider.generate = counted
+    try:
+        agent.follow_notes()
+        [thread] = [each for each in threading.enumerate() if each.name == "passepartout-read-ahead"]
+        if asked.startswith("todo"):
+            with provider.lock: assert "buy milk" in str(await agent.handle(asked))          # it reads, or has not begun
+            return
+        thread.join(60)
+        await agent.handle(asked)
+        took = [data["timings"] for body, data in pieces if data.get("timings")]
+        assert took[0]["cache_n"] == 0 and took[1]["cache_n"] > 0.8 * took[0]["prompt_n"], took
+    finally: await agent.close()
+    thread.join(20)
+    assert provider.server is None or provider.server.process.poll() is not None
+
+
 ENDS = {
     "over": "asyncio.run(begun()); print('over', flush=True)",
     "interrupted": "asyncio.run(begun()); print('over', flush=True); os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",

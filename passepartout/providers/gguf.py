@@ -190,14 +190,23 @@ class Hearing(Counting):
 # %% ../../nbs/providers/gguf.ipynb #776ca30c
 class Gguf(Hearing):
     "The backend `gguf`. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
-    async def __call__(self, prompt: str, system_prompt: str, *, hear: Callable | None = None, compose: Any = None) -> str:
-        measure, composed = self.measures.of("gguf", self.path.name), Composed(system_prompt)
+    def measure(self) -> Measure:
+        "How this model counts."
+        measure = self.measures.of("gguf", self.path.name)
         measure.window = measure.window or CONTEXT
+        return measure
+
+    def question(self, prompt: str, composed: Composed, tokens: int) -> Question:
+        "What it is asked, in the form that it takes."
+        form = self.dialect.forms[self.form]
+        return Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form,
+                        proposal_schema(self.tools) if form == "schema" else None, tokens, self.stream, usage=True)
+
+    async def __call__(self, prompt: str, system_prompt: str, *, hear: Callable | None = None, compose: Any = None) -> str:
+        measure, composed = self.measure(), Composed(system_prompt)
         if compose is not None: composed = await self.fitted(compose, measure)
         while True:
-            heard, form = Heard(), self.dialect.forms[self.form]
-            q = Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form,
-                         proposal_schema(self.tools) if form == "schema" else None, measure.answer(self.tokens), self.stream, usage=True)
+            heard, q = Heard(), self.question(prompt, composed, measure.answer(self.tokens))
             if compose is not None: compose.sent(composed)
             size = utf8_bound(q.system) + utf8_bound(prompt)
             try: await self.ask(self.dialect.request(q)[1], heard, hear)
@@ -209,6 +218,15 @@ class Gguf(Hearing):
             else:
                 if heard.took is not None and measure.billed(heard.took.read, size): self.measures.save()
                 return answer_of(heard, self.stream)
+
+    def read_ahead(self, compose: Any) -> threading.Thread:
+        "Have the process load the model and read, in a thread that is returned, what questions begin with: `compose(measure, beside)`. What goes wrong is told by the next question, which meets it as well."
+        body = self.dialect.request(self.question("", compose(self.measure(), len(JSON_FORM)), 1))[1]
+        def work() -> None:
+            with suppress(BackendFailure, HttpFailed): self.generate(body, lambda piece: False, threading.Event())
+        thread = threading.Thread(target=work, name="passepartout-read-ahead", daemon=True)
+        thread.start()
+        return thread
 
     def as_service(self) -> Any: return SimpleNamespace(name="gguf", endpoint=Endpoint(str(self.path), "", True), key=None, vault=None)
 
