@@ -270,6 +270,19 @@ async def test_who_opens_a_chat_has_the_model_read_while_they_type(model, tmp_pa
     assert provider.server is None or provider.server.process.poll() is not None
 
 
+@inside
+@pytest.mark.parametrize("seconds", [0, 0.01, 0.1, 0.5])
+async def test_who_opens_a_chat_and_leaves_at_once_leaves_no_model_behind(model, tmp_path, seconds):
+    agent = await Agent.boot(memex=tmp_path, state_dir=tmp_path / "s", cache_dir=tmp_path / "s", config_dir=tmp_path / "s", gguf_file=model)
+    provider = agent.backends.get("gguf").fn
+    agent.follow_notes()
+    [thread] = [each for each in threading.enumerate() if each.name == "passepartout-read-ahead"]
+    await asyncio.sleep(seconds)
+    await agent.close()
+    thread.join(20)
+    assert not thread.is_alive() and (provider.server is None or provider.server.process.poll() is not None)
+
+
 ENDS = {
     "over": "asyncio.run(begun()); print('over', flush=True)",
     "interrupted": "asyncio.run(begun()); print('over', flush=True); os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",

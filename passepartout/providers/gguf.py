@@ -89,7 +89,7 @@ class Loaded:
     def __init__(self, path: Path, tools: Any, tokens: int = 8192, stream: bool = True, measures: Measures | None = None):
         self.path, self.tools, self.tokens, self.stream, self.measures = Path(path), tools, tokens, stream, measures or Measures()
         self.dialect, self.form, self.server, self.number = OpenAICompatible(forms=("schema", "plist")), 0, None, 0
-        self.lock, self.turn, self.asking = threading.Lock(), threading.Lock(), None
+        self.lock, self.turn, self.asking, self.ahead = threading.Lock(), threading.Lock(), None, threading.Event()
 
     @contextmanager
     def held(self, stopped: threading.Event) -> Iterator[None]:
@@ -109,7 +109,8 @@ class Loaded:
         late.start()
 
     def let_go(self, stopped: threading.Event | None = None) -> None:
-        "End the process, if there is one; with `stopped`, only if it is still at work for that."
+        "End the process, if there is one; with `stopped`, only if it is still at work for that. Without it, nothing is read ahead any more."
+        if stopped is None: self.ahead.set()
         with self.turn:
             if (stopped is None or self.asking is stopped) and self.server is not None: self.server.end()
 
@@ -222,8 +223,10 @@ class Gguf(Hearing):
     def read_ahead(self, compose: Any) -> threading.Thread:
         "Have the process load the model and read, in a thread that is returned, what questions begin with: `compose(measure, beside)`. What goes wrong is told by the next question, which meets it as well."
         body = self.dialect.request(self.question("", compose(self.measure(), len(JSON_FORM)), 1))[1]
+        over = self.ahead = threading.Event()
         def work() -> None:
-            with suppress(BackendFailure, HttpFailed): self.generate(body, lambda piece: False, threading.Event())
+            with suppress(BackendFailure, HttpFailed): self.generate(body, lambda piece: False, over)
+            if over.is_set(): self.let_go()                       # it may have been started in that very moment
         thread = threading.Thread(target=work, name="passepartout-read-ahead", daemon=True)
         thread.start()
         return thread
