@@ -265,9 +265,9 @@ class Ledger(Store):
 
     def write_put_off(self) -> None: _put_effects(self)
 
-    def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None) -> list[dict]:
-        "Effects, newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
-        where, values = _where({"i.session = ?": session, "e.state = ?": state})
+    def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None, after: int | None = None) -> list[dict]:
+        "Effects (those announced later than record `after`), newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
+        where, values = _where({"i.session = ?": session, "e.state = ?": state, "e.seq > ?": after})
         place = "e.seq" if session is None else "i.seq"
         return self.select(f"{_EFFECTS}{where} ORDER BY {place} DESC LIMIT ?", [*values, -1 if limit is None else limit], _effect)
 
