@@ -6,15 +6,15 @@ Docs: https://example.org/passepartout/undo.html.md"""
 
 # %% auto #0
 __all__ = ['standing', 'undoable', 'undo_groups', 'made_after', 'erased_edits', 'nothing_left', 'fewer_than', 'undo_edit',
-           'undo_tool', 'undo_action']
+           'label_of_undo', 'undo_tool', 'undo_action']
 
 # %% ../nbs/17c_undo.ipynb #e63504e6
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .edits import FileEdit, difference, digest
 from .storage.ledger import genuine_record
-from .messages import Action
+from .messages import Action, Label
 from .oneline import shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
 
@@ -93,9 +93,22 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
                     else f"{resource.display} is gone again; it had been created by that edit.")
 
 # %% ../nbs/17c_undo.ipynb #62ee96a0
+def label_of_undo(journal, effect_id: str, resource: Any, private: Sequence[str]) -> Label:
+    "The label of what is said about an edit of `resource` that was not taken back."
+    from passepartout.toolbelt.reach import holds_private, private_text
+    effect = journal.effect(effect_id)
+    before = effect["before"] if effect else None
+    return Label("notes", resource.kind == "file" and holds_private(resource, private)
+                 or before is not None and private_text(resource.display, before, private), (resource.display,))
+
 def undo_tool(journal) -> Tool:
     "The tool `undo-edit`."
-    def body(effect: str, path: str, context: ToolContext) -> FileEdit: return undo_edit(journal, effect, context.resources["path"])
+    def body(effect: str, path: str, context: ToolContext) -> FileEdit:
+        note = context.resources["path"]
+        try: return undo_edit(journal, effect, note)
+        except ToolError as error:
+            error.label = label_of_undo(journal, effect, note, getattr(context.settings, "privacy_filter_tags", ()))
+            raise
     return Tool("undo-edit", "Take back an edit of a note that was made earlier",
                 [Parameter("effect", description="id of the effect"), Parameter("path", kind="path", access="write",
             description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
