@@ -21,6 +21,7 @@ from .conditions import PassepartoutError
 from .diary import Diary, diary_of
 from .jobs import Beat, Job, begin, run_job
 from .limits import in_thread
+from .outline.privacy import is_private
 from .schedule import DAY, LOOK, Changes, Remembered, concerns, due, local_zone, wait_for
 from .skills import Skill
 from .verify import brief
@@ -70,9 +71,9 @@ def today_of(agent: Any) -> list[dict]:
     "What is on today, without what is private."
     from passepartout.indexing.finding import agenda_indexed
     if (index := agent.indexed()) is None: return []
-    private, today = set(agent.settings.privacy_filter_tags), agent.today()
+    private, today = agent.settings.privacy_filter_tags, agent.today()
     return [{"title": i.title, "at": i.at and f"{i.at:%H:%M}", "kind": i.kind, "days": i.days, "file": i.file}
-            for i in agenda_indexed(index, today, today, today) if private.isdisjoint(i.tags)][:200]
+            for i in agenda_indexed(index, today, today, today) if not is_private(i.tags, private)][:200]
 
 # %% ../nbs/19k_heartbeat.ipynb #9bf4f9db
 MOST_ANSWERS = 20

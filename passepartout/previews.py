@@ -191,6 +191,7 @@ class Foreseen:
     result: str
     moment: datetime
     problem: str = ""
+    private: bool = False          # the problem repeats private words
 
     def text(self, redact: Callable[[str], str] = str) -> str:
         return visible(redact(self.problem)) if self.problem else render(self.changes, redact)
@@ -222,7 +223,8 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
     try: changes = await within(seconds + 1.0, in_thread(body))
     except (PassepartoutError, TimeoutError) as error:
         return Foreseen((), "failed", moment,
-                        f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}")
+                        f"What it would change cannot be shown: {getattr(error, 'message', '') or 'it took too long.'}",
+                        getattr(getattr(error, "label", None), "private", False))
     except Exception as error: return Foreseen((), "failed", moment, f"What it would change cannot be shown ({type(error).__name__}).")
     if changes is None: return None
     return Foreseen(changes, result_of(changes), moment)
@@ -239,10 +241,10 @@ def changes_in(wanted: Any, resolved: Mapping[str, Any]) -> tuple[Change, ...] |
 AT_HOME = frozenset((str(CLI), "tui"))
 
 def holds_private(foreseen: Foreseen | None, tags: Sequence[str]) -> bool:
-    "Does one of the files have a private heading, before or after?"
+    "Does one of the files have a private heading, before or after, or is one spoken of?"
     from passepartout.toolbelt.reach import private_text
-    return (foreseen is not None and any(data is not None and private_text(c.path, data, tags) for c in foreseen.changes
-                                         for data in (c.before, c.after)))
+    return (foreseen is not None and (foreseen.private or any(data is not None and private_text(c.path, data, tags)
+                                                              for c in foreseen.changes for data in (c.before, c.after))))
 
 def for_channel(text: str, private: bool, source: Any) -> str:
     "`text` as it may be shown on the channel `source`."
@@ -257,16 +259,19 @@ def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
     if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return []
     before, after = ([lines for c in changes for lines in _lines_by_privacy(c.path, data(c), tags)]
                      for data in (lambda c: c.before, lambda c: c.after))
-    count = lambda found, private: Counter(line for mine, line in found if mine is private)
-    return list((count(before, True) - count(after, True)) & (count(after, False) - count(before, False)))
+    lines = lambda found, private: Counter(line for mine, line in found if mine is private)
+    words = lambda found, private: Counter(word for mine, line in found if mine is private for word in _words_in(line))
+    shown = (words(before, True) - words(after, True)) & (words(after, False) - words(before, False))
+    return [line for line in lines(after, False) - lines(before, False) if any(word in shown for word in _words_in(line))] if shown else []
+
+def _words_in(line: str) -> list[str]: return _WORD.findall(line.casefold())
 
 def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Iterator[tuple[bool, str]]:
     "Each line of a text in which there is something, and whether it is private."
-    from passepartout.notes import SUFFIXES, parse_note
-    from passepartout.outline.privacy import is_private
-    text, name = (data or b"").decode("utf-8", "replace"), path.lower().removesuffix("_archive")
-    if not name.endswith(SUFFIXES): parts: Iterable = [(False, text)]
-    else:
-        outline = parse_note(text, name)
-        parts = ((is_private(outline.tags(node), tags), f"{node.title}\n{outline.body(node)}") for node in outline.nodes)
+    from passepartout.notes import parse_note
+    from passepartout.outline.privacy import as_note, is_private
+    outline = parse_note((data or b"").decode("utf-8", "replace"), as_note(path))
+    parts = ((is_private(outline.tags(node), tags), f"{node.title}\n{outline.body(node)}") for node in outline.nodes)
     yield from ((private, line.strip()) for private, part in parts for line in part.split("\n") if any(map(str.isalnum, line)))
+
+_WORD = Regex(r"[^\W_]+")

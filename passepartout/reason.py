@@ -160,8 +160,8 @@ def without_model(agent, signal: Signal, failure: str) -> str:
     "What the person is told when no provider answered."
     agent.mark(signal, "failed")
     told = f"No model answered ({failure.removeprefix(EXHAUSTED).rstrip('.')}). Plain requests need none, if reflex stands at the end of PROVIDER_CASCADE."
-    if signal.sensor == TOOL_OUTPUT: return f"{signal.payload.get('content')}\n\n({told})"
-    return told
+    came = signal.payload.get("content" if signal.sensor == TOOL_OUTPUT else "message") if signal.sensor in (TOOL_OUTPUT, TOOL_ERROR) else None
+    return f"{came}\n\n({told})" if came else told
 
 # %% ../nbs/16_reason.ipynb #1f86405d
 def agree(agent, votes: list[Vote], signal: Signal | None = None) -> Action | Signal | ApprovalRequired:

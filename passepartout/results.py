@@ -13,7 +13,7 @@ from typing import Any
 from .conditions import PassepartoutError
 from .messages import EVENT, NETWORK, TOOL_ERROR, TOOL_OUTPUT, TOOLS, FrozenDict, Label, Signal, freeze
 from .awareness.summaries import in_our_words
-from .tools import Tool, ToolError, ToolResult
+from .tools import Tool, ToolResult
 from .verify import brief
 
 # %% ../nbs/16e_results.ipynb #f6beb375
@@ -52,7 +52,7 @@ def reported_error(result: Any) -> str | None:
 # %% ../nbs/16e_results.ipynb #9350f9fd
 def label_of(tool: Tool | None, result: Any) -> Label:
     "Where a result comes from, or an error that repeats what was read: what the tool says of it, unless it is somebody else's tool. That something is private is believed of all."
-    label = result.label if isinstance(result, ToolResult) else getattr(result, "label", TOOLS) if isinstance(result, ToolError) else TOOLS
+    label = result.label if isinstance(result, ToolResult) else getattr(result, "label", TOOLS) if isinstance(result, PassepartoutError) else TOOLS
     return label if tool is None or not tool.foreign else Label(NETWORK.origin, label.private, (tool.name,))
 
 # %% ../nbs/16e_results.ipynb #e87ae163

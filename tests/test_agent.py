@@ -12,15 +12,17 @@ from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.terminal.commandline import code_of
 from passepartout.conditions import PassepartoutError
+from passepartout.desk import edits, take_back
 from passepartout.edits import FileEdit
 from passepartout.journal import Journal, JournalError
 from passepartout.loop import heartbeat_start, loop_process, stimulus_inject
-from passepartout.messages import ApprovalRequired, Rejected, Signal
+from passepartout.messages import PERSON, ApprovalRequired, Rejected, Signal
 from passepartout.perceive import receive
 from passepartout.plist import write_plist
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
 from passepartout.tools import Parameter, Tool
+from passepartout.undo import undo_action
 
 ALLOW = {"default": "allow"}
 
@@ -403,6 +405,37 @@ async def test_undo_takes_back_once_and_leaves_what_changed_since(tmp_path):
     await agent.handle("note: buy slate")
     inbox.write_text("* mine\n")
     assert not (await agent.undo()).effects and inbox.read_text() == "* mine\n"
+
+
+@pytest.mark.parametrize("way", ["undo", "rewind edits", "one by one"])
+async def test_what_was_moved_is_in_one_of_the_notes_whatever_is_taken_back(tmp_path, way):
+    "The note it came from was changed since, so it cannot be put back there; so it must not be taken out of the other one."
+    agent = await Agent.boot(settings_for(tmp_path, provider_cascade=("model",)), journal=":memory:")
+    script = iter([call("org-refile", path="inbox.org", heading="Roof", target="house.org")])
+    agent.backends.register("model", lambda p, s: next(script, "done"), inline=True)
+    inbox, house = tmp_path / "memex" / "inbox.org", tmp_path / "memex" / "house.org"
+    reply = await agent.handle("put the roof where it belongs")
+    assert len(reply.effects) == 2 and "Slate" in house.read_text() and "Slate" not in inbox.read_text()
+    inbox.write_text("* mine\n")
+    if way == "undo": await agent.undo(3)
+    elif way == "rewind edits":
+        await take_back(agent, "main", {}, "cli")
+        assert (await edits(agent, "main", {}, "cli"))["done"] == 0
+    else:
+        for effect in agent.journal.effects(): await agent.process(Signal.of({"payload": {"sensor": "user-input", "text": "/undo"}, "meta": {"source": "cli"}}).evolve(label=PERSON), undo_action(effect))
+    assert "Slate" in house.read_text() and inbox.read_text() == "* mine\n"
+    await agent.close()
+
+
+async def test_an_undo_that_was_undone_took_nothing_back(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    inbox = tmp_path / "memex" / "inbox.org"
+    before = inbox.read_text()
+    reply, back = await agent.handle("note: buy slate"), await agent.undo()
+    after_all = await agent.process(Signal.of({"payload": {"sensor": "user-input", "text": "/redo"}, "meta": {"source": "cli"}}).evolve(label=PERSON), undo_action(agent.journal.effect(back.effects[0])))
+    assert after_all.effects and "buy slate" in inbox.read_text()
+    assert (await agent.undo()).effects and inbox.read_text() == before
+    await agent.close()
 
 
 @pytest.mark.parametrize("source", ["", ":", "\x00", "::x", "x" * 10_000, "Web_Chat"])

@@ -12,11 +12,13 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent
+from passepartout.backends import register_backend
 from passepartout.diary import diary_of
 from passepartout.serving.gateway import MOST_PIECES, pieces, units
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
 from passepartout.messages import PERSON
+from passepartout.plist import write_plist
 from passepartout.serving.telegram import FOREIGN, Telegram, incoming
 from telegram_server import TelegramServer
 from waits import away
@@ -176,6 +178,29 @@ async def test_private_answers_and_secrets_do_not_pass_the_company(tmp_path, mon
         assert "Doctor" in (await world.hears("find doctor"))[0]
 
 
+@pytest.mark.parametrize("approvals, on_record", [(True, True), (False, False)])
+async def test_what_is_asked_after_something_private_was_read_does_not_pass_the_company(tmp_path, approvals, on_record):
+    "A model on this machine reads the notes, and repeats them in what it would write and in why."
+    call = lambda tool, **args: write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": tool, "args": args, "explanation": "Ana should know of this: Rest, she said"}})
+    async with World(tmp_path, provider_cascade=("model",), permissions={"default": "ask"}) as world:
+        script = [call("read-file", path="inbox.org"), call("org-capture", title="Rest, she said")]
+        register_backend(world.agent, "model", lambda prompt, system: script.pop(0) if script else "I see.", inline=True, local=True)
+        assert world.links.allow("telegram", approvals)
+        told = await world.hears("what is new?")
+        if on_record: world.agent.desk.codes.clear()
+        told += await world.hears("/pending")
+        assert len(world.agent.pending()) == 1 and "Rest" in world.agent.pending()[0].summary
+        assert all("Rest" not in each and "private" in each and "terminal" in each and "/approve" not in each for each in told)
+    async with World(tmp_path, linked=False, gateway_private=True) as world:
+        world.server.next += 1000
+        assert "not sent through here" not in (await world.hears("/pending"))[0]
+
+
+def test_a_number_that_no_service_gives_is_no_message():
+    message = {"message_id": 1, "from": {"id": 7, "is_bot": False}, "chat": {"id": 7, "type": "private"}, "text": "x"}
+    assert [incoming({"update_id": number, "message": message}) is None for number in (1, -1, 2 ** 63, 10 ** 30)] == [False, True, True, True]
+
+
 @pytest.mark.slow
 async def test_updates_come_again_and_are_not_begun_again(tmp_path):
     async with World(tmp_path) as world:
@@ -281,6 +306,7 @@ def test_no_update_breaks_the_reader(update):
 DAEMON = """
 import asyncio, os, signal, sys
 from passepartout.agent import Agent
+from passepartout.backends import register_backend
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
 from passepartout.serving.telegram import Telegram

@@ -17,7 +17,7 @@ from conftest import examples
 from waits import away
 from passepartout.agent import Agent
 from passepartout.diary import Diary
-from passepartout.heartbeat import Heart, install, page_jobs, run_now
+from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
 from passepartout.jobs import Job, put_forward
 from passepartout.messages import PERSON
 from passepartout.schedule import DAY, LATE, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
@@ -246,6 +246,26 @@ async def test_the_scribe_keeps_private_apart_and_asks_no_model_that_costs(tmp_p
     await agent.approve(public.id, public.code)
     text = (tmp_path / "memex" / "inbox.org").read_text()
     assert ":distilled:" in text and "Made by extract" in text
+    await agent.close()
+
+
+@pytest.mark.parametrize("tag", ["@private", "private", "PRIVATE", "Diary/private"])
+async def test_jobs_hold_private_what_everything_else_does(tmp_path, tag):
+    "The setting says @private; people write it as they like, and jobs compared it by the letter."
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "me.md").write_text(f"---\ntags: ['{tag}']\n---\n# Affair #scribe\nLetters to Okafor, [see](nowhere.md)\n")
+    if "/" not in tag:
+        (tmp_path / "memex" / "me.org").write_text(f"* Okafor :{tag}:scribe:\n<{datetime.now() - timedelta(minutes=3):%Y-%m-%d %a %H:%M}>\n[[file:nowhere.org]]\nLetters\n")
+    agent, seen = await booted(tmp_path), []
+    async def near(prompt, system_prompt, *, model=None): seen.append(prompt); return "- Something."
+    agent.backends.register("near", near, local=True)
+    agent.provider_cascade = ("near",)
+    for job in ("scribe", "gardener", "agenda"): assert await ran(agent, job) == "done"
+    news = agent.news()
+    assert not any("Okafor" in prompt for prompt in seen) and not any("Okafor" in str(each) for each in today_of(agent))
+    assert "/" in tag or any("Okafor" in each.text for each in news)
+    assert all(each.private for each in news if "Okafor" in each.text or "Affair" in each.text)
+    assert not any("Okafor" in ask.action for ask in agent.pending(source="cli") if "@personal" not in ask.action)
     await agent.close()
 
 

@@ -116,3 +116,51 @@ async def test_what_was_read_in_the_diary_does_not_leave_as_the_name_of_a_column
         reply = await agent.handle("read me.org and write 7 things to Ana")
         assert agent.sent == [] and not reply.approvals and any("nothing goes out" in str(r["body"]) for r in agent.journal.records())
     finally: await agent.close()
+
+
+ERRORS = {"a title": ("org-schedule", {"path": "me.org", "heading": "4", "remove": True}), "a box": ("org-check", {"path": "me.org", "heading": "4", "item": "xyz"}), "a task of Markdown": ("org-check", {"path": "me.md", "heading": "5", "item": "xyz"}),
+          "a title from the place": ("org-set-tags", {"path": "me.md", "heading": "5", "remove": ["@personal"]}), "the state": ("org-set-todo", {"path": "me.org", "heading": "8", "state": "done"})}
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("way", thinned(ERRORS, 2))
+async def test_what_is_wrong_with_a_call_tells_a_model_elsewhere_nothing_private(tmp_path, way, planned):
+    "A line number is soon guessed, and the title of the heading in it came back with the error."
+    agent, seen = await booted(tmp_path, []), []
+    (tmp_path / "memex" / "me.org").write_text("* Shopping\nMilk.\n* Diary :@personal:\n** TODO Okafor, results\nDEADLINE: <2026-11-20 Fri>\n- [ ] ask Okafor\n* Bees\n** DONE Okafor again :@personal:\n")
+    (tmp_path / "memex" / "me.md").write_text("---\ntitle: Okafor\ntags: ['@personal']\n---\n- [ ] ask Okafor\n")
+    tool, args = ERRORS[way]
+    plan = write_plist({"type": Keyword("plan"), "explanation": "Ana should hear about it from you today", "steps": [{"call": tool, "args": args, "as": "x"}, {"answer": "Done."}]})
+    answers = [plan if planned else call(tool, **args), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or (answers.pop(0) if answers else "I see."), inline=True, local=False)
+    reply = await agent.handle("see what is new")
+    assert "Okafor" in reply
+    await agent.handle("and now?")
+    assert len(seen) > 1 and not any("Okafor" in text for text in seen)
+    await agent.close()
+
+
+async def test_what_is_wrong_with_a_public_heading_is_told_to_a_model_elsewhere(tmp_path):
+    agent, seen = await booted(tmp_path, []), []
+    answers = [call("org-schedule", path="me.org", heading="Shopping", remove=True), "I see."]
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    assert await agent.handle("see what is new") == "I see." and "“Shopping” has no scheduled date" in seen[1]
+    await agent.close()
+
+
+@pytest.mark.parametrize("who", ["person", "model"])
+async def test_what_an_undo_would_do_to_the_diary_is_told_to_no_model_elsewhere(tmp_path, who):
+    agent, seen, answers = await booted(tmp_path, []), [], ["I see."] * 3
+    register_backend(agent, "model", lambda prompt, system: seen.append(prompt + system) or answers.pop(0), inline=True, local=False)
+    answers.insert(0, call("org-add-headline", path="me.org", heading="", title="Bees"))
+    effect = (await agent.handle("see what is new")).effects[0]
+    me = tmp_path / "memex" / "me.org"
+    me.write_text(me.read_text().replace("Results", "Results of Okafor").replace("* Shopping\n", "* Shops\n"))
+    answers.insert(0, call("undo-edit", effect=effect, path="me.org"))
+    reply = await (agent.undo() if who == "person" else agent.handle("see what is new"))
+    if who == "person": answers.pop(0)
+    elif reply.approvals: reply = await agent.approve(reply.approvals[0].id, reply.approvals[0].code)
+    assert "Okafor" in reply
+    await agent.handle("and now?")
+    assert seen and not any("Okafor" in text for text in seen)
+    await agent.close()

@@ -1,4 +1,5 @@
 "What the person did not say is not used unasked: laws of the words, and whole agents with a hostile model"
+import re
 from datetime import date
 from types import SimpleNamespace
 
@@ -210,3 +211,18 @@ async def test_a_value_cannot_write_the_sentence_that_asks_about_it(tmp_path, to
         assert asked.reason.count("\u201c") == asked.reason.count("\u201d") and "It only reads. \u201c" not in asked.reason
         assert len(asked.reason.splitlines()) == 1 and "     " not in asked.reason and "\u3000\u3000" not in asked.reason
     finally: await agent.close()
+
+
+@given(st.sampled_from(["GB29 NWBK 6016 1331 9268 19", "DE89 3704 0044 0532 0130 00", "FR14 2004 1010 0505 0001 3M02 606", "+44 20 7946 0123", "https://shop.example/pay/4500", "INV-4500", "orders/2026/4500"]), st.sampled_from(["pay {}", "pay {} on friday", "pay to {} or not at 9", "{} please, all of it", "pay {}, it says"]))
+def test_what_somebody_else_numbered_is_no_amount(name, sentence):
+    "The number of an account is chosen by whoever wants to be paid, and repeated by the person."
+    words = Words(sentence.format(name), TODAY)
+    assert words.hold(name)
+    pieces = {int(each) for each in re.findall(r"\d+", name) if int(each) > 9}
+    assert not any(words.hold(each) or words.hold(str(each)) for each in pieces)
+
+
+@pytest.mark.parametrize("said, amounts", [("pay 10 000 to Ana", {10_000}), ("pay 1 200,50", {1200.5}), ("10 to Ana, 000 to Bo", {10, 0}), ("between 12-14 people", {12, 14}), ("at 9:30", {9, 30}), ("3/4 of it", {3, 4}), ("€50/month", {50}), ("items 4, 5 and 6", {4, 5, 6}), ("number #12", {12})])
+def test_amounts_as_people_write_them(said, amounts):
+    words = Words(said, TODAY)
+    assert all(words.hold(each) for each in amounts) and not any(words.hold(each) for each in {1, 2, 10, 200, 0, 1200, 100} - amounts)

@@ -18,6 +18,9 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
            "front matter": (("replace-string", {"path": "page.md", "old": "tags: ['@private']\n", "new": ""}), ("read-file", {"path": "page.md"})),
            "a fence that is never closed": (("replace-string", {"path": "fence.md", "old": "Words", "new": "Words\n```"}), ("read-file", {"path": "fence.md"})),
            "a title that is no heading any more": (("replace-string", {"path": "diary.org", "old": "* Diary", "new": " * Diary"}), READ),
+           "a copy that an editor left": (("replace-string", {"path": "diary.org~", "old": ":@private:", "new": ""}), ("read-file", {"path": "diary.org~"})),
+           "a text that is no note": (("replace-string", {"path": "diary.txt", "old": ":@private:", "new": ""}), ("read-file", {"path": "diary.txt"})),
+           "every line at once": (("replace-string", {"path": "old.org", "old": " ", "new": "_", "every": True}), ("read-file", {"path": "old.org"})),
            "no note": (("write-file", {"path": "diary.org", "text": DIARY.replace(":@private:", ":@privat:")}), READ)}
 
 
@@ -25,7 +28,7 @@ ATTACKS = {"the tag": (("org-set-tags", {"path": "diary.org", "heading": "Diary"
 def agent(tmp_path):
     memex = tmp_path / "memex"
     memex.mkdir()
-    for name, text in (("diary.org", DIARY), ("inbox.org", "* Inbox\n"), ("file.org", "#+FILETAGS: :@private:\n* Diary\nNobody knows\n"), ("fence.md", "# Public\n\nWords\n\n# Diary #@private\n\nNobody knows\n"), ("page.md", "---\ntags: ['@private']\n---\n# Diary\n\nNobody knows\n")): (memex / name).write_text(text)
+    for name, text in (("diary.org", DIARY), ("inbox.org", "* Inbox\n"), ("diary.org~", DIARY), ("diary.txt", DIARY), ("old.org", "* Bees\nHives in June\n* Diary :@private:\nNobody knows\n** Doctor Lee\nOn Friday\n"), ("file.org", "#+FILETAGS: :@private:\n* Diary\nNobody knows\n"), ("fence.md", "# Public\n\nWords\n\n# Diary #@private\n\nNobody knows\n"), ("page.md", "---\ntags: ['@private']\n---\n# Diary\n\nNobody knows\n")): (memex / name).write_text(text)
     agent = asyncio.run(Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", permissions={"default": "allow", "write-file": "allow", "replace-string": "allow", "org-archive": "allow"}))
     yield agent
     agent.run(agent.close())
@@ -47,7 +50,7 @@ def test_no_model_elsewhere_uncovers_what_is_private(agent, attack):
     "The tools are allowed by name; it is asked all the same, once, and the yes is to this very result."
     before = {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}
     seen, reply = turn(agent, *ATTACKS[attack])
-    assert "Nobody knows" not in seen and "On Friday" not in seen
+    assert "Nobody" not in seen and "Friday" not in seen
     assert len(reply.approvals) == 1 and "take the private mark off" in reply.approvals[0].reason and "Friday" not in reply.approvals[0].reason
     assert before == {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}
     asked = reply.approvals[0]

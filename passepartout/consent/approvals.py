@@ -52,6 +52,7 @@ class PendingApproval:
     action: str = ""       # the action as a property list
     preview: str = ""      # what it comes down to: a difference, or argument vectors
     phrase: str = ""       # what has to be typed besides the code
+    private: bool = False  # its words may repeat something private
 
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and which words of that look like others."
@@ -112,22 +113,23 @@ class Waiting:
         self.journal, self.ttl_s, self.codes, self.failures = journal, ttl_s, {}, {}
         self.kept: dict[str, Action] = {}                # actions that carry a secret, which the journal does not get to see
 
-    def shown(self, ident: str, action: Action, text: str, reason: str, expires: float, preview: str, phrase: str) -> PendingApproval:
+    def shown(self, ident: str, action: Action, text: str, reason: str, expires: float, preview: str, phrase: str,
+              private: bool = False) -> PendingApproval:
         summary = summarise(action) + (f"\n{preview}" if preview else "")
-        return PendingApproval(ident, self.codes.get(ident, ""), summary, visible(reason), expires, text, preview, phrase)
+        return PendingApproval(ident, self.codes.get(ident, ""), summary, visible(reason), expires, text, preview, phrase, private)
 
     def pending(self, session: str | None = None, source: Any = None) -> list[PendingApproval]:
         "What waits for an answer, oldest first, as it may be shown on the channel `source`; codes only for what this process has shown."
         return [self.shown(r["id"], self.kept.get(r["id"]) or Action.of(r["action"]), r["action"], r["reason"], r["expires"],
-                           for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "")
+                           for_channel(r["preview"] or "", bool(r["private"]), source), r["phrase"] or "", bool(r["confidential"]))
                 for r in reversed(self.journal.approvals(state="pending", session=session))]
 
 # %% ../../nbs/consent/17b_approvals.ipynb #1641fc66
 class Filing(Waiting):
     "How a question is put."
     def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (),
-             ttl_s: float | None = None, told: str = "") -> PendingApproval:
-        "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. It counts once the batch is committed, for `ttl_s` seconds."
+             ttl_s: float | None = None, told: str = "", confidential: bool = False) -> PendingApproval:
+        "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. `confidential`: its words may repeat something private. It counts once the batch is committed, for `ttl_s` seconds."
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
         redact = scanner.redact if scanner is not None else str
@@ -136,10 +138,10 @@ class Filing(Waiting):
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
                   reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview,
-                  private=private, **seen)
+                  private=private, **({"confidential": True} if confidential else {}), **seen)
         self.codes[ident] = code
         return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires,
-                          for_channel(preview, private, channel), phrase)
+                          for_channel(preview, private, channel), phrase, confidential)
 
 # %% ../../nbs/consent/17b_approvals.ipynb #7b2999a6
 class Guarded(Filing):

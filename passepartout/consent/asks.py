@@ -14,6 +14,7 @@ from typing import Any, Sequence
 from ..act import tell
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
+from ..context import confidential
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
@@ -122,7 +123,8 @@ class Filing(Effects):
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
-                                 3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action))
+                                 3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
+                                 confidential(self, signal, turn) or turn.label.private)
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)

@@ -146,6 +146,7 @@ class Steps(Proposed):
         if outcome is not None and "told" in outcome.payload and (turn := self.agent.turn_of(signal)) is not None:        # in words of others
             turn.quoted.append(str(outcome.payload.get("message") or ""))
         if outcome is None or outcome.sensor == TOOL_ERROR:
+            if outcome is not None and (turn := self.agent.turn_of(signal)) is not None: turn.label = turn.label.join(outcome.label)
             raise self.stop(f"{tool.name} failed: {outcome.payload['message'] if outcome else 'it gave nothing back'}")
         return result_value(data_of(outcome), outcome.label, tool.returns,
                             joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))

@@ -26,8 +26,10 @@ from ..previews import visible
 from ..verify import brief
 
 # %% ../../nbs/serving/19mb_porter.ipynb #28a067e9
-def asked(pending: Any, link: Linked) -> str:
-    "An ask, with its code only where it may be answered."
+def asked(pending: Any, link: Linked, private: bool = False) -> str:
+    "An ask, with its code only where it may be answered. `private`: also one whose words may repeat something private."
+    if pending.private and not private:
+        return "This needs your approval, and holds something private, so it is not sent through here. It waits at your terminal: passepartout approvals list"
     if not link.approvals:
         return f"This needs your approval: {pending.reason}\nAnswer it at your terminal: passepartout approvals list"
     if not pending.code:
@@ -48,7 +50,7 @@ class Wording:
 
     def worded(self, reply: Any, link: Linked) -> str:
         "A reply as it may be told here."
-        if reply.approvals: return "\n\n".join(asked(each, link) for each in reply.approvals)
+        if reply.approvals: return "\n\n".join(asked(each, link, self.house.agent.settings.gateway_private) for each in reply.approvals)
         agent = self.house.agent
         if self.holds_private(reply) and not agent.settings.gateway_private:
             return "The answer holds something private, so it is not sent through here. It waits at your terminal: passepartout trace"
@@ -106,7 +108,7 @@ class Commanded(Deciding):
         if name in ("link", "start"): return f"This account is linked. {HELP}."
         if name == "pending":
             waiting = self.house.agent.pending(session, self.name)
-            return "\n\n".join(asked(each, link) for each in waiting) or "Nothing waits for your answer here."
+            return "\n\n".join(asked(each, link, self.house.agent.settings.gateway_private) for each in waiting) or "Nothing waits for your answer here."
         if name == "deny" and code: return await self.deny(code, session)
         if name == "approve" and code: return await self.approve(code, words, link, session)
         return HELP + (", /approve CODE does it." if link.approvals else ".")

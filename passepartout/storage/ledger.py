@@ -243,7 +243,7 @@ def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) 
 _APPROVALS = """SELECT a.id, a.seq, q.session, q.turn, q.at, a.state, q.body, d.at, d.body
 FROM approvals a JOIN chain q ON q.seq = a.seq LEFT JOIN chain d ON d.seq = a.decided"""
 
-_SHOWN = ("phrase", "preview", "result", "moment", "private")
+_SHOWN = ("phrase", "preview", "result", "moment", "private", "confidential")
 
 def _approval(now, id, seq, session, turn, at, state, question, decided, decision) -> dict:
     asked, told, at = told_in(question) or {}, told_in(decision) or {}, moment_in(at)
@@ -265,9 +265,9 @@ class Ledger(Store):
 
     def write_put_off(self) -> None: _put_effects(self)
 
-    def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None) -> list[dict]:
-        "Effects, newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
-        where, values = _where({"i.session = ?": session, "e.state = ?": state})
+    def effects(self, session: str | None = None, limit: int | None = None, state: str | None = None, after: int | None = None) -> list[dict]:
+        "Effects (those announced later than record `after`), newest first: id, seq, session, turn, at, state, owner, hash, action, detail, before_sha256, settled, outcome."
+        where, values = _where({"i.session = ?": session, "e.state = ?": state, "e.seq > ?": after})
         place = "e.seq" if session is None else "i.seq"
         return self.select(f"{_EFFECTS}{where} ORDER BY {place} DESC LIMIT ?", [*values, -1 if limit is None else limit], _effect)
 

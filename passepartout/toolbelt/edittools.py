@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 __all__ = ['ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'plain_path', 'refuse', 'heading_at', 'likeness_to', 'alike',
            'find_heading', 'Note', 'open_note', 'Editor', 'moment', 'read_heading', 'state_meant', 'todo_edit',
            'begins_again', 'schedule_edit', 'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit',
-           'check_edit', 'priority_edit', 'set_edit', 'edit_tools', 'declare']
+           'check_edit', 'priority_edit', 'set_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 import os
@@ -16,13 +16,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
+from functools import wraps
 from heapq import nlargest
 from itertools import accumulate
 
 from ..agenda import live_dates, say_day
+from ..conditions import PassepartoutError
 from .agendatool import read_clock, read_when
 from ..edits import FileEdit
 from ..notes import MOST_BYTES, SUFFIXES, Decoded, NoteCache, NotText, decode, parse_note
+from .notesource import notes_label
 from .notetools import LINES, READS, READ_TAKES, read_file
 from ..org import Node, Outline, plain_text
 from ..outline.privacy import is_private
@@ -296,6 +299,32 @@ def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, valu
                            "without an ID, or give it a new one. Nothing was changed.")
     return note.edit(set_property(note.outline, node, name, value), f"Set {name} of {editor.name(note.outline, node)} to “{value}”")
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #643110fc
+_SPOKEN_OF = (("path", "heading"), ("target", "under"), ("archive", ""))
+
+def is_about_private(do: Editor, context: ToolContext, args: dict, error: PassepartoutError) -> bool:
+    "Is one of the headings private that a call with `args` speaks of, or whose title stands in the `error` that came of it?"
+    for file, heading in _SPOKEN_OF:
+        try: outline = open_note(context.resources[file], do.cache, tuple(s + end for s in SUFFIXES for end in ("", "_archive")), new=True).outline
+        except (KeyError, PassepartoutError): continue
+        private = [node for node in outline.nodes if is_private(outline.tags(node), do.private)]
+        if any(node.title and plain_text(node.title) in plain_text(error.message) for node in private): return True
+        try: meant = find_heading(outline, str(args.get(heading) or "")) if args.get(heading) else outline.nodes[0]
+        except RewriteError: continue
+        if any(meant is node for node in private): return True
+    return False
+
+def with_label(do: Editor, body: Callable) -> Callable:
+    "A body whose errors have the label of the notes that they are about."
+    @wraps(body)
+    def labelled(*, context: ToolContext, **args):
+        try: return body(context=context, **args)
+        except PassepartoutError as error:
+            files = [each.display for each in context.resources.values() if each.kind == "file"]
+            if files: error.label = notes_label(files, is_about_private(do, context, args, error))
+            raise
+    return labelled
+
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #fa0ef144
 ADDS = Effects(read_only=False, destructive=False, idempotent=False, open_world=False)
 SETS = Effects(read_only=False, destructive=True, idempotent=True, open_world=False)
@@ -336,8 +365,9 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
                          "Changed the text below {}")
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
     def read(path, heading, context): return read_heading(do, context, heading)
-    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], read, effects=READS, returns=LINES),
-            *declare(add, todo, put, tag, plan, title, move, store, write, box)]
+    bodies = [with_label(do, body) for body in (read, add, todo, put, tag, plan, title, move, store, write, box)]
+    return [Tool("org-read", "Show one heading with all below it", [READ_TAKES[0], HEADING], bodies[0], effects=READS, returns=LINES),
+            *declare(*bodies[1:])]
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #8df48564
 def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[Tool]:

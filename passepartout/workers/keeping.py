@@ -37,9 +37,10 @@ def expiry(beat: Beat) -> None:
     async def look() -> list[dict]:
         return [row for row in agent.journal.approvals(state="expired") if row["seq"] > known or row["id"] in agent.desk.codes]
     for row in reversed(beat.wait(look())):
-        what = "something private" if row["private"] else str(row["reason"])[:300]
+        private = bool(row["private"] or row["confidential"])
+        what = "something private." if private else str(row["reason"])[:300]
         beat.notify(f"Nobody answered in time, so it was not done: {what} Ask again if you still want it.", f"expired {row['id']}",
-                    bool(row["private"]))
+                    private)
         beat.kept["until"] = max(beat.kept.get("until", 0), row["seq"])
         for table in (agent.desk.codes, agent.desk.kept, agent.desk.failures): table.pop(row["id"], None)
     async def waiting() -> list[float]: return [row["expires"] for row in agent.journal.approvals(state="pending")]

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from ..agenda import Item
 from ..jobs import Beat, Job
+from ..outline.privacy import is_private
 from ..schedule import Changes, Cron, local_zone
 from ..skills import Skill
 
@@ -56,7 +57,7 @@ def remind(beat: Beat) -> None:
     fresh = [(at, item) for at, item in told if not beat.diary.told(f"agenda {key_of(item)}")]
     for at, item in fresh[:MOST]:
         beat.notify(worded(item, at, beat.now, zone), f"agenda {key_of(item)}",
-                    private=not set(item.tags).isdisjoint(agent.settings.privacy_filter_tags))
+                    private=is_private(item.tags, agent.settings.privacy_filter_tags))
     if rest := fresh[MOST:]:
         for _, item in rest: beat.diary.add_news(beat.name, "", f"agenda {key_of(item)}")
         beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.")

@@ -20,6 +20,7 @@ from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
 from ..notes import NoteCache, read_notes
 from ..org import Outline
+from ..outline.privacy import is_private
 from ..records import record
 from ..confinement.resources import resolve
 from ..skills import Skill
@@ -66,7 +67,7 @@ def marked(outlines: Iterable[Outline], known: Sequence[str], private: Sequence[
             body = outline.body(node)
             digests.append(hashlib.sha256(f"{outline.file}\0{node.title}\0{body}".encode("utf-8", "replace")).hexdigest()[:16])
             if digests[-1] in known: continue
-            label = Label(NOTES.origin, not tags.isdisjoint(tag.casefold() for tag in private), (outline.file,))
+            label = Label(NOTES.origin, is_private(outline.tags(node), private), (outline.file,))
             found.append(Piece(f"{outline.file}, line {node.line}", f"{one_line(node.title)}: {one_line(body, 400)}", label))
     return found[:most], digests
 
