@@ -190,7 +190,7 @@ _OPEN_TASKS = (
     (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben habe ich", "all open tasks"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
     (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
-    (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben)", "what is most important"),
+    (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben|welche aufgaben sind (?:wichtig|dringend))", "what is most important"),
     (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?|(?:worauf|auf wen|auf was) warten? (?:ich|wir)", "what am I waiting for"),
     (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"))
@@ -223,7 +223,7 @@ _STATED = (
     (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?P<what>.+?) (?:auf )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
     (r"(?P<what>.+?) abhaken", "check off {what}"),
-    (r"(?!was |wann |wer )(?:ich habe? )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"))
+    (r"(?:(?:ich )?habe? )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"))
 _BARE = (
     (r"(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
@@ -231,12 +231,13 @@ _BARE = (
 _ENDINGS = (
     (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
-    (r"(?:markiere? )?(?!was |wann |welche)(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
+    (r"(?:markiere? )?(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a
-FORMS = tuple((Regex(pattern, re.I), english) for group in (_TALK, _TEXTS, _REMINDERS, _TASKS, _EDITS, _DAYS, _OPEN_TASKS, _NOTES, _STATED, _BARE, _ENDINGS)
-              for pattern, english in group)
+_ASKED = r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b)"
+FORMS = (*((Regex(pattern, re.I), english) for group in (_TALK, _TEXTS, _REMINDERS, _TASKS, _EDITS, _DAYS, _OPEN_TASKS, _NOTES) for pattern, english in group),
+         *((Regex(_ASKED + pattern, re.I), english) for group in (_STATED, _BARE, _ENDINGS) for pattern, english in group))
 
 # %% ../../nbs/reflex/german.ipynb #9155a3f3
 _ARTICLE = Regex(r"^(?:(?:der|die|das|den|dem|ein|eine|einen|mein|meine|meinen|unser|unsere|unseren|zum|zur|bitte)\s+)+(?=\S)", re.I)
