@@ -20,7 +20,11 @@ from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import doubt
 from .lookups import Outcome, Question, Surroundings
-from .questions import agenda, filtered, find, journal, read, tasks
+from .agendas import agenda
+from .journals import journal
+from .reading import read
+from .searches import find
+from .tasklists import filtered, tasks
 from .reminders import appointment, remind
 from .replies import pleasantry
 
