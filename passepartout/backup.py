@@ -64,7 +64,7 @@ def copy_state(state: Path, folder: Path) -> dict[str, Path]:
     for name in (found | {"journal.sqlite": None}): os.chmod(folder / name, 0o600)
     return {"journal.sqlite": folder / "journal.sqlite", **found}
 
-# %% ../nbs/19l_backup.ipynb #456183a6
+# %% ../nbs/19l_backup.ipynb #2556be20
 @dataclass(frozen=True)
 class Backup:
     "What a backup holds: where it is, for which notes, when it was made, how many records, and whether their chain holds."
@@ -81,6 +81,7 @@ class Backup:
                 else f"The chain does not hold: {self.verdict.problem}")
         return f"The record of {self.memex} as it was at {self.made}. {held}"
 
+# %% ../nbs/19l_backup.ipynb #456183a6
 def backup(settings: Any, target: Path) -> Backup:
     "Write a backup of the state for the memex in `settings` to the new file `target`. A daemon may go on. `PassepartoutError` when it cannot be had."
     state = settings.journal_dir
@@ -97,6 +98,7 @@ def backup(settings: Any, target: Path) -> Backup:
                      "records": found.records, "holds": found.verdict.ok}, target)
     return found
 
+# %% ../nbs/19l_backup.ipynb #4bb0e004
 def looked_at(folder: Path, path: Path, memex: str, made: str) -> Backup:
     "The record in `folder`, checked from the first record to the last. `JournalError` when it is none."
     journal = Journal.look(folder / "journal.sqlite")
@@ -117,6 +119,7 @@ def made_later() -> set[tuple[str, str]]:
     return {("index", sql.replace("IF NOT EXISTS ", "")) for sql in (grants.INDEX, Endorsements.index(), Attestations.index(), Echoes.INDEX,
             f"CREATE INDEX chain_plans ON chain(seq) WHERE {planstate.KINDS}")}
 
+# %% ../nbs/19l_backup.ipynb #cf65e5d3
 def check_tables(db: sqlite3.Connection) -> None:
     "`JournalError` unless the tables are exactly those of a journal."
     own = Journal.open(":memory:")
@@ -125,7 +128,7 @@ def check_tables(db: sqlite3.Connection) -> None:
             raise JournalError("The database in it is laid out in another way than a journal is, so it is not used.")
     finally: own.close()
 
-# %% ../nbs/19l_backup.ipynb #46a906d5
+# %% ../nbs/19l_backup.ipynb #d8ecdc66
 def look_into(source: Path, folder: Path) -> Backup:
     "Unpack a backup into `folder`, and check it. `PassepartoutError` when it is none, or was changed."
     try: file = open(os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
@@ -143,6 +146,7 @@ def look_into(source: Path, folder: Path) -> Backup:
     if not found.verdict.ok: raise JournalError(f"The chain in the backup does not hold, so it is not used: {found.verdict.problem}")
     return found
 
+# %% ../nbs/19l_backup.ipynb #46a906d5
 _BY = "the restore of a backup"
 
 def end_powers(journal: Journal, by: str = _BY) -> int:

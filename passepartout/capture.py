@@ -143,6 +143,7 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     check_found(outline, added, file, plain=outline.format == "markdown" and word == "")
     return data + in_encoding(seen, added, file)
 
+# %% ../nbs/08e_capture.ipynb #3ccf87cb
 def readable(data: bytes, file: str) -> Decoded:
     "The text of the file, if it is one that notes can be added to. Raises `CaptureError`."
     if len(data) > MOST_BYTES:
@@ -150,6 +151,7 @@ def readable(data: bytes, file: str) -> Decoded:
     try: return decode(data)
     except NotText as reason: raise CaptureError(f"Nothing was added to {file}: {reason.message}.") from None
 
+# %% ../nbs/08e_capture.ipynb #72e1e500
 def in_encoding(seen: Decoded, added: str, file: str) -> bytes:
     "`added` as the file writes it. Of a file whose encoding was guessed, only ASCII is certain. Raises `CaptureError`."
     try: return added.encode("ascii") if not seen.certain else seen.encode(added)

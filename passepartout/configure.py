@@ -119,7 +119,7 @@ class Answers:
     keys: Mapping[str, str] | None = None
     service: bool | None = None
 
-# %% ../nbs/19j_configure.ipynb #8f543009
+# %% ../nbs/19j_configure.ipynb #899ca2a2
 def changes_for(present: Present, answers: Answers) -> Changes:
     "The files and folders that would change. Nothing is written. `PassepartoutError` when an answer cannot be written."
     changes, settings = Changes(), present.settings
@@ -133,6 +133,7 @@ def changes_for(present: Present, answers: Answers) -> Changes:
         changes.add(FileChange(present.unit, unit, unit_text(memex.absolute(), environ=present.environ).encode()))
     return changes
 
+# %% ../nbs/19j_configure.ipynb #8f543009
 def wanted_values(present: Present, answers: Answers) -> dict[str, str]:
     "The settings that shall be other than they are, as they are written."
     settings, home = present.settings, home_dir(present.environ)
@@ -144,10 +145,12 @@ def wanted_values(present: Present, answers: Answers) -> dict[str, str]:
             Path) else str(value)
     return {name: value for name, value in wanted.items() if value is not None and value != as_is(getattr(settings, name))}
 
+# %% ../nbs/19j_configure.ipynb #ba5eacfd
 def shortened(path: Path, home: Path) -> str:
     "A path as a person writes it."
     return f"~/{path.relative_to(home)}" if home in path.parents else str(path)
 
+# %% ../nbs/19j_configure.ipynb #acb39888
 def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) -> None:
     "Put new values of settings into the person's settings.ini, leaving the rest of it as it is."
     path = present.folder / "settings.ini"

@@ -48,7 +48,7 @@ def now_in(path: Path) -> bytes | None:
         if found.st_uid != os.geteuid(): raise PassepartoutError(f"{path} belongs to somebody else, so it is not written.")
         return file.read()
 
-# %% ../nbs/04f_filechanges.ipynb #8d988075
+# %% ../nbs/04f_filechanges.ipynb #877974df
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     "No Ctrl-C, SIGTERM or SIGHUP within; they come when it is over."
@@ -61,6 +61,7 @@ def undisturbed() -> Iterator[None]:
         for each, handler in before.items(): signal.signal(each, signal.SIG_DFL if handler is None else handler)
         for each in dict.fromkeys(came): signal.raise_signal(each)
 
+# %% ../nbs/04f_filechanges.ipynb #8d988075
 def set_aside(change: FileChange) -> Path | None:
     "Write what a file shall hold beside it; where. None for one that shall go."
     if change.after is None: return None
@@ -79,6 +80,7 @@ def set_aside(change: FileChange) -> Path | None:
         raise
     return beside
 
+# %% ../nbs/04f_filechanges.ipynb #3ba08f3a
 def exchange(change: FileChange, beside: Path | None) -> None:
     "Put the new text in place of the old one."
     target = os.path.realpath(change.path)

@@ -56,7 +56,7 @@ def _answer(agent, row: dict, tier: str, at: float) -> Answer | None:
     args = action.payload["args"]
     return Answer(tool, args, tier, at) if agent.permissions.decide(tool, args, agent.permissions.looked_up).tier == "ask" else None
 
-# %% ../nbs/19bc_learning.ipynb #25462821
+# %% ../nbs/19bc_learning.ipynb #1b7ab4e2
 @record
 class Proposal:
     "A rule that equal answers suggest: its text, the rule that the text reads as, and what it rests upon."
@@ -65,6 +65,7 @@ class Proposal:
     rule: Rule
     count: int
 
+# %% ../nbs/19bc_learning.ipynb #25462821
 def rule_text(name: str, answer: Answer, where: Mapping[str, str], count: int, other: str) -> str:
     "The section for `rules.ini`."
     verb = "allowed" if answer.tier == "allow" else "refused"
@@ -83,6 +84,7 @@ def _elsewhere(parameter: Any, value: Any) -> str:
     return ("https://elsewhere.example/x" if parameter.kind == "address" else "some-other-place/x" if parameter.kind == "path"
             else f"{value} and more")
 
+# %% ../nbs/19bc_learning.ipynb #e3f21ad8
 _PLAIN = Regex(r"[^\s*?;#=\[\]%,\"'\\][^*?;#=\[\]%,\"'\\\n]{0,199}")
 
 def patterns_for(answer: Answer, places: Any) -> dict[str, str] | None:

@@ -15,12 +15,15 @@ from .lazy import Regex
 
 # %% ../nbs/10b_sensitive.ipynb #84d9b3b9
 _COPY = r"(?:~|\.(?:bak|backup|old|orig|save|copy|sw[op]|tmp|txt|\d{1,8})|[ _-]?\(?(?:\d{1,2}|copy|old|backup)\)?){0,3}"          # what a copy of a file is called, behind its name; a few times at most, or a long name would take for ever
-_KEYS = Regex(rf"(?:id_(?:rsa|dsa|ecdsa|ed25519)[\w-]*|secring\.gpg|.*\.(?:pem|key|p8|p12|pkcs12|pfx|ppk|jks|keystore|keychain|kdbx?|psafe3|ovpn|env|agekey|keytab)){_COPY}", re.I | re.S)
-_WORDS = Regex(r"(?:^|[\W_])(?:credentials?|secrets?|passwords?|passwd|htpasswd|netrc|pgpass|api_?keys?|(?:auth|access|refresh|api)[\W_]?tokens?|tokens?|private_?keys?|authorized_keys|wallet|shadow)(?:$|[\W_])", re.I)
+_KEYS = Regex(r"(?:id_(?:rsa|dsa|ecdsa|ed25519)[\w-]*|secring\.gpg|.*\.(?:pem|key|p8|p12|pkcs12|pfx|ppk|jks|keystore|keychain|kdbx?|psafe3|ovpn|env"
+              rf"|agekey|keytab)){_COPY}", re.I | re.S)
+_WORDS = Regex(r"(?:^|[\W_])(?:credentials?|secrets?|passwords?|passwd|htpasswd|netrc|pgpass|api_?keys?|(?:auth|access|refresh|api)[\W_]?tokens?"
+               r"|tokens?|private_?keys?|authorized_keys|wallet|shadow)(?:$|[\W_])", re.I)
 _MAYBE = tuple("id_ pem key .p pfx jks kdb ovpn env credential secret pass netrc token wallet shadow secring".split())     # a part of every name that one of the others finds: most names have none
 _DATA = Regex(r"[^.]*|.*\.(?:json|ya?ml|toml|ini|cfg|conf|config|properties|plist|xml|txt|csv|tsv|db|sqlite|dat|bak|old|orig|enc|b64)~?",
               re.I | re.S)
-_STARTUP = Regex(r"_?[a-z]*(?:sh|vim|input|wget|curl|npm|screen|xinit|net|nano|psql)rc|z?(?:profile|shenv|login|logout)|bash_(?:profile|login|logout|aliases)|xprofile|crontab", re.I)
+_STARTUP = Regex(r"_?[a-z]*(?:sh|vim|input|wget|curl|npm|screen|xinit|net|nano|psql)rc|z?(?:profile|shenv|login|logout)|bash_(?:profile|login|logout"
+                 r"|aliases)|xprofile|crontab", re.I)
 _ENDS = ("rc", "profile", "shenv", "login", "logout", "aliases", "crontab")          # of every name that the last pattern finds
 
 # %% ../nbs/10b_sensitive.ipynb #0c00c889
@@ -49,7 +52,8 @@ def holds_keys(name: str) -> bool:
     return _KEYS.fullmatch(name) is not None or _WORDS.search(name) is not None and _DATA.fullmatch(name) is not None
 
 # %% ../nbs/10b_sensitive.ipynb #127f964f
-_INSTRUCTIONS = Regex(r"(?:(?:agents?|claude|gemini|qwen|codex|copilot|warp|crush)(?:[.-](?:local|override|instructions))?|.+[.-](?:instructions|prompt|chatmode|agent)|skill)\.md|.+\.mdc|llms(?:-full)?\.txt", re.I)
+_INSTRUCTIONS = Regex(r"(?:(?:agents?|claude|gemini|qwen|codex|copilot|warp|crush)(?:[.-](?:local|override|instructions))?|.+[.-](?:instructions"
+                      r"|prompt|chatmode|agent)|skill)\.md|.+\.mdc|llms(?:-full)?\.txt", re.I)
 
 # %% ../nbs/10b_sensitive.ipynb #026f430c
 def instructs(relative: str) -> bool:

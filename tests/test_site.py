@@ -161,6 +161,22 @@ def test_entries_follow_the_order_of_the_code(site):
     assert [c["source"][-9:] for c in json.loads((site.PROC / "01_demo.ipynb").read_text())["cells"][1:2]] == ["_doc(One)"]
 
 
+def test_each_entry_has_its_own_code_behind_it_and_no_second_signature(site):
+    "Two functions of one cell stood below the first one's heading, and each signature was printed twice."
+    code = lambda source, *shown: {"cell_type": "code", "source": source, "outputs": [{"data": {"text/markdown": text}} for text in shown]}
+    entry = lambda name, signature="": code(f"#| echo: false\n#| output: asis\nshow_doc({name})", f"---\n\n[source](x)\n\n### {name}\n\n{signature}*What `{name}` does:*\n\n```python\nexample\n```")
+    signature = "```python\ndef f(\n    x\n):\n```\n\n"
+    shown = '#| code-summary: "Exported source"\n#| exports: true\nLIMIT = 1\n@cache\ndef one(): ...\n\n# why\nclass Two:\n    x = 1\n\nTwo.y = 2'
+    text, folded = {"cell_type": "markdown", "source": "text"}, code("#| folded: four\ndef four(): ...")
+    page = [text, entry("one", signature), code(shown), entry("Two", signature), text, entry("four", signature), folded]
+    made = site.beside_their_code(page)
+    first, second = made[2]["source"].split("\n", 2), made[4]["source"].split("\n", 2)
+    assert (made[0], made[5:]) == (text, page[4:]) and [made[1], made[3]] == [entry("one"), entry("Two")]
+    assert first[:2] == second[:2] == shown.split("\n")[:2] and [first[2], second[2]] == ["LIMIT = 1\n@cache\ndef one(): ...", "# why\nclass Two:\n    x = 1\n\nTwo.y = 2"]
+    magic = code("#| exports: true\n%load x\ndef one(): ...")
+    assert site.beside_their_code([entry("one", signature), magic]) == [entry("one", signature), magic]           # what Python cannot read stays as it is
+
+
 def test_code_that_nbdev_leaves_out_stands_folded_where_it_is_written(site, renderer):
     "A page about a table had no table on the site."
     cell = lambda source, id=None, kind="code": {"cell_type": kind, "source": source, **({"id": id} if id else {}), **({"outputs": []} if kind == "code" else {})}
@@ -183,6 +199,8 @@ def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
     said = {"cell_type": "markdown", "source": " ".join(link(*each) for each in (("settle", "backup"), ("give_back", "embeddings"), ("made_of", "deciders"), ("BudgetError", "other"), ("elsewhere", "other"), ("settle", "demo")))}
     mended = site.own_words_unlinked([entry, said], book, "01_demo.ipynb", "https://example.org/book/")[1]["source"]
     assert mended == " ".join([link("settle", "demo"), "`give_back`", "`made_of`", link("BudgetError", "other"), link("elsewhere", "other"), link("settle", "demo")])
+    shown = {**entry, "outputs": [{"data": {"text/markdown": "*Settles " + link("made_of", "deciders") + "*"}}, {"name": "stdout", "text": "x"}]}
+    assert site.own_words_unlinked([shown], book, "01_demo.ipynb", "https://example.org/book/")[0]["outputs"] == [{"data": {"text/markdown": "*Settles `made_of`*"}}, shown["outputs"][1]]
 
 
 def test_a_source_is_in_the_module_of_its_page(site):

@@ -213,7 +213,7 @@ def rooms_page() -> str:
         for name in sorted((n for n in known if of[n] == part), key=lambda n: reading_order(known[n]["notebook"])):
             room = known[name]
             listed = lambda names: ", ".join(map(there, sorted(names))) or "nothing"
-            text.append(f"**{there(name)}** {room['line']}\n\n<details markdown><summary>uses {len(room['uses'])}, used by {len(used[name])}</summary>\n\nUses {listed(room['uses'])}.\n\nUsed by {listed(used[name])}.\n\n</details>")
+            text.append(f"**{there(name)}** {room['line']}\n\n<details class=\"code\" markdown><summary>uses {len(room['uses'])}, used by {len(used[name])}</summary>\n\nUses {listed(room['uses'])}.\n\nUsed by {listed(used[name])}.\n\n</details>")
     return "\n\n".join(text) + "\n"
 
 

@@ -7,7 +7,7 @@
 `check` needs no browser and no network; `tools/render.py` makes the site. It fails with one line for each broken link, public symbol without a place on
 its page, diagram that mermaid would not draw, unbalanced fence, and page that does not say what it promises.
 """
-import contextlib, fcntl, functools, json, os, re, shutil, sys, tomllib, warnings
+import ast, contextlib, fcntl, functools, json, os, re, shutil, sys, tomllib, warnings
 from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
@@ -330,6 +330,58 @@ def with_folded_code(cells: list, book: list) -> list:
     return [cell for _, _, cell in sorted(made, key=lambda each: each[:2])]
 
 
+def beside_their_code(cells: list) -> list:
+    """The cells of a page, with the code of each shown definition right behind its entry, and entries without the signature that the code begins with.
+
+    nbdev prints a cell as a whole: of two functions the second stood below the heading of the first, and its own heading above nothing."""
+    made, rest = [], list(cells)
+    while rest:
+        cell = rest.pop(0)
+        pieces = definitions(joined(cell["source"])) if cell["cell_type"] == "code" and SHOWN.search(joined(cell["source"])) else {}
+        named = lambda other: (found := ENTRY.search(joined(other["source"]))) and found[1] in pieces and found[1]
+        entries = {}
+        while made and (name := named(made[-1])): entries[name] = made.pop()
+        while rest and (name := named(rest[0])): entries[name] = rest.pop(0)
+        if not entries: made.append(cell); continue
+        text = ""
+        for name, piece in pieces.items():
+            if name in entries and text: made.append({**cell, "source": text}); text = ""
+            if name in entries: made.append(without_signature(entries[name]))
+            text = f"{text}\n\n{piece}" if text else options(cell) + piece
+        made.append({**cell, "source": text})
+    return made
+
+
+SHOWN = re.compile(r"^#\|\s*exports: true$", re.M)
+
+
+def options(cell: dict) -> str:
+    "What stands above the code of a cell."
+    return "".join(re.findall(r"^#\|.*\n", joined(cell["source"]), re.M))
+
+
+def definitions(source: str) -> dict:
+    "The code of a cell, cut behind each function and class, by their names; empty when it is not Python or defines none."
+    try: tree = ast.parse(source)
+    except SyntaxError: return {}
+    lines, made, at = re.sub(r"^#\|.*$", "", source, flags=re.M).split("\n"), {}, 0
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            last, start, at = node.name, at, node.end_lineno
+            made[last] = "\n".join(lines[start:at]).strip("\n")
+    if made: made[last] = "\n".join([made[last], *lines[at:]]).strip("\n")          # what follows belongs to the last one
+    return made
+
+
+def without_signature(entry: dict) -> dict:
+    "An entry without the signature below its heading."
+    def mended(output: dict) -> dict:
+        text = joined(output.get("data", {}).get("text/markdown", ""))
+        return {**output, "data": {**output["data"], "text/markdown": SIGNATURE.sub(r"\1", text)}} if text else output
+    return {**entry, "outputs": [mended(output) for output in entry["outputs"]]}
+
+
+SIGNATURE = re.compile(r"\A(.*?^#+ \w+\n\n)```python\n.*?\n```\n*", re.M | re.S)
 EXPORTED = re.compile(r"^#\|\s*exports?\b", re.M)
 FOLDED = re.compile(r"^#\|\s*export\b(?!s)", re.M)
 
@@ -337,7 +389,7 @@ FOLDED = re.compile(r"^#\|\s*export\b(?!s)", re.M)
 def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
     """The cells of the page `name`, with links from words that are its own taken off, or led to their entry here; `base` is where the site stands.
 
-    nbdev links a word in backticks to whichever room has a public name like it: a parameter, a method or a function of this page went to another's."""
+    nbdev links a word in backticks, in prose and in docstrings, to whichever room has a public name like it: a parameter, a method or a function of this page went to another's."""
     code = "\n".join(joined(cell["source"]) for cell in book if cell["cell_type"] == "code")
     imported = {word for names in re.findall(r"^from passepartout[\w.]* import (\([^)]*\)|.*)$", code, re.M) for word in re.findall(r"\w+", names)}
     own, entries = set(re.findall(r"\w+", code)) - imported, {found[1] for cell in cells if (found := ENTRY.search(joined(cell["source"])))}
@@ -346,7 +398,11 @@ def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
         if word not in own or page == html_name(name): return link[0]
         return f"[`{word}`]({base}{html_name(name)}#{fragment})" if word in entries else f"`{word}`"
     linked = re.compile(rf"\[`(\w+)`\]\({re.escape(base)}([\w/]+\.html)#([^)\s]*)\)")
-    return [{**cell, "source": linked.sub(mended, joined(cell["source"]))} if cell["cell_type"] == "markdown" else cell for cell in cells]
+    def in_output(output: dict) -> dict:
+        text = joined(output.get("data", {}).get("text/markdown", ""))
+        return {**output, "data": {**output["data"], "text/markdown": linked.sub(mended, text)}} if text else output
+    return [{**cell, "source": linked.sub(mended, joined(cell["source"]))} if cell["cell_type"] == "markdown"
+            else {**cell, "outputs": [in_output(each) for each in cell["outputs"]]} if cell.get("outputs") else cell for cell in cells]
 
 
 SOURCE = re.compile(r"(\[source\]\([^)#\s]*/blob/[^/)#\s]*/)([\w/]+\.py)#L\d+")
@@ -372,12 +428,12 @@ def from_own_module(cells: list, book: list) -> list:
 
 
 def mend_pages(base: str):
-    "Rewrite the processed pages: entries in the order of the code, no link from a word of a page to another's, every source in the page's own module, and all of its code."
+    "Rewrite the processed pages: entries in the order of the code, no link from a word of a page to another's, every source in the page's own module, and all of its code, each definition behind its entry."
     for path in sorted(PROC.rglob("*.ipynb")):
         name = path.relative_to(PROC).as_posix()
         if not (NBS / name).exists(): continue
         page, book = json.loads(path.read_text(encoding="utf-8")), json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
-        cells = with_folded_code(from_own_module(own_words_unlinked(in_code_order(page["cells"], book), book, name, base), book), book)
+        cells = beside_their_code(with_folded_code(from_own_module(own_words_unlinked(in_code_order(page["cells"], book), book, name, base), book), book))
         if cells != page["cells"]: path.write_text(json.dumps({**page, "cells": cells}, ensure_ascii=False, indent=1), encoding="utf-8")
 
 

@@ -89,7 +89,8 @@ class Measure:
         return True
 
 # %% ../../nbs/awareness/08na_measure.ipynb #e11d11ec
-_WINDOW = Regex(r"n_ctx\D{1,5}(\d{3,8})|maximum (?:context|number|model|allowed|input)[^\d.]{0,60}?(\d[\d,]{2,9})|context (?:size|length|window)[^\d.]{0,40}?(\d[\d,]{2,9})|> *(\d[\d,]{2,9}) maximum", re.I)
+_WINDOW = Regex(r"n_ctx\D{1,5}(\d{3,8})|maximum (?:context|number|model|allowed|input)[^\d.]{0,60}?(\d[\d,]{2,9})|context (?:size|length"
+                r"|window)[^\d.]{0,40}?(\d[\d,]{2,9})|> *(\d[\d,]{2,9}) maximum", re.I)
 
 def window_in(said: str) -> int | None:
     "The largest number of tokens that a server says it takes, in its refusal of a longer question."

@@ -163,7 +163,7 @@ class FileEntry(NamedTuple):
     links: list[tuple[int, str]]
     broken: list[tuple[int, str, int]]         # line, text, and 1 for a date that is a program
 
-# %% ../../nbs/indexing/08g_entries.ipynb #59ba9ddf
+# %% ../../nbs/indexing/08g_entries.ipynb #cf46076f
 def state_of(node: Node) -> int:
     "The state of a node as bits."
     hidden = 0 if not node.hidden else COMMENTED if node.hidden == "commented" else ARCHIVED
@@ -173,6 +173,7 @@ def handed_down(above: str, title: str, tags: str) -> str:
     "The words above the headings below one, from the words above it, of its title and of its tags."
     return f"{above} {title} {tags}"[-400:]
 
+# %% ../../nbs/indexing/08g_entries.ipynb #cbebb701
 def body_of(outline: Outline, node: Node) -> tuple[str, str]:
     "(own text below the heading, planning line and drawer, its spans counted from the heading)."
     text, start, begin = outline.text, node.start, node.body_start
@@ -180,11 +181,13 @@ def body_of(outline: Outline, node: Node) -> tuple[str, str]:
     pieces = list(outline.pieces(node, begin))
     return "".join([text[a:b] for a, b in pieces]), " ".join([f"{a - start}-{b - start}" for a, b in pieces])
 
+# %% ../../nbs/indexing/08g_entries.ipynb #110e9748
 def words_key(own: bytes, title: str, tags: str, *rest: str) -> int:
     "The digest of a heading's words, its body by its own hash."
     text = "\0".join((title, tags, *rest)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(own + text, digest_size=6).digest(), "big", signed=True)
 
+# %% ../../nbs/indexing/08g_entries.ipynb #59ba9ddf
 def file_entry(outline: Outline) -> FileEntry:
     "The rows of one file."
     own = own_hashes(outline)

@@ -37,7 +37,8 @@ def own_lines(outline: Outline, node: Node) -> Iterator[tuple[int, int, int, boo
     return lines_between(outline, node, list(outline.pieces(node, node.body_start)))
 
 # %% ../../nbs/outline/08j_elements.ipynb #372fc5f3
-MARKER = Regex(r"[ \t]*(?:#\+(?P<edge>begin|end)_(?P<kind>\S+)(?P<rest>[^\r]*)|:(?P<drawer>[\w-]+):[ \t\r]*\Z|#\+(?P<dynamic>begin(?=:)|end(?=:|[ \t\r]*\Z)):?(?P<call>[^\r]*))", re.I)
+MARKER = Regex(r"[ \t]*(?:#\+(?P<edge>begin|end)_(?P<kind>\S+)(?P<rest>[^\r]*)|:(?P<drawer>[\w-]+):[ \t\r]*\Z|#\+(?P<dynamic>begin(?=:)|end(?=:"
+               r"|[ \t\r]*\Z)):?(?P<call>[^\r]*))", re.I)
 OPENING = Regex(r"[ \t]*(?:[`~]{3,}|#\+begin_(\S+))[ \t]*([^\s`]*)([^\r\n]*)", re.I)
 FIXED = Regex(r"[ \t]*:()(?=[ \t\r\n]|\Z)")
 QUOTE = Regex(r" {0,3}>[ \t]?(?:\[!([\w-]+)\])?")

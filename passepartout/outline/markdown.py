@@ -8,12 +8,14 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
            'URGENT', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'MARKER',
            'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags',
-           'line_tags', 'task_facts', 'without_last_tags', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
+           'line_tags', 'task_facts', 'without_last_tags', 'living_lines', 'behind_quotes', 'ends_fence',
+           'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Mapping
+from typing import Any
 
 from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, read_bullet
 from ..lazy import Regex
@@ -147,59 +149,72 @@ MARKER = Regex(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 TASK_RANK = 1000            # above every heading level, so that a heading ends all tasks
 
 # %% ../../nbs/outline/08a_markdown.ipynb #7eba3071
-def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outline:
-    "The outline of a Markdown file. Never raises: what makes no sense is body text."
-    build, dead, more = Builder(text, file), [], {}
-    at, number = read_top(build.nodes[0], text), 0
-    number = text.count("\n", 0, at)
-    fence, fence_start, last_end, page = "", 0, at, cache(lambda top=at: is_outliner_page(text[top:]))
-    quote, inner = None, False                       # where the `>` of the line above stands, and whether the open fence is in a quotation
+def living_lines(text: str, at: int, dead: list[tuple[int, int]]) -> Iterator[tuple]:
+    """The lines of `text` from `at` on that are neither blank nor code, and an empty one behind the last; the stretches of code are added to `dead`.
+
+    Each as its number in the file, where it starts and ends, where the one before it ended, how far in it begins and its words begin, whether those are quoted, the words, and the match of a heading."""
+    number, fence, fence_start, last_end = text.count("\n", 0, at), "", 0, at
+    inner = False                                    # whether the open fence is in a quotation
     gap, listed, code = False, False, False          # a blank line above; a list that a line further in may belong to; indented code above
     for line in text[at:].split("\n"):
         start, number, at = at, number + 1, at + len(line) + 1
         found = LINE.match(line)
         if found is None: gap = True; continue
-        indent, rest = len(found[1]), found[2].rstrip(" \t")
-        end, margin, quoted = min(at, len(text)), indent, rest[0] == ">" and (inner or not fence)
+        margin, rest, end = len(found[1]), found[2].rstrip(" \t"), min(at, len(text))
+        indent, quoted = margin, rest[0] == ">" and (inner or not fence)
         if not fence:
-            deep = indent > 3 or "\t" in found[1]
+            deep = margin > 3 or "\t" in found[1]
             code = deep and not listed and not quoted and (gap or code)
             if code: dead.append((start, end)); last_end, gap = end, False; continue
-            if not deep: listed = (rest[0] in "-*+0123456789" and MARKER.match(rest) is not None) or (listed and (indent > 0 or not gap))
+            if not deep: listed = (rest[0] in "-*+0123456789" and MARKER.match(rest) is not None) or (listed and (margin > 0 or not gap))
         gap = False
         if fence and inner and not quoted: fence = ""; dead.append((fence_start, start))
-        if quoted:
-            said = rest.lstrip("> \t")
-            indent, rest = indent + len(rest) - len(said), said or " "
+        if quoted: indent, rest = behind_quotes(margin, rest)
         if fence:
-            if rest[0] == fence[0] and len(rest) >= len(fence) and not rest.strip(fence[0]):
-                fence = ""; dead.append((fence_start, end))
+            if ends_fence(rest, fence): fence = ""; dead.append((fence_start, end))
             last_end = end
             continue
+        first, heading = rest[0], None
+        if first in "`~" and (opened := FENCE.match(rest)): rest = fence = opened[1]; fence_start, inner = start, quoted
+        elif first == "#" and indent < 4 and not quoted and (heading := ATX.match(rest)): listed = False
+        yield number, start, end, last_end, margin, indent, quoted, rest, heading
+        last_end = end
+    if fence: dead.append((fence_start, len(text)))
+    yield number + 1, len(text), len(text), last_end, 0, 0, False, "", None
+
+# %% ../../nbs/outline/08a_markdown.ipynb #ee794026
+def behind_quotes(margin: int, rest: str) -> tuple[int, str]:
+    "How far in the words of a quoted line begin, and the words; a blank when there are none."
+    said = rest.lstrip("> \t")
+    return margin + len(rest) - len(said), said or " "
+
+# %% ../../nbs/outline/08a_markdown.ipynb #04e9b043
+def ends_fence(rest: str, fence: str) -> bool:
+    "Whether a line closes the open `fence`: the same sign, at least as often, and nothing else."
+    return rest[0] == fence[0] and len(rest) >= len(fence) and not rest.strip(fence[0])
+
+# %% ../../nbs/outline/08a_markdown.ipynb #18b432e6
+def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outline:
+    "The outline of a Markdown file. Never raises: what makes no sense is body text."
+    build, dead, more, quote = Builder(text, file), [], {}, None          # `quote`: where the `>` of the line above stands
+    at = read_top(build.nodes[0], text)
+    page = cache(lambda: is_outliner_page(text[at:]))
+    for number, start, end, last_end, margin, indent, quoted, rest, heading in living_lines(text, at, dead):
         edge = (indent if quote is not None else margin) if quoted else indent if quote is None else min(indent, quote)
         quote = margin if quoted else None
         if len(build.stack) > 1 and build.stack[-1][0] >= TASK_RANK + edge: build.close(TASK_RANK + edge, last_end)
-        first = rest[0]
-        if first in "`~" and (opened := FENCE.match(rest)):
-            fence, fence_start, inner = opened[1], start, quoted
-        elif first == "#" and indent < 4 and not quoted and (heading := ATX.match(rest)):
-            listed = False
-            open_heading(build, heading, number, start, end)
+        if heading: open_heading(build, heading, number, start, end)
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
-            level = build.stack[-1][1].level + 1
-            build.open(TASK_RANK + indent, kind="task", level=level, line=number, start=start, body_start=end,
+            build.open(TASK_RANK + indent, kind="task", level=build.stack[-1][1].level + 1, line=number, start=start, body_start=end,
                        **task_facts(item[1], item[2] or ""))
-        elif first == "-" and not quoted and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
+        elif rest[:1] == "-" and not quoted and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
             open_bullet(build, item, indent, number, end)
         elif "#" in rest and (tags := line_tags(rest)):
             more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))
-        last_end = end
-    if fence: dead.append((fence_start, len(text)))
-    build.close(TASK_RANK, last_end)
     for index, tags in more.items(): build.nodes[index].tags = tuple(dict.fromkeys(build.nodes[index].tags) | tags)
     return Outline(text, build.finish(), file, "markdown", modified, dead=tuple(dead))
 
-# %% ../../nbs/outline/08a_markdown.ipynb #261b1c95
+# %% ../../nbs/outline/08a_markdown.ipynb #a8bcf69c
 def open_heading(build: Builder, heading: re.Match, number: int, start: int, end: int) -> None:
     "Add the heading of one `#` line."
     title = (heading[2] or "").rstrip()
@@ -208,6 +223,7 @@ def open_heading(build: Builder, heading: re.Match, number: int, start: int, end
     build.open(level, kind="heading", level=level, line=number, start=start, body_start=end,
                title=without_last_tags(title) if tags else title, tags=tags)
 
+# %% ../../nbs/outline/08a_markdown.ipynb #261b1c95
 def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: int) -> None:
     "Add the task of one bullet with a keyword, and the dates below it."
     level, planning = build.stack[-1][1].level + 1, dates_below(build.text, end, indent)

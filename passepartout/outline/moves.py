@@ -330,7 +330,8 @@ def archive(outline: Outline, node: Node, archived: str | None, *, now: datetime
     return draft.outline.text, moved.text
 
 # %% ../../nbs/outline/08fd_moves.ipynb #5d063382
-RECORDS = Regex(r"(?:[ \t]*:(?!END:)[\w-]+:[ \t]*\r?\n(?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*?[ \t]*:END:[ \t]*(?:\r?\n|\Z)|[ \t]*CLOCK:[^\n]*(?:\n|\Z))*", re.I | re.M)
+RECORDS = Regex(r"(?:[ \t]*:(?!END:)[\w-]+:[ \t]*\r?\n(?:(?![ \t]*:END:[ \t]*\r?$)[^\n]*\n)*?[ \t]*:END:[ \t]*(?:\r?\n|\Z)|[ \t]*CLOCK:[^\n]*(?:\n"
+                r"|\Z))*", re.I | re.M)
 MODES = ("replace", "append", "prepend")
 
 # %% ../../nbs/outline/08fd_moves.ipynb #b0117fc7

@@ -17,7 +17,8 @@ from ..net.endpoints import HttpFailed
 from ..lazy import Regex
 
 # %% ../../nbs/providers/failures.ipynb #dc2b24b4
-_TOO_LONG = Regex(r"context.?(length|size|window)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context|token count .{0,40}exceed|exceed_context", re.I)
+_TOO_LONG = Regex(r"context.?(length|size|window)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context"
+                  r"|token count .{0,40}exceed|exceed_context", re.I)
 _NO_CREDIT = Regex(r"insufficient_quota|credit balance|billing|payment|insufficient (credits|funds|balance)", re.I)
 _NO_KEY = Regex(r"api.?key.{0,20}(not valid|invalid)|invalid.{0,12}api.?key|API_KEY_INVALID|authentication_error", re.I)
 _NO_MODEL = Regex(r"model_not_found|model.{0,80}(not found|does not exist|not available|is not supported)|no such model|unknown model",

@@ -21,12 +21,15 @@ from .patterns import REFERENCE, USUAL, Finding, TooMuch, entropy, hasty, linear
 from ..tuples import NamedTuple
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #e82a7cb2
-WORDS = (r"(?i:pa?ss?w(?:o?r)?ds?|passwort|kennwort|contrase(?:n|\xc3\xb1)a|passphrases?|passcode|passord|heslo|salasana|adgangskode|parola|sifre|haslo|losenord|psk|pwd|pass|pw|pin|secrete?s?|tokens?|keys?|credentials?|creds?|auth|bearer|crumb|salt|"
+WORDS = (r"(?i:pa?ss?w(?:o?r)?ds?|passwort|kennwort|contrase(?:n|\xc3\xb1)a|passphrases?|passcode|passord|heslo|salasana|adgangskode|parola|sifre"
+         r"|haslo|losenord|psk|pwd|pass|pw|pin|secrete?s?|tokens?|keys?|credentials?|creds?|auth|bearer|crumb|salt|"
          r"mot[ -]de[ -]passe|wachtwoord|senha)")
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #90cb07b9
-_PASSWORD = Regex(r"(?i)(pa?ss?w|passord|heslo|salasana|adgangskode|parola|sifre|haslo|losenord|kennwort|contrase|phrase|passcode|psk|pwd|pass|pw|pin|creds?|passe|wachtwoord|senha)[a-z]*$")
-_STRONG = Regex(r"(?i)secret|token|cred|bearer|crumb|(api|access|private|auth|account|encryption|signing|master|shared|service|admin|client|license|storage|deploy|session|webhook|rest|app|consumer)[ _.-]?keys?$")
+_PASSWORD = Regex(r"(?i)(pa?ss?w|passord|heslo|salasana|adgangskode|parola|sifre|haslo|losenord|kennwort|contrase|phrase|passcode|psk|pwd|pass|pw|pin"
+                  r"|creds?|passe|wachtwoord|senha)[a-z]*$")
+_STRONG = Regex(r"(?i)secret|token|cred|bearer|crumb|(api|access|private|auth|account|encryption|signing|master|shared|service|admin|client|license"
+                r"|storage|deploy|session|webhook|rest|app|consumer)[ _.-]?keys?$")
 
 def kind_of(name: str) -> str:
     "`password`, `strong` or `weak`: what sort of secret the name of a value announces."
@@ -60,7 +63,8 @@ def harmless_name(before: str, word: str, after: str) -> bool:
     return word.lower().startswith(("key", "token")) and bool(earlier) and earlier[-1].lower() in _BEFORE
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #957428bb
-_WORDS_FOR_NOTHING = (r"(?i)example|placeholder|change.?(me|it)|your|insert|replace|xxx|todo|dummy|fake|sample|(^|[^a-z])test($|[^a-z])|invalid|secret|passw|token|api.?key|enter|here($|[^a-z])|hidden|"
+_WORDS_FOR_NOTHING = (r"(?i)example|placeholder|change.?(me|it)|your|insert|replace|xxx|todo|dummy|fake|sample|(^|[^a-z])test($|[^a-z])|invalid"
+                      r"|secret|passw|token|api.?key|enter|here($|[^a-z])|hidden|"
                       r"removed|default|(^|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|generate|foo|\.\.\.|…|_key$|-key$|^key|[\w.]@[\w-]+\.\w")
 
 def _says_so(value: str, more: str = _WORDS_FOR_NOTHING) -> bool:
@@ -68,10 +72,12 @@ def _says_so(value: str, more: str = _WORDS_FOR_NOTHING) -> bool:
     return linear(more).search(value.encode("latin-1", "replace")) is not None
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #5d965a11
-_STAND_IN = Regex(r"(?i)^(?:[a-z]{2,9}[ _-])?(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|api[_-]?key|credentials?)s?$|^(?:test|foo|new|old|user|current|confirm)_?(?:password|passwd)$|^(?:password|token|secret|key)[_-]?[a-z]+$")
+_STAND_IN = Regex(r"(?i)^(?:[a-z]{2,9}[ _-])?(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|api[_-]?key|credentials?)s?$|^(?:test|foo|new"
+                  r"|old|user|current|confirm)_?(?:password|passwd)$|^(?:password|token|secret|key)[_-]?[a-z]+$")
 _WORDS_ONLY = Regex(r"(?i)[a-z]*[ _-]?(?:password|secret|token|key)s?[a-z]{0,6}")          # userAccessToken, oldPasswords
 _WORDY = Regex(r"[A-Za-z0-9_-]+")
-_SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dummy|fake|sample|your|invalid|enter|here($|[^a-z])|hidden|removed|(^|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
+_SURELY_NOTHING = (r"(?i)example|placeholder|change|insert|replace|xxx|todo|dummy|fake|sample|your|invalid|enter|here($|[^a-z])|hidden|removed|(^"
+                   r"|[^a-z])(none|null|true|false|string)($|[^a-z])|undefined|\.\.\.|…|[\w.]@[\w-]+\.\w|[_-](?:name|id|type|path|file|field|url)$")
 
 def in_earnest(value: str, kind: str, quoted: bool) -> bool:
     "Is `value` meant as a secret by whoever wrote it right behind a name of this `kind`, though there is a word for secrets in it?"
@@ -84,8 +90,10 @@ def in_earnest(value: str, kind: str, quoted: bool) -> bool:
     return not _WORDS_ONLY.fullmatch(value) and (len(value) >= 16 or not _STAND_IN.search(value))
 
 # %% ../../nbs/redaction/04b_assignments.ipynb #34597cc3
-_NOT_A_VALUE = Regex(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^sha[0-9]{1,3}[-:]|^@\w+$|^(env|process|os|ENC|vault|op|file|arn|urn|config|self|settings|args|data)[.:(\[]|^[.~]{0,2}/[\w./-]+$|^\w+://|^#|^\[|"
-                          r"^[\w.-]+:[0-9]{1,5}$|\\(?:[nrt0]|[xuU][0-9a-fA-F]{2})|^utf|\.(py|md|js|ts|go|rs|sh|org|txt|ya?ml|pem|key|com|net|ini|html|json|toml|conf)\b|^[A-Za-z-]+/[\w./#-]*$")
+_NOT_A_VALUE = Regex(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^sha[0-9]{1,3}[-:]|^@\w+$|^(env|process|os|ENC|vault|op|file|arn|urn|config|self|settings|args"
+                     r"|data)[.:(\[]|^[.~]{0,2}/[\w./-]+$|^\w+://|^#|^\[|"
+                          r"^[\w.-]+:[0-9]{1,5}$|\\(?:[nrt0]|[xuU][0-9a-fA-F]{2})|^utf|\.(py|md|js|ts|go|rs|sh|org|txt|ya?ml|pem|key|com|net|ini|html"
+                          r"|json|toml|conf)\b|^[A-Za-z-]+/[\w./#-]*$")
 _CODE = Regex(r"^[\w.$]+[(\[]|^[A-Za-z_$.:>-]+[0-9]{0,3}[\])},;:]*$|^[-+*&!(\[{^|]|[<>=!]=|\)\.|\|\w+\||^[a-z_]{1,20}=|[^\w]%[a-z]\b|^\)|^\*\*\w+$")
 _SIGN = Regex(r"[^\w./:()\[\]{},;=-]")
 _LAZY = Regex(r"(?i)(?:pa?ssw(?:or)?d|p[a@]s+w[o0]rd|secret|admin|root|test)[-_]?[0-9]{1,4}[!$@#.*?]{0,3}")      # as people choose them

@@ -65,9 +65,11 @@ _COMMA_PAIRS = r"(?:[A-Za-z]\w*=[^;&=,\s()\"']+,){2}[A-Za-z]\w*=[^;&=,\s()\"']"
 # %% ../../nbs/redaction/04bb_companions.ipynb #7339b3fc
 _SETTING = r"(?m)^(?:[\w./-]{1,80}:(?:[0-9]{1,6}:)?)?[-+# \t]{0,8}(?:export )?[A-Z][A-Z0-9_]*(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=[a-zA-Z][\w!.-]{3,60}[ \t]*(?:#[^\n]*)?\r?$"
 _USER_LINE = r"(?im)^[ \t]{0,12}[\w.]{0,30}(?:user|username|login)[ ]?=[ ]?[\w.@-]{2,60}\r?\n(?:[^\n=]{0,60}\n){0,2}[ \t]{0,12}[\w.]{0,30}(?:password|passwd|pwd)[ ]?=[ ]?[a-zA-Z][\w!.-]{3,60}\r?$"
-_NAMES_SOMETHING = Regex(r"(?i)^[A-Z]+(?:_[A-Z]+)+$|pass|pwd|secret|prompt|^(?:none|null|true|false|self|args|str|getpass|require|disabled?|enabled?|optional|ask|changeme|empty)$")
+_NAMES_SOMETHING = Regex(r"(?i)^[A-Z]+(?:_[A-Z]+)+$|pass|pwd|secret|prompt|^(?:none|null|true|false|self|args|str|getpass|require|disabled?|enabled?"
+                         r"|optional|ask|changeme|empty)$")
 
-_ASKS = Regex(r"(?i)^(?:none|null|true|false|self|args|str|getpass|require[ds]?|prompt|disabled?|enabled?|optional|ask|changeme|empty|password|passwd|pwd)$|\.[a-z_]")
+_ASKS = Regex(r"(?i)^(?:none|null|true|false|self|args|str|getpass|require[ds]?|prompt|disabled?|enabled?|optional|ask|changeme|empty|password|passwd"
+              r"|pwd)$|\.[a-z_]")
 
 def _setting(raw: bytes, hit: Any, hands_on: Regex) -> Finding | None:
     begins = hit.start() + hit[0].rindex(b"=", 0, hit[0].find(b" #") if b" #" in hit[0].strip() else None) + 1
@@ -111,7 +113,8 @@ _LAST_WORD = Regex(rb"([A-Za-z0-9+/]{8,}={0,2})[\"']?[ \t]*\r?$")
 # %% ../../nbs/redaction/04bb_companions.ipynb #b6323465
 _SENTENCE = r"""(?i)\b(?:password|passphrase|passcode)(?: for (?:the )?(?:user )?["'][\w.@-]{1,40}["'])? (?:is|was) {1,4}["'`][A-Za-z0-9!?_-]{4,40}["'`]"""
 _PHRASE = r"""(?i)\b(?:(?:password|passphrase)["']? ?(?:=>|[:=]) ?["'][a-z]{4,12} [a-z]{4,12}|(?:password|secret|passphrase) ?[!=]==? ?["'][a-z]{4,12}[ _-][a-z]{4,12})["']"""
-_SAYS = Regex(r"(?i)pass|\b(?:your|enter|required|invalid|wrong|valid|empty|missing|match|confirm|short|long|weak|strong|reset|change|forgot|hash|update|login|field|error|prompt|current|string|new|old|must|same|with|from|used|this|that|none|null|true|false|here)")
+_SAYS = Regex(r"(?i)pass|\b(?:your|enter|required|invalid|wrong|valid|empty|missing|match|confirm|short|long|weak|strong|reset|change|forgot|hash"
+              r"|update|login|field|error|prompt|current|string|new|old|must|same|with|from|used|this|that|none|null|true|false|here)")
 
 def _said(raw: bytes, hit: Any, also: tuple[str, ...] = ()) -> Finding | None:
     begins = raw.rfind(raw[hit.end() - 1:hit.end()], hit.start(), hit.end() - 1) + 1
@@ -129,7 +132,8 @@ def _phrases(raw: bytes, hit: Any) -> Finding | None:
     return _said(raw, hit)
 
 # %% ../../nbs/redaction/04bb_companions.ipynb #6d2be1ce
-_ELEMENT = r"(?i)<(?:[a-z.-]{0,16}secret|pass|password|passphrase|[a-z.-]{1,16}password|[a-z.-]{0,16}(?:private|secret|master|api|access)[-_]?key|[a-z.-]{0,16}(?:api|access|auth|system|bearer|refresh)[-_]?token)(?:[ ][a-z]{1,20}=[^<>]{1,40})?[ ]?>[^<>]{8,200}</"
+_ELEMENT = (r"(?i)<(?:[a-z.-]{0,16}secret|pass|password|passphrase|[a-z.-]{1,16}password|[a-z.-]{0,16}(?:private|secret|master|api|access)[-_]?key"
+            r"|[a-z.-]{0,16}(?:api|access|auth|system|bearer|refresh)[-_]?token)(?:[ ][a-z]{1,20}=[^<>]{1,40})?[ ]?>[^<>]{8,200}</")
 _ENTRY = r"""(?i)<(?:add|entry|property|param|setting|env)[ ](?:[a-z]{1,12}=["'][^"'<>]{0,40}["'][ ])?(?:key|name)[ ]?=[ ]?["'][\w.:-]{0,40}(?:password|passwd|pwd|secret)["'][ ]{1,4}value[ ]?=[ ]?["'][^"'\s<>]{5,60}["']"""
 _OWN = Regex(rb"(?i)<[a-z.-]{0,16}pass(?:word|phrase)?(?: [a-z]{1,20}=[^<>]{1,40})?[ ]?>\s{0,60}([A-Za-z0-9!?@#%^&*+=-]{8,60})\s{0,60}</$")
 _KIND_OF_VALUE = Regex(r"(?i)^(?:string|optional|required|type|value|field|your|hidden|encrypted|plaintext|masked)|password$|passphrase$")

@@ -72,7 +72,8 @@ class Secret:
     def __repr__(self): return f"Secret({self.name!r}, {len(self.value)} bytes)"
 
 # %% ../../nbs/redaction/04bd_knownvalues.ipynb #9cceeb82
-_ANNOUNCES = Regex(r"(?i)(^|_)(pass(word|wd|phrase)?|pwd|secrets?|tokens?|(api|access|private|secret|account|auth|encryption|signing|master|service)_?keys?|apikey|credentials?|creds?|key|pat|dsn)(_|$)")
+_ANNOUNCES = Regex(r"(?i)(^|_)(pass(word|wd|phrase)?|pwd|secrets?|tokens?|(api|access|private|secret|account|auth|encryption|signing|master"
+                   r"|service)_?keys?|apikey|credentials?|creds?|key|pat|dsn)(_|$)")
 
 def _could_be(value: str, sure: bool) -> bool:
     if len(value) < (4 if sure else 8) or len(set(value)) < 4 or stands_in(value) or os.path.isabs(value) or value.startswith("~"):

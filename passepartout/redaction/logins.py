@@ -18,8 +18,10 @@ from .nearby import jumbled, mixed, random_looking
 from .patterns import REFERENCE, USUAL, Finding, beside_mark, dull, either, linear
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #9ba3b472
-_STAND_IN = Regex(r"(?i)^(?:db|user|my|new|old|the|a|some|plain|raw|current|root|admin|default|test)?[ _-]?(?:pass|passwd|password|passphrase|pwd|pw|secret|token|key|value)s?$|your|example|placeholder|change|insert|replace|x{3,}|todo|dummy|enter|prompt|required?|^optional|"
-                  r"^(?:none|null|nil|true|false|self|args|string|str|text|varchar|char|any|undefined|empty|getpass|ask|hidden|encrypted|masked|redacted|vault|yes|no|on|off|stdin|file|env|read)$|password$|passwd$|^[A-Z]+(?:_[A-Z]+)+$")
+_STAND_IN = Regex(r"(?i)^(?:db|user|my|new|old|the|a|some|plain|raw|current|root|admin|default|test)?[ _-]?(?:pass|passwd|password|passphrase|pwd|pw"
+                  r"|secret|token|key|value)s?$|your|example|placeholder|change|insert|replace|x{3,}|todo|dummy|enter|prompt|required?|^optional|"
+                  r"^(?:none|null|nil|true|false|self|args|string|str|text|varchar|char|any|undefined|empty|getpass|ask|hidden|encrypted|masked"
+                  r"|redacted|vault|yes|no|on|off|stdin|file|env|read)$|password$|passwd$|^[A-Z]+(?:_[A-Z]+)+$")
 _CODE = Regex(r"[()\[\]{}<>=,;|`]|->|::|^\w+\.[a-z_]|^[/~.]|\\[nrt]|^%|%[sd]|^\W+$")
 
 def taken(word: str, least: int = 4) -> bool:
@@ -260,8 +262,12 @@ def _addressed(raw: bytes, hit: Any) -> Finding | None:
             or mixed(word[:100]) else None)
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #f8d80ebd
-_WORTH = (r"(?i)(?:^|[\s\"'`(])(?:-u|-l|/u:|/user:|--user|--username|--login)[ =]?[\"']?[\w.@\\+-]+[\"']?[ \t]+(?:-|/p)|(?:pass|passwd|password|passphrase|pwd)[\"']?(?:=|:[ \t]|,?\s+[\"']?(?:string|parameter)?val|\([ ]?[\"']|[ ]for[ ]|[ ](?:of|f\xc3\xbcr)[ ]|[ ]?=)|(?:secret|token|api_?key)[\"']?,?\s+[\"']?(?:string|parameter)?val"
-          r"|\becho [^|\n]*\|[ ]?(?:sudo|docker|podman|helm|buildah|skopeo|oras|passwd|chpasswd|cryptsetup|kinit|su)|net user |(?:user(?:add|mod)|htpasswd) |requirepass|masterauth|\bmachine\s+[\w.-]+\s+login\s|(?:login|user|username|account|credentials?|creds)[ ]?[:=][ ]?[\w.@+-]+[ ]/[ ]|/pass(?:word)?[ :=]"
+_WORTH = (r"(?i)(?:^|[\s\"'`(])(?:-u|-l|/u:|/user:|--user|--username|--login)[ =]?[\"']?[\w.@\\+-]+[\"']?[ \t]+(?:-|/p)|(?:pass|passwd|password"
+          r"|passphrase|pwd)[\"']?(?:=|:[ \t]|,?\s+[\"']?(?:string|parameter)?val|\([ ]?[\"']|[ ]for[ ]|[ ](?:of|f\xc3\xbcr)[ ]|[ ]?=)|(?:secret"
+          r"|token|api_?key)[\"']?,?\s+[\"']?(?:string|parameter)?val"
+          r"|\becho [^|\n]*\|[ ]?(?:sudo|docker|podman|helm|buildah|skopeo|oras|passwd|chpasswd|cryptsetup|kinit|su)|net user |(?:user(?:add|mod)"
+          r"|htpasswd) |requirepass|masterauth|\bmachine\s+[\w.-]+\s+login\s|(?:login|user|username|account|credentials?"
+          r"|creds)[ ]?[:=][ ]?[\w.@+-]+[ ]/[ ]|/pass(?:word)?[ :=]"
           r"|identified (?:with \w+ )?(?:by|as)[ ]?[\"']|password [\"']|\.secret[ \t]*[=:]|\.[\w-]*(?:key|token|secret|salt)=[\w+/=-]{12}|\bpassword[ ]?=[ ]?n[\"']")
 _APART_BEGIN = rf"""(?i)(?:name|key)=["']{_SECRET_NAME}["'][^<>\n]*>[^<>\s]|<(?:key|name)>{_SECRET_NAME}</|\bvariable[ ]["']?{_SECRET_NAME}|\bdefine\(["']{_SECRET_NAME}|(?:^|\n)[ \t]*(?:env|arg)[ ]+{_SECRET_NAME}[ ]|\bWIFI:|jdbc:oracle:(?:thin|oci8?):[\w$#]+/"""
 _WRITTEN_BEGIN = r"(?i)\b(?:passw(?:or)?[dt]|kennwort|pwd|pw|passcode|contrase|mot de passe|wachtwoord|senha)[^\n]{0,4}[ ][\"'`]?[a-z0-9][!-~]*[0-9]|(?:recovery|backup|rescue|one-time|2fa)[ _-]code|\b(?:pass|pin|password|passwort) (?:for|of|f\xc3\xbcr) "

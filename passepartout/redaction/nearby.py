@@ -28,9 +28,12 @@ _RUNS = Regex(b"(?<![A-Za-z0-9])" + _RUN.encode())
 def _runs(raw: bytes) -> Any: return (linear(_RUN) if len(raw) < 20_000 else _RUNS).finditer(raw)
 
 # %% ../../nbs/redaction/04ba_nearby.ipynb #362aa328
-_ANNOUNCES = (r"(?:(?i:secret|token|private|pa?ss?w(?:o?r)?d|credential|api[ _.-]?key)|(?:^|[^a-z])(?:key|access|auth|login|pat|pass|license)|KEY|Key|ACCESS|Access|AUTH|Login|LOGIN|(?:access|account|auth|client|deploy|encryption|license|master|sample|service|shared|signing|storage)key|api|API)(?:s|Key|KEY|key|_?[Tt]oken|TOKEN)?")
+_ANNOUNCES = (r"(?:(?i:secret|token|private|pa?ss?w(?:o?r)?d|credential|api[ _.-]?key)|(?:^|[^a-z])(?:key|access|auth|login|pat|pass|license)|KEY|Key"
+              r"|ACCESS|Access|AUTH|Login|LOGIN|(?:access|account|auth|client|deploy|encryption|license|master|sample|service|shared|signing"
+              r"|storage)key|api|API)(?:s|Key|KEY|key|_?[Tt]oken|TOKEN)?")
 _BETWEEN = Regex(rb"[^A-Za-z0-9\n]{1,8}(?:[A-Za-z0-9]{1,24}[^A-Za-z0-9\n]{1,4}){0,2}")            # signs, and two words at most
-_OTHERWISE = (r"(?i)public|sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|primary|foreign|cache|revision|version[^e]|version$|[-_ ]id\b|id[\"' ]*[:=]|@$")
+_OTHERWISE = (r"(?i)public|sha-?[0-9]|md5|hash|checksum|digest|finger|commit|integrity|uuid|guid|etag|primary|foreign|cache|revision|version[^e]"
+              r"|version$|[-_ ]id\b|id[\"' ]*[:=]|@$")
 
 _BRAND_KEY, _ANIMALS = Regex(rb"(?:^|[^A-Za-z])([a-z]{3,20})(?:access|key)[^A-Za-z0-9\n]{1,3}$"), frozenset((b"mon", b"tur", b"don", b"hoc",
         b"joc", b"whis", b"loc", b"lac"))        # acmekey-…

@@ -20,8 +20,10 @@ _NETRC = r"\blogin[ \t\n]+[^\s]+[ \t\n]+password[ \t]+[^\s]"
 _TOLD = r"(?i:\bidentified[ \t](?:with[ \t]+[^\s]+[ \t]+)?(?:by|as)|\bconvertto-securestring(?:[ \t]+-[a-z]+)*|\b(?:network|ps)credential\([^,\n]{1,80},|\bdirectoryentry\([^,\n]{1,80},\s*[^,\n]{1,80},|\blogin[ \t]password)[ \t\r\n\\]*[\"'*]{0,2}[^\s\"'`$({<*-]"
 _OPTION = r"\B--?(?i:[a-z0-9]*[a-z0-9-]*(?:passw(?:or)?d|passphrase|token|secret|bearer|api-?key|storepass|keypass))[ \t]+\\?[\"']?[^\s\"'$\\<({\[-]"
 
-_STARTED = (r"(?:(?:\bsshpass|\bmysql[a-z]*|\bdocker login|\bmongo[a-z]*|\b7z[ar]?|(?i:\bpsexec)[^ \t]*)(?:[ \t][^\n]*?)?[ \t]-p|\bldap[a-z]+[ \t][^\n]*?[ \t]-w|\b(?:sqlcmd|osql|bcp|zip|unzip)(?:[ \t][^\n]*?)?[ \t]-P"
-            r"|\bredis-cli[ \t][^\n]*?-a|\bopenssl[ \t][^\n]*?[ \t]-(?:k|pass(?:in|out)?[ \t]+pass:)|\b(?:smb|rpc)[a-z]+[ \t][^\n]*?-U[ ]?[^\s%]{1,40}%|(?i:\bnet use[ \t][^\n]*?/user:[^\s]{1,60}[ ])|\bsqlplus[ \t][^\n]*?[A-Za-z]\w{0,30}/"
+_STARTED = (r"(?:(?:\bsshpass|\bmysql[a-z]*|\bdocker login|\bmongo[a-z]*|\b7z[ar]?|(?i:\bpsexec)[^ \t]*)(?:[ \t][^\n]*?)?[ \t]-p"
+            r"|\bldap[a-z]+[ \t][^\n]*?[ \t]-w|\b(?:sqlcmd|osql|bcp|zip|unzip)(?:[ \t][^\n]*?)?[ \t]-P"
+            r"|\bredis-cli[ \t][^\n]*?-a|\bopenssl[ \t][^\n]*?[ \t]-(?:k|pass(?:in|out)?[ \t]+pass:)|\b(?:smb"
+            r"|rpc)[a-z]+[ \t][^\n]*?-U[ ]?[^\s%]{1,40}%|(?i:\bnet use[ \t][^\n]*?/user:[^\s]{1,60}[ ])|\bsqlplus[ \t][^\n]*?[A-Za-z]\w{0,30}/"
             r"|\bwifi[ \t][^\n]*?[ \t]password|\bsnmp-server community|(?i:\b(?:password|secret)[ ][057][ ])|\bssh-keygen[ \t][^\n]*?[ \t]-N)[ =]?[\"']?[^\s\"'$-]")
 
 # %% ../../nbs/redaction/04ab_openpasswords.ipynb #61c736a7

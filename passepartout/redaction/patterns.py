@@ -84,7 +84,8 @@ def beside_mark(word: str) -> bool:
 
 # %% ../../nbs/redaction/04a_patterns.ipynb #c7832301
 USUAL = frozenset("password pass passwd secret pwd pw token key user username login test example changeme admin root".split())
-REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[^{}\r\n]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
+REFERENCE = Regex(r"\$\{[\w.:@/!?+-]*\}?|\{\{[^{}\r\n]{0,80}\}\}|\$\([^)]{0,80}\)?|%\(\w+\)s|(?<![A-Za-z0-9])\$[A-Za-z_]\w*|<[^<>]{0,80}>|<%.{0,80}"
+                  r"|\{[\w.!:]*\}|%[sdr]\b|\[(?:secret|redacted)[^\]]{0,80}\]?")
 
 def stands_in(word: str) -> bool:
     "Is `word` a reference to a secret (`${TOKEN}`), or one of the words that manuals write in its place?"

@@ -61,7 +61,9 @@ def say_date(stamp: Stamp, today: date) -> str:
 
 # %% ../../nbs/reflex/answers.ipynb #fa3183be
 _NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
-_WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled|happening|on|start|begin|again))?", re.I)
+_WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+"
+              r"|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled"
+              r"|happening|on|start|begin|again))?", re.I)
 _THE = Regex(r"^(?:the|my|our)\s+", re.I)
 _HEADED = Regex(r"(?:is|are|was|isn['’]t|aren['’]t)\s+(.{2,160})", re.I)
 MOST_DATED = 9
@@ -146,7 +148,9 @@ def on_days(span: Span) -> str:
             else f"from {say_day(span.start)} to {say_day(span.end)}")
 
 # %% ../../nbs/reflex/answers.ipynb #cf3627b8
-_DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete|completed|open|waiting)(?:\s+(?:yet|now|already|or\s+not))?|(?:did|have|haven't|didn't)\s+(?:i|we)\s+(?:already\s+)?(?:do|done|finish|finished|complete|completed)\s+(?P<what>.{2,100}?)(?:\s+(?:yet|already))?", re.I)
+_DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete"
+                  r"|completed|open|waiting)(?:\s+(?:yet|now|already|or\s+not))?|(?:did|have|haven't|didn't)\s+(?:i|we)\s+(?:already\s+)?(?:do|done"
+                  r"|finish|finished|complete|completed)\s+(?P<what>.{2,100}?)(?:\s+(?:yet|already))?", re.I)
 
 # %% ../../nbs/reflex/answers.ipynb #7d754d0d
 def is_it_done(request: Request, around: Surroundings) -> dict | None:
@@ -171,7 +175,8 @@ def told_state(words: str, asked: str, around: Surroundings, today: date) -> dic
 
 # %% ../../nbs/reflex/answers.ipynb #d7e36a78
 _TO_REMIND = Regex(r"(?:please\s+|bitte\s+)?(?:remind\b|(?:set|add)\s+a\s+reminder\b|reminder\b|(?:add\s+a\s+)?(?:todo|task)\b|aufgabe\b|erinner)", re.I)
-_BESIDE = Regex(r"(?<!\S)(?:an?|one|two|three|four|five|six|\d{1,3}|eine?n?|zwei|drei|vier|fünf|sechs)\s+(?:(?:working\s+|business\s+)?days?|weeks?|months?|(?:arbeits)?tage?|wochen?|monate?)\s+(?:before|after|vor|nach)\s+", re.I)
+_BESIDE = Regex(r"(?<!\S)(?:an?|one|two|three|four|five|six|\d{1,3}|eine?n?|zwei|drei|vier|fünf|sechs)\s+(?:(?:working\s+|business\s+)?days?|weeks?"
+                r"|months?|(?:arbeits)?tage?|wochen?|monate?)\s+(?:before|after|vor|nach)\s+", re.I)
 _ARTICLE = Regex(r"^(?:de[mnr]|das|die)\s+", re.I)
 _JOINT = Regex(r",?\s+(?:to|about|an|daran)\s|,\s|$", re.I)
 
@@ -204,8 +209,10 @@ def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, 
                    f"for example: {line[:start]}3.12.{line[end:]}")
 
 # %% ../../nbs/reflex/answers.ipynb #508bc96f
-_HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?P<joint>until|till|to|before)\s+(.{2,80})", re.I)
-_WHICH_DAY = Regex(r"(?:what(?:'s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s|\s+was|\s+will\s+be)?(?:\s+it)?|when\s+is)\s+(?:on\s+)?(.{2,60})", re.I)
+_HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|are\s+there|to\s+go)\s+)?(?:(?:left|still)\s+)?(?P<joint>until|till|to"
+                  r"|before)\s+(.{2,80})", re.I)
+_WHICH_DAY = Regex(r"(?:what(?:'s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s"
+                   r"|\s+was|\s+will\s+be)?(?:\s+it)?|when\s+is)\s+(?:on\s+)?(.{2,60})", re.I)
 
 def how_long(request: Request, around: Surroundings) -> dict | None:
     "how long until christmas, how many days until the concert, what is the date in 3 weeks"

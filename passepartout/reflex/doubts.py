@@ -37,13 +37,16 @@ def _repeats(words: tuple[str, ...]) -> bool:
 
 # %% ../../nbs/reflex/doubts.ipynb #41dbb28d
 _DAY = rf"(?:{'|'.join(sorted(WEEKDAY, key=len, reverse=True))})s?"
-_ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
+_ON_DAYS = Regex(rf"(.+?)\s+(?:every|each)\s+({_DAY}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)(?:every\s+|on\s+)?{_DAY})+)(\s+(?:at"
+                 rf"|from)\s+[\w:. -]{{1,20}}|\s+\d{{1,2}}:\d\d)?[.!]*", re.I)
 _TIMES_A = Regex(r"(?<!\S)(?:twice|thrice|(?:\w+|several|a few)\s+times)\s+(?:a|an|per|every|each)\s+(day|week|month|year)[.!]*$", re.I)
 _BI = Regex(r"(.+?)\s+bi-?(week|month)ly((?:\s+on)?\s+\w+)?(\s+at\s+[\w:. ]{1,10})?[.!]*", re.I)
 _PATTERNS = "I understand repetitions like “every monday at 9”, “every 2 weeks”, “every 1st of the month” or “monthly”, and only at the end. Say it like that, or put the task in quotes to keep the words as they are."
 
-_ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}|\s+\d{1,2}:\d\d)?[.!]*", re.I)
-_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})\s+(?:of|in)\s+(?:(the|each|every)\s+)month(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
+_ON_WORKDAYS = Regex(r"(.+?)\s+(?:on|every|each)\s+(?:(?:working|business|work)\s+days?|week-?days?|workdays?)(\s+(?:at|from)\s+[\w:. -]{1,20}"
+                     r"|\s+\d{1,2}:\d\d)?[.!]*", re.I)
+_NTH_DAY = Regex(rf"(.+?)\s+(?:(?:on\s+)?(?:every|each)|on\s+the)\s+({'|'.join(_PLACES)}|last|\d(?:st|nd|rd|th))\s+({_DAY})\s+(?:of|in)\s+(?:(the"
+                 rf"|each|every)\s+)month(\s+at\s+[\w:. ]{{1,10}})?[.!]*", re.I)
 
 # %% ../../nbs/reflex/doubts.ipynb #ecd5a89e
 def on_each_day(line: str) -> str | None:

@@ -17,7 +17,7 @@ from .answers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, say, tool_call
 from .edits import look, settled
 from .lookups import Outcome, Surroundings
-from .questions import read
+from .reading import read
 
 # %% ../../nbs/reflex/files.ipynb #39683da3
 def paths_of(around: Surroundings) -> list[str]:

@@ -19,14 +19,35 @@ from .spans import read_span
 from .whens import day_of_time, read_hours, read_when
 
 # %% ../../nbs/reflex/german.ipynb #13e45c97
-_WORDS = {german: english for pair in ("heute:today morgen:tomorrow übermorgen:day-after-tomorrow uebermorgen:day-after-tomorrow gestern:yesterday vorgestern:day-before-yesterday montag:monday dienstag:tuesday mittwoch:wednesday donnerstag:thursday freitag:friday samstag:saturday sonnabend:saturday sonntag:sunday "
-          "januar:january jänner:january februar:february märz:march april:april mai:may juni:june juli:july august:august september:september oktober:october november:november dezember:december weihnachten:christmas heiligabend:christmas-eve silvester:new-years-eve neujahr:new-year "
-          "tag:day tage:days tagen:days tages:day arbeitstag:working-day arbeitstage:working-days arbeitstagen:working-days werktag:working-day werktage:working-days werktagen:working-days vor:vor nach:after stunde:hour stunden:hours minute:minute minuten:minutes woche:week wochen:weeks monat:month monate:months monaten:months monats:month jahr:year jahre:years jahren:years jahres:year wochenende:weekend wochenendes:weekend "
-          "am:on an:on um:at ab:from bis:until zum:the von:from vom:from in:in im:in ein:a eine:a einem:a einer:a einen:a zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten der:the die:the das:the den:the dem:the des:the "
-          "nächste:next nächsten:next nächster:next nächstes:next übernächste:overnext übernächsten:overnext kommende:next kommenden:next diese:this diesen:this dieser:this dieses:this letzte:last letzten:last letzter:last letztes:last vergangene:last vergangenen:last "
-          "jeden:every jede:every jedes:every alle:every ersten:1st zweiten:2nd dritten:3rd täglich:daily wöchentlich:weekly monatlich:monthly jährlich:yearly uhr:uhr mittag:noon ende:end früh:morning vormittag:morning nachmittag:afternoon abend:evening abends:evening nacht:night morgens:morning nachmittags:afternoon").split() for german, english in [pair.split(":")]}
-_PHRASES = ((Regex(r"\b(\w+) ((?:working )?days?|weeks?|months?) vor (?=\S)"), r"\1 \2 before "), (Regex(r"\bvor ([\w-]+) (days|weeks|months|years)\b"), r"\1 \2 ago"), (Regex(r"\bend (?:the )?(week|weekend|month|year)\b"), r"end of the \1"), (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
-            (Regex(r"\bovernext week\b"), "week after next"), (Regex(r"\btoday evening\b"), "this evening"), (Regex(r"\btoday (morning|afternoon)\b"), r"this \1"), (Regex(r"\bnext (week|month|year) (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"), r"next \2"), (Regex(r"\bon (weekend)\b"), r"this \1"), (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"), (Regex(r"\buntil the\b"), "until"))
+_WORDS = dict(pair.split(":") for pair in (
+    "heute:today morgen:tomorrow übermorgen:day-after-tomorrow uebermorgen:day-after-tomorrow gestern:yesterday vorgestern:day-before-yesterday "
+    "montag:monday dienstag:tuesday mittwoch:wednesday donnerstag:thursday freitag:friday samstag:saturday sonnabend:saturday sonntag:sunday "
+    "januar:january jänner:january februar:february märz:march april:april mai:may juni:june juli:july august:august "
+    "september:september oktober:october november:november dezember:december "
+    "weihnachten:christmas heiligabend:christmas-eve silvester:new-years-eve neujahr:new-year "
+    "tag:day tage:days tagen:days tages:day arbeitstag:working-day arbeitstage:working-days arbeitstagen:working-days "
+    "werktag:working-day werktage:working-days werktagen:working-days stunde:hour stunden:hours minute:minute minuten:minutes "
+    "woche:week wochen:weeks wochenende:weekend wochenendes:weekend monat:month monate:months monaten:months monats:month "
+    "jahr:year jahre:years jahren:years jahres:year ende:end uhr:uhr mittag:noon früh:morning vormittag:morning nachmittag:afternoon "
+    "abend:evening abends:evening nacht:night morgens:morning nachmittags:afternoon "
+    "am:on an:on um:at ab:from bis:until zum:the von:from vom:from in:in im:in vor:vor nach:after "
+    "ein:a eine:a einem:a einer:a einen:a der:the die:the das:the den:the dem:the des:the "
+    "zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten ersten:1st zweiten:2nd dritten:3rd "
+    "nächste:next nächsten:next nächster:next nächstes:next übernächste:overnext übernächsten:overnext kommende:next kommenden:next "
+    "diese:this diesen:this dieser:this dieses:this letzte:last letzten:last letzter:last letztes:last vergangene:last vergangenen:last "
+    "jeden:every jede:every jedes:every alle:every täglich:daily wöchentlich:weekly monatlich:monthly jährlich:yearly").split())
+_PHRASES = (
+    (Regex(r"\b(\w+) ((?:working )?days?|weeks?|months?) vor (?=\S)"), r"\1 \2 before "),
+    (Regex(r"\bvor ([\w-]+) (days|weeks|months|years)\b"), r"\1 \2 ago"),
+    (Regex(r"\bend (?:the )?(week|weekend|month|year)\b"), r"end of the \1"),
+    (Regex(r"\bevery (1st|2nd|3rd|\d\d?)\.? the month\b"), r"every \1 of the month"),
+    (Regex(r"\bovernext week\b"), "week after next"),
+    (Regex(r"\btoday evening\b"), "this evening"),
+    (Regex(r"\btoday (morning|afternoon)\b"), r"this \1"),
+    (Regex(r"\bnext (week|month|year) (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"), r"next \2"),
+    (Regex(r"\bon (weekend)\b"), r"this \1"),
+    (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"),
+    (Regex(r"\buntil the\b"), "until"))
 
 # %% ../../nbs/reflex/german.ipynb #0fe0445a
 _HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
@@ -74,53 +95,152 @@ def as_span(text: str, today: date) -> str | None:
     try: return said if said and (read_span(words_of(said), today) or day_of_time(words_of(said), today)) else None
     except NoSuchDate: return said
 
-# %% ../../nbs/reflex/german.ipynb #9d06b790
-_HAVE = r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir)|kommt|passiert)"
+# %% ../../nbs/reflex/german.ipynb #08324012
+_TALK = (
+    (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das|(?:kannst|könntest) du mir (?:bitte )?helfen)", "help"),
+    (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"),
+    (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
+    (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"),
+    (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"),
+    (r"(?:nein|nichts|doch nicht|vergiss es|egal)", "never mind"),
+    (r"(?:nein|ne|nee|doch|lieber|besser)[, ]+(?:lieber |besser |doch )?(?:auf )?(?P<to>.+)", "no, {to}"),
+    (r"(?:erledigt|fertig|abgehakt)", "done"),
+    (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
+    (r"welche (?:kalender)?woche (?:haben wir|ist(?: heute| jetzt)?)(?: gerade)?", "what week is it"),
+    (r"wie spät ist es", "what time is it"),
+    (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"),
+    (r"(?:wie (?:wird|ist) (?:das|morgen das|heute das) wetter.*|regnet es .*)", "what is the weather"))
+
+# %% ../../nbs/reflex/german.ipynb #099d976c
+_TEXTS = (
+    (r"(?:notiz|notiere|notier|merke? dir|idee) ?: (?P<words>.+)", "note: {words}"),
+    (r"(?:neue )?aufgabe ?: (?P<line>.+)", "todo {line}"),
+    (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*aufgabe unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<line>.+)", "todo under {what}: {line}"),
+    (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*notiz unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<words>.+)", "note under {what}: {words}"),
+    (r"füge? (?:eine |die )?notiz (?:zu|zum|zur|bei|beim) (?P<what>.+?) hinzu ?: ?(?P<words>.+)", "add to {what}: {words}"),
+    (r"(?:(?:schreibe?|notiere?) )?(?:ins |in mein )?(?:tagebuch|journal)(?: ?: |, dass )(?P<words>.+)", "journal: {words}"))
+
+# %% ../../nbs/reflex/german.ipynb #a458f67d
+_REMINDERS = (
+    (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) (?:daran |dran )?erinnern,? (?:dass ich |an )?(?P<what>.+)",
+     "remind me {when} about {what}"),
+    (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) an (?P<what>.+?) erinnern", "remind me {when} about {what}"),
+    (r"(?:erinner(?:e|st du)? mich|setze? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? (?:dass )?|daran,? ?|an |dass ich |, )(?P<what>.+)",
+     "remind me {when} about {what}"),
+    (r"erinnere? mich(?: bitte)? (?:daran,? |an )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag"
+     r"|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
+    (r"erinnere? mich(?: bitte)?", "remind me"),
+    (r"erinnere? mich(?: bitte)? (?P<when>.+)", "remind me {when}"),
+    (r"erinnere? mich(?: bitte)? (?:daran,? |an )?(?P<about>.+)", "remind me about {about}"))
+
+# %% ../../nbs/reflex/german.ipynb #3d420490
+_TASKS = (
+    (r"termin (?P<when>.+?) (?P<words>(?:mit|bei|beim|bei der) .+)", "todo Termin {words} {when}"),
+    (r"trage? (?:mir |bitte )?(?P<entry>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {entry}"),
+    (r"trage? (?:mir |bitte )?ein(?: ?:| ,)? (?P<line>.+)", "todo {line}"),
+    (r"(?:muss|müsste|sollte|darf nicht vergessen) (?:noch )?(?P<line>.+)", "todo {line}"),
+    (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"),
+    (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
+    (r"(?:schreibe?|setze?|packe?|tue?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"))
+
+# %% ../../nbs/reflex/german.ipynb #816f2d48
+_EDITS = (
+    (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
+    (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
+    (r"(?:markiere?|setze?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
+    (r"(?:priorität|prio) (?P<words>[abc]) (?:für|bei) (?P<what>.+)", "make {what} priority {words}"),
+    (r"(?:tagge|tag|verschlagworte|markiere?) (?P<what>.+?) mit #?(?P<words>[\w@%]+)", "tag {what} with {words}"),
+    (r"(?:hake?|streiche?) (?P<what>(?:das|den|die) (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|letzte)[ns]?|\d{1,2}) (?:ab|durch)", "done {what}"),
+    (r"(?:hake?|streiche?) (?P<what>.+?) (?:ab|durch)(?: (?:von|auf) (?:der|meiner) (?P<place>\w*liste))?", "check off {what}"),
+    (r"ich habe? (?P<what>.+?) (?:abgegeben|bezahlt|überwiesen|geschickt|abgeschickt|verschickt|angerufen|gebucht|bestellt|abgeholt|repariert|geputzt|gegossen"
+     r"|unterschrieben|beantwortet)", "I have sent {what}"),
+    (r"(?:ist|sind) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt)", "is {what} done?"),
+    (r"(?:habe?|haben) (?:ich|wir) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|gemacht|geschafft)", "have i done {what}?"),
+    (r"erledige (?P<what>.+)", "done {what}"),
+    (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"),
+    (r"(?:ich )?habe? (?P<what>(?:den|die|das|mein\w*) .+?) (?:gemacht|erledigt|geschafft)", "done {what}"),
+    (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"),
+    (r"(?:verschiebe?|verlege?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
+    (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"),
+    (r"archiviere? (?P<what>.+)", "archive {what}"),
+    (r"sage? (?P<what>.+) ab", "cancel {what}"))
+
+# %% ../../nbs/reflex/german.ipynb #7251f608
+_HAVE = (r"(?:steht|stehen|ist|sind|war|liegt|gibt(?:'s| es)|kommt|passiert"
+         r"|(?:hab|habe|haben|hatte|muss|müssen|mache|machen|soll) (?:ich|wir))")
 _END = r"(?: (?:an|fällig|los|machen|tun|zu tun|vor|erledigen|geplant|auf dem plan))?"
-FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
-    (r"(?:notiz|notiere|notier|merke? dir|idee) ?: (?P<words>.+)", "note: {words}"), (r"(?:neue )?aufgabe ?: (?P<line>.+)", "todo {line}"),
-    (r"(?:zeige?(?: mir)? )?(?:mal )?alles (?:über|zu|zum|zur|von|vom) (?P<what>.+)", "find {what}"), (r"(?:was (?:weiß|weiss|hab|habe) ich|hast du (?:et)?was) (?:alles )?(?:über|zu|zum|zur|von|vom) (?P<what>.+)", "find {what}"),
-    (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das)", "help"), (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"), (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
-    (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"), (r"(?:gibt es|hab(?:e|en)? (?:ich|wir)) (?P<span>.+?) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben)", "what is due {span}"), (r"(?:gibt es|hab(?:e|en)? (?:ich|wir)) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben) (?P<span>.+)", "what is due {span}"),
-    (r"was (?:hab|habe|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"), (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?", "what am I waiting for"), (r"(?:(?:alle |offene )?aufgaben|notizen) (?:mit|mit dem|unter dem) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
-    (r"welche (?:kalender)?woche (?:haben wir|ist(?: heute| jetzt)?)(?: gerade)?", "what week is it"), (r"(?:wie (?:wird|ist) (?:das|morgen das|heute das) wetter.*|regnet es .*)", "what is the weather"), (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
-    (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"), (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
-    (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) (?:daran |dran )?erinnern,? (?:dass ich |an )?(?P<what>.+)", "remind me {when} about {what}"), (r"(?:kannst|könntest|würdest|magst) du mich (?:bitte )?(?P<when>.+?) an (?P<what>.+?) erinnern", "remind me {when} about {what}"),
-    (r"termin (?P<when>.+?) (?P<words>(?:mit|bei|beim|bei der) .+)", "todo Termin {words} {when}"), (r"trage? (?:mir |bitte )?(?P<entry>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {entry}"), (r"(?:muss|müsste|sollte|darf nicht vergessen) (?:noch )?(?P<line>.+)", "todo {line}"),
-    (r"(?:mach(?:e)?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"), (r"(?:benenn(?:e)?|nenn(?:e)?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"), (r"(?:markier(?:e)?|setz(?:e)?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)|(?P<what2>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
-    (r"(?:priorität|prio) (?P<words>[abc]) (?:für|bei) (?P<what>.+)|(?P<what2>.+?) (?:auf )?(?:priorität|prio) (?P<words2>[abc])", "make {what} priority {words}"), (r"(?:tagge|tag|verschlagworte|markiere?) (?P<what>.+?) mit #?(?P<words>[\w@%]+)", "tag {what} with {words}"), (r"füge? (?:eine |die )?notiz (?:zu|zum|zur|bei|beim) (?P<what>.+?) hinzu ?: ?(?P<words>.+)", "add to {what}: {words}"),
-    (r"(?:hake?|streich(?:e)?) (?P<what>(?:das|den|die) (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|letzte)[ns]?|\d{1,2}) (?:ab|durch)", "done {what}"), (r"(?:hake?|streich(?:e)?) (?P<what>.+?) (?:ab|durch)(?: (?:von|auf) (?:der|meiner) (?P<place>\w*liste))?", "check off {what}"), (r"(?P<what>.+?) abhaken", "check off {what}"), (r"(?!was |wann |wer )(?:ich (?:hab|habe) )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"),
-    (r"ich (?:hab|habe) (?P<what>.+?) (?:abgegeben|bezahlt|überwiesen|geschickt|abgeschickt|verschickt|angerufen|gebucht|bestellt|abgeholt|repariert|geputzt|gegossen|unterschrieben|beantwortet)", "I have sent {what}"), (r"(?:wo|an welcher stelle) (?:steht|stehen|finde ich|habe ich) (?P<what>.+)", "where is {what}"),
-    (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"), (r"(?:rückgängig(?: machen)?|mach (?:das|es) rückgängig|nimm (?:das|es) zurück)", "undo"), (r"(?:nein|nichts|doch nicht|vergiss es|egal)", "never mind"), (r"(?:welcher tag ist heute|den wievielten haben wir(?: heute)?|was ist heute für ein tag)", "what day is it"),
-    (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
-    (r"(?:was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|(?:zeig(?:e)?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen )?aufgaben|welche aufgaben habe ich)", "all open tasks"),
-    (r"(?:(?:zeige?(?: mir)? )?(?:meine |alle )?offenen? aufgaben)", "all open tasks"), (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben)", "what is most important"),
-    (r"was (?:hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:erledigt|geschafft|fertig gemacht)", "what did i finish {span}"), (r"was (?:hab|habe|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten|vor) .+?) (?:gemacht|geschrieben|notiert|getan)", "what did i do {span}"),
-    (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
-    (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
-    (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"(?:bin|hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
+_DAYS = (
+    (r"(?:was (?:liegt|geht)(?: heute)? an|was (?:ist|geht) (?:heute )?los|was (?:mache|tue) ich heute|mein tag)", "what is due today"),
+    (r"(?:gibt es|habe?n? (?:ich|wir)) (?P<span>.+?) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben)", "what is due {span}"),
+    (r"(?:gibt es|habe?n? (?:ich|wir)) (?:irgend)?(?:(?:welche )?termine?|etwas|was|aufgaben) (?P<span>.+)", "what is due {span}"),
+    (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
+    (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?P<span>.+?) (?:erledigt|geschafft|fertig gemacht)", "what did i finish {span}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten|vor) .+?) (?:gemacht|geschrieben|notiert|getan)", "what did i do {span}"),
+    (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"),
+    (r"habe? ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"),
+    (r"(?:bin|habe?|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"),
+    (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"(?:(?:wann|was) ist )?(?:mein |der )?nächste[rs]? termin", "when is my next appointment"),
-    (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*aufgabe unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<line>.+)", "todo under {what}: {line}"), (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*notiz unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<words>.+)", "note under {what}: {words}"),
-    (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"), (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"),
-    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"), (r"wie spät ist es", "what time is it"), (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"), (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
-    (r"(?:(?:schreib(?:e)?|notier(?:e)?) )?(?:ins |in mein )?(?:tagebuch|journal)(?: ?: |, dass )(?P<words>.+)", "journal: {words}"), (r"füge (?P<what>.+?) (?:zur|zu meiner|zu der) (?P<place>\w*liste)(?: hinzu)?", "add {what} to the {place}"),
-    (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"), (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
-    (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:entschieden|beschlossen)", "what did i decide about {what}"), (r"was (?:hab|habe|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:geschrieben|notiert|gesagt)", "what did i write about {what}"),
-    (r"(?:(?:wie|was) (?:ist|lautet) |(?:welche|was für eine) )?(?:die |seine |ihre )?(?P<words>telefonnummer|handynummer|nummer|adresse|e-?mail(?:-adresse)?|mailadresse|iban) (?:hat |von |vom |der |des )+(?:herrn |herr )?(?P<what>.+)", "what do my notes say about {what} {words}"), (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|adresse|e-?mail(?:-adresse)?|geburtstag)", "what do my notes say about {what} {words}"),
-    (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"), (r"(?:kannst|könntest) du mir (?:bitte )?helfen|hilfe", "help"),
+    (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
+    (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
+    (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
+_OPEN_TASKS = (
+    (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
+    (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben habe ich", "all open tasks"),
+    (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
+    (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
+    (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben|welche aufgaben sind (?:wichtig|dringend))", "what is most important"),
+    (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?|(?:worauf|auf wen|auf was) warten? (?:ich|wir)", "what am I waiting for"),
+    (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
+    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"))
+
+# %% ../../nbs/reflex/german.ipynb #f9556dcd
+_NOTES = (
+    (r"(?:zeige?(?: mir)? )?(?:mal )?alles (?:über|zu|zum|zur|von|vom) (?P<what>.+)", "find {what}"),
+    (r"(?:was (?:weiß|weiss|hab|habe) ich|hast du (?:et)?was) (?:alles )?(?:über|zu|zum|zur|von|vom) (?P<what>.+)", "find {what}"),
+    (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:entschieden|beschlossen)", "what did i decide about {what}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:geschrieben|notiert|gesagt)", "what did i write about {what}"),
+    (r"(?:(?:wie|was) (?:ist|lautet) |(?:welche|was für eine) )?(?:die |seine |ihre )?(?P<words>telefonnummer|handynummer|nummer|adresse|e-?mail(?:-adresse)?"
+     r"|mailadresse|iban) (?:hat |von |vom |der |des )+(?:herrn |herr )?(?P<what>.+)", "what do my notes say about {what} {words}"),
+    (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|adresse|e-?mail(?:-adresse)?|geburtstag)",
+     "what do my notes say about {what} {words}"),
+    (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
+    (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
+    (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
+    (r"(?:wo|an welcher stelle) (?:steht|stehen|finde ich|habe ich) (?P<what>.+)", "where is {what}"),
+    (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"),
     (r"was (?:fehlt|steht|ist|stehen|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is on the {place}"),
-    (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"), (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"),
-    (r"(?:erinner(?:e|st du)? mich|setz(?:e)? (?:mir )?eine erinnerung)(?: bitte)? (?P<when>.+?) (?:daran,? (?:dass )?|daran,? ?|an |dass ich |, )(?P<what>.+)", "remind me {when} about {what}"), (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )(?P<what>.+?),? (?P<when>(?:am|um|in|im|heute|morgen|übermorgen|nächste\w*|jede\w*|alle|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)\b.*)", "remind me {when} about {what}"),
-    (r"erinner(?:e)? mich(?: bitte)?", "remind me"), (r"erinner(?:e)? mich(?: bitte)? (?P<when>.+)", "remind me {when}"), (r"(?:erinner(?:e)? mich)(?: bitte)? (?:daran,? |an )?(?P<about>.+)", "remind me about {about}"),
-    (r"(?:notiz|notiere|notier|merk(?:e)?(?: dir)?|schreib(?:e)? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"), (r"(?:neue )?(?:aufgabe)(?: ?: | )(?P<line>.+)", "todo {line}"), (r"(?:ich muss (?:noch )?|wir müssen (?:noch )?|nicht vergessen:? |vergiss nicht,? )(?P<line>.+)", "todo {line}"), (r"termin ?:? (?P<line>.+)", "{line}"), (r"trage? (?:mir |bitte )?ein(?: ?:| ,)? (?P<line>.+)", "todo {line}"),
-    (r"(?:schreib(?:e)?|setz(?:e)?|pack(?:e)?|tu(?:e)?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"),
-    (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"), (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"), (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"), (r"(?:verschieb(?:e)?|verleg(?:e)?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
-    (r"(?:ist|sind) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt)", "is {what} done?"), (r"(?:hab|habe|haben) (?:ich|wir) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|gemacht|geschafft)", "have i done {what}?"), (r"(?:erledigt|fertig|abgehakt)", "done"), (r"(?:nein|ne|nee|doch|lieber|besser)[, ]+(?:lieber |besser |doch )?(?:auf )?(?P<to>.+)", "no, {to}"), (r"erledige (?P<what>.+)", "done {what}"),
-    (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"), (r"(?:markiere? )?(?!was |wann |welche)(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"), (r"(?:ich )?(?:hab|habe) (?P<what>(?:den|die|das|mein\w*) .+?) (?:gemacht|erledigt|geschafft)", "done {what}"),
-    (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"),
-    (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"), (r"archiviere? (?P<what>.+)", "archive {what}"), (r"(?:sage? )(?P<what>.+) ab", "cancel {what}")))
+    (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
+    (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
+    (r"(?:(?:alle |offene )?aufgaben|notizen) (?:mit|mit dem|unter dem) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
+    (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
+    (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
+
+# %% ../../nbs/reflex/german.ipynb #389e08a1
+_STATED = (
+    (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
+    (r"(?P<what>.+?) (?:auf )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
+    (r"(?P<what>.+?) abhaken", "check off {what}"),
+    (r"(?:(?:ich )?habe? )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"))
+_BARE = (
+    (r"(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
+    (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
+    (r"termin ?:? (?P<line>.+)", "{line}"))
+_ENDINGS = (
+    (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
+    (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
+    (r"(?:markiere? )?(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
+    (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"))
+
+# %% ../../nbs/reflex/german.ipynb #7baf9f6a
+_ASKED = r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b)"
+FORMS = (*((Regex(pattern, re.I), english) for group in (_TALK, _TEXTS, _REMINDERS, _TASKS, _EDITS, _DAYS, _OPEN_TASKS, _NOTES) for pattern, english in group),
+         *((Regex(_ASKED + pattern, re.I), english) for group in (_STATED, _BARE, _ENDINGS) for pattern, english in group))
+
+# %% ../../nbs/reflex/german.ipynb #9155a3f3
 _ARTICLE = Regex(r"^(?:(?:der|die|das|den|dem|ein|eine|einen|mein|meine|meinen|unser|unsere|unseren|zum|zur|bitte)\s+)+(?=\S)", re.I)
-_ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
 _IT = frozenset("das es ihn sie die den dies".split())
 
 # %% ../../nbs/reflex/german.ipynb #408b6ce7
@@ -154,6 +274,7 @@ def dated_line(text: str, today: date) -> str | None:
 
 # %% ../../nbs/reflex/german.ipynb #c8820f66
 MOST_GERMAN = 400                           # characters
+_ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
 
 def in_english(text: str, today: date) -> Iterator[str]:
     "What a German sentence may mean, as English sentences of the grammar; the likeliest first."

@@ -17,6 +17,7 @@ from datetime import date, timedelta
 from difflib import get_close_matches
 
 from ..lazy import Regex
+from .agendas import AROUND, agenda
 from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, taken_up, when_is
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .dates import NoSuchDate, say_day
@@ -25,11 +26,13 @@ from .files import for_journal, in_own_inbox, in_quotes, inbox, read_there, unkn
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
+from .journals import journal, journal_of_today
 from .lookups import ENDING, Surroundings
 from .paraphrases import paraphrased
 from .passed import in_time, next_time
-from .questions import (AROUND, SHOW, STOP, agenda, filtered, filters, find, journal, journal_of_today, query_of,
-                                              tasks)
+from .reading import SHOW
+from .searches import STOP, filters, find, query_of
+from .tasklists import filtered, tasks
 from .reminders import appointment, remind
 from .reasons import CLOCK, cannot
 from .replies import HELP, SETTING, pleasantry, unfit

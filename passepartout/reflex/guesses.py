@@ -20,7 +20,11 @@ from .repetitions import read_repeat
 from .whens import read_when, split_when
 from .doubts import doubt
 from .lookups import Outcome, Question, Surroundings
-from .questions import agenda, filtered, find, journal, read, tasks
+from .agendas import agenda
+from .journals import journal
+from .reading import read
+from .searches import find
+from .tasklists import filtered, tasks
 from .reminders import appointment, remind
 from .replies import pleasantry
 
@@ -37,11 +41,14 @@ def first_fit(forms: tuple[Form, ...], request: Request, around: Surroundings) -
 
 # %% ../../nbs/reflex/guesses.ipynb #c00ccd37
 _DOUBTFUL = Regex(r"n't\b|\b(?:not|never|almost|nearly|half|should|must|will|would|get|got|be|if|when|until)\b", re.I)
-_STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
+_STATED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|there|it|this|that)\b)(?:(?P<thing>.{2,80}?)\s+(?:is|are|was|were|has\s+been"
+                r"|have\s+been|got)\s+(?:now\s+|already\s+|all\s+)?(?P<was>\w+)|i(?:'ve|\s+have)?\s+(?:just\s+|already\s+)?(?P<did>\w+)\s+(?:the\s+"
+                r"|my\s+|our\s+)?(?P<what>.{2,80}))", re.I)
 _PAST = frozenset("out back over took did paid sent called booked ordered fixed repaired cleaned washed returned signed mailed posted cooked watered "
                   "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
-_PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
+_PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
+                 r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _WHERE = frozenset("in at with for about bei im mit".split())
@@ -113,7 +120,8 @@ def _corrected(word: str) -> str:
 # %% ../../nbs/reflex/guesses.ipynb #56b4bfe5
 _NOWHERE, READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, tasks, agenda, find)))
 _BEYOND = Regex(r"\b(?:mark|then)\b", re.I)
-_AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished|completed)[.!]*", re.I)
+_AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished"
+                    r"|completed)[.!]*", re.I)
 
 # %% ../../nbs/reflex/guesses.ipynb #6bf6d30a
 def suggestion(request: Request) -> str | None:

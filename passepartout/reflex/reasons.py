@@ -16,7 +16,7 @@ from .answers import TODO_OR_NOTE, kept
 from .captures import Request, decline, say
 from .commands import object_of
 from .dates import say_day
-from .questions import SHOW, file_and_rest
+from .reading import SHOW, file_and_rest
 from .replies import SETTING, help_about
 
 # %% ../../nbs/reflex/reasons.ipynb #4f1e7315

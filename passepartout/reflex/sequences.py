@@ -20,7 +20,7 @@ from ..frozen import Text
 from .captures import Request, decline
 from .dates import NoSuchDate
 from .doubts import has_day
-from .questions import find
+from .searches import find
 
 # %% ../../nbs/reflex/sequences.ipynb #8b9e2d5a
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)

@@ -166,7 +166,8 @@ _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install
           **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
 # %% ../../nbs/shell/harm.ipynb #f1698ec0
-_VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
+_VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset"
+               r"|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
 
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."

@@ -52,8 +52,10 @@ class _Findings:
         if reason not in self.reasons and len(self.reasons) < 8: self.reasons.append(reason)
 
 # %% ../../nbs/shell/judge.ipynb #20c5f2f2
-_HARMLESS = Regex(r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|TERM|(?:D[UF]_|LS_)?BLOCK_?SIZE|LS_COLORS|TIME_STYLE|QUOTING_STYLE", re.ASCII)
-_LIBRARY = Regex(r"LD_.*|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|MALLOC_.*|NIS_PATH|NLSPATH|RESOLV_HOST_CONF|RES_OPTIONS|TMPDIR|TZDIR|PATH|HOME|IFS|PWD|SHELL|ENV|BASH.*|POSIXLY_CORRECT|GREP_.*|AWK.*|GAWK.*", re.ASCII)
+_HARMLESS = Regex(r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|TERM|(?:D[UF]_|LS_)?BLOCK_?SIZE|LS_COLORS|TIME_STYLE"
+                  r"|QUOTING_STYLE", re.ASCII)
+_LIBRARY = Regex(r"LD_.*|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|MALLOC_.*|NIS_PATH|NLSPATH|RESOLV_HOST_CONF"
+                 r"|RES_OPTIONS|TMPDIR|TZDIR|PATH|HOME|IFS|PWD|SHELL|ENV|BASH.*|POSIXLY_CORRECT|GREP_.*|AWK.*|GAWK.*", re.ASCII)
 
 def _variables(findings: _Findings, command: Simple, declared: Program | None) -> tuple[tuple[str, str], ...]:
     "Judge the variables in front of a command; gives those that it is to have."

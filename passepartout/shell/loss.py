@@ -32,7 +32,7 @@ def files_in(paths: Sequence[str], most: int = MOST_COUNTED) -> tuple[int, int]:
         except OSError: continue
     return files, folders
 
-# %% ../../nbs/shell/loss.ipynb #0fda998a
+# %% ../../nbs/shell/loss.ipynb #0fc9092d
 _VERBS = {"rm": "delete", "unlink": "delete", "rmdir": "delete", "shred": "overwrite", "srm": "overwrite", "truncate": "cut off",
           "find": "delete", "chmod": "change", "chown": "change", "chgrp": "change"}
 
@@ -45,6 +45,7 @@ def _plain(name: str) -> str:
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}" if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
 
+# %% ../../nbs/shell/loss.ipynb #0fda998a
 def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     "What one command destroys."
     base, words = command.argv[0].rpartition("/")[2].lower(), list(command.argv[1:])
@@ -57,6 +58,7 @@ def _phrase(command: Simple, roots: Sequence[Root], here: str) -> str:
     if base in ("chmod", "chown", "chgrp"): names = names[1:]
     return _counted(_VERBS[base], names, roots, here)
 
+# %% ../../nbs/shell/loss.ipynb #2394d498
 def _counted(verb: str, names: Sequence[str], roots: Sequence[Root], here: str) -> str:
     "The phrase for these names: the only one, or how many files they are."
     paths = []
@@ -68,6 +70,7 @@ def _counted(verb: str, names: Sequence[str], roots: Sequence[Root], here: str) 
     if not files and not folders: return f"{verb} what it names"
     return f"{verb} {_number(files, 'file') if files or not folders else _number(folders, 'folder')}"
 
+# %% ../../nbs/shell/loss.ipynb #65a0fa58
 def _of_copies(base: str, words: list[str], roots: Sequence[Root], here: str) -> str:
     "The phrase for what a copy or a move destroys."
     places = Places(roots)

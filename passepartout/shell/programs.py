@@ -50,7 +50,8 @@ def another(name: str, path: str) -> str | None:
     return f"{name} is {shown(real)} here, of which that is not known."
 
 # %% ../../nbs/shell/programs.ipynb #e0b0e77d
-_SHARED = Regex(r"(?:[^./][^/]*/)*(?:\.(?:docker|prettier|eslint)ignore|\.git(?:ignore|attributes|modules)|\.(?:editorconfig|prettierrc|eslintrc|pylintrc|flake8|babelrc|clang-format|python-version|nvmrc|tool-versions)(?:\.\w+)?"
+_SHARED = Regex(r"(?:[^./][^/]*/)*(?:\.(?:docker|prettier|eslint)ignore|\.git(?:ignore|attributes|modules)|\.(?:editorconfig|prettierrc|eslintrc"
+                r"|pylintrc|flake8|babelrc|clang-format|python-version|nvmrc|tool-versions)(?:\.\w+)?"
                      r"|\.(?:travis|gitlab-ci|pre-commit-config|readthedocs|golangci)\.ya?ml|\.github/(?:[\w-]+/)*[\w-]+\.(?:ya?ml|md))")
 
 def shared_file(relative: str) -> bool:
@@ -144,8 +145,10 @@ def _yq(value: str, places: Places) -> str | None:
     except PathRefused: found = "outside" if "/" in value else "missing"
     return None if found == "missing" else _path(value, places)
 
-_SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
-_REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_|fsdir|lsmode|sqlar|shell_|sha3_query|--|/\*", re.I)
+_SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info"
+             r"|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
+_REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_|fsdir|lsmode|sqlar|shell_"
+                 r"|sha3_query|--|/\*", re.I)
 _CALLED = frozenset("""abs avg ceil ceiling char coalesce cos count date datetime decimal degrees dense_rank exp first_value floor format glob group_concat hex highlight ifnull iif instr json json_array json_array_length json_each json_extract json_group_array json_group_object json_object json_quote json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2
     lower ltrim max median min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank round row_number rtrim sign sin snippet soundex sqlite_version sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof unhex unicode unixepoch unlikely upper bm25 generate_series
     all and as between by case cast distinct else except exists filter from glob having in intersect is join like limit materialized not offset on or over partition recursive select then union using values when where with""".split())

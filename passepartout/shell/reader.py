@@ -45,7 +45,8 @@ def settle(reader: Reader, operator: str) -> None:
     if reader.lost is True: raise Impure("it is not certain in which folder this would run")
 
 # %% ../../nbs/shell/reader.ipynb #81f57e63
-NOT_OURS = Regex(r"(PATH|HOME|IFS|PWD|OLDPWD|CDPATH|ENV|SHELL|USER|LOGNAME|LANG|LANGUAGE|TERM|TMPDIR|TZ|DISPLAY|EDITOR|PAGER|(LC_|LD_|BASH|PS\d|GLOB|POSIX|XDG_).*)", re.ASCII)
+NOT_OURS = Regex(r"(PATH|HOME|IFS|PWD|OLDPWD|CDPATH|ENV|SHELL|USER|LOGNAME|LANG|LANGUAGE|TERM|TMPDIR|TZ|DISPLAY|EDITOR|PAGER|(LC_|LD_|BASH|PS\d|GLOB"
+                 r"|POSIX|XDG_).*)", re.ASCII)
 
 @cache
 def _begun_with() -> frozenset[str]: return frozenset(environment(""))

@@ -121,7 +121,8 @@ _LARGEST = 4 << 20
 
 @cache
 def _key_names():
-    return linear(r"(?i)[^\x00-\x1f/]{0,100}(?:\.(?:pem|p8|p12|pkcs12|pfx|ppk|jks|kdbx?|psafe3|ovpn|env)[^\x00-\x1f/]{0,40}|(?:id_|env\.|credential|secret|secring|passw|netrc|pgpass|key|token|wallet|shadow)[^\x00-\x1f/]{0,60})\x00")
+    return linear(r"(?i)[^\x00-\x1f/]{0,100}(?:\.(?:pem|p8|p12|pkcs12|pfx|ppk|jks|kdbx?|psafe3|ovpn|env)[^\x00-\x1f/]{0,40}|(?:id_|env\.|credential"
+                  r"|secret|secring|passw|netrc|pgpass|key|token|wallet|shadow)[^\x00-\x1f/]{0,60})\x00")
 
 def kept_keys(git: str) -> str:
     "The name of a file of keys that the repository with this `.git` keeps, or empty. OSError when nobody can tell."

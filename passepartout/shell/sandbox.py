@@ -102,7 +102,7 @@ def interpreter() -> tuple[str, str]:
 INSIDE, SANDBOX_HOME = "/run/passepartout/inside.py", "/tmp/home"
 MEMORY_FILES = 256 << 20                                   # bytes in /tmp, and in /dev/shm
 
-# %% ../../nbs/shell/sandbox.ipynb #be734631
+# %% ../../nbs/shell/sandbox.ipynb #12f8dc48
 class SandboxError(PassepartoutError):
     "The folders are such that no safe sandbox can be made of them."
 
@@ -116,6 +116,7 @@ class Cover:
     path: str
     folder: bool = False
 
+# %% ../../nbs/shell/sandbox.ipynb #a9e977f0
 def mounted(roots: Sequence[Root]) -> list[Cover]:
     "Where other file systems are mounted within the folders of `roots` and are none of them; the outermost places, sorted."
     try: lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
@@ -132,6 +133,7 @@ def _is_folder(point: str) -> bool:
     above, _, name = point.rpartition("/")
     with os.scandir(above or "/") as names: return any(each.name == name and each.is_dir(follow_symlinks=False) for each in names)
 
+# %% ../../nbs/shell/sandbox.ipynb #be734631
 def cover(roots: Sequence[Root], hidden: Sequence[str], covered: Sequence[Cover] = ()) -> list[str]:
     "Options that cover what is `hidden` within what is shown, and what is `covered` in the folders of `roots`. Raises `SandboxError`."
     options = []

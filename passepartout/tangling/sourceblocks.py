@@ -61,7 +61,8 @@ def _dedented(text: str, columns: int) -> str:
     return blank + " " * (left - kept) + rest
 
 # %% ../../nbs/tangling/08t_sourceblocks.ipynb #e294cfa2
-_ABOUT = Regex(r"[ \t]*#\+(?:(CAPTION|RESULTS?)(?:\[[^\n]*\])?|(DATA|HEADERS?|LABEL|NAME|PLOT|RESNAME|SOURCE|SRCNAME|TBLNAME|ATTR_[-_A-Za-z0-9]+)):[ \t]*([^\n]*)", re.I)
+_ABOUT = Regex(r"[ \t]*#\+(?:(CAPTION|RESULTS?)(?:\[[^\n]*\])?|(DATA|HEADERS?|LABEL|NAME|PLOT|RESNAME|SOURCE|SRCNAME|TBLNAME"
+               r"|ATTR_[-_A-Za-z0-9]+)):[ \t]*([^\n]*)", re.I)
 _NAMES = ("DATA", "LABEL", "NAME", "RESNAME", "SOURCE", "SRCNAME", "TBLNAME")
 
 def said_above(text: str, start: int) -> tuple[str, list[str]]:

@@ -118,7 +118,7 @@ class Ledger:
         new.write_text(json.dumps(self.known, indent=0), encoding="utf-8")
         os.replace(new, self.path)
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #83425312
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #57b796f4
 @record
 class Planned:
     "A file that would be written, and what is there now."
@@ -127,6 +127,7 @@ class Planned:
     relative: str
     state: str                    # new, same, ours (older, written here), foreign
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #83425312
 def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool = True, same_lines: bool = False) -> tuple[list[Planned],
         list[str]]:
     "What a page is exported to, below `folder`, and notes about it. `TangleError` when that cannot be."
@@ -143,6 +144,7 @@ def plan_files(page: Page, folder: Path, ledger: Ledger, *, name_sources: bool =
                   "there was no room before them." for each in planned if (count := astray(each.target))]
     return planned, [f"{name}, {note}" for note in notes]
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #ecc8a6f4
 def state_of(folder: Path, relative: str, target: Target, ledger: Ledger) -> str:
     "How the file that is there compares with the target."
     file, new = Path(os.path.realpath(folder)) / relative, target.text.encode("utf-8", "surrogatepass")

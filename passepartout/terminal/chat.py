@@ -240,7 +240,9 @@ class Shown:
         elif reply.status == "dropped": self.say("(nothing came of that; /trace shows why)", "dim")
 
 # %% ../../nbs/terminal/20a_chat.ipynb #02c3c9b0
-TAKE_BACK = Regex(r"(?:(?:please|oops|no|nein|bitte|(?:can|could)\s+you)[,!]?\s+)*(?:(?:undo|revert|reverse)(?:\s+(?:that|this|it|(?:the|my)\s+last\s+(?:one|change|edit|thing)))?|take\s+(?:that|this|it)\s+back|mache?\s+(?:das|es)\s+rückgängig|nimm\s+(?:das|es)\s+zurück|rückgängig)(?:\s+(?:again|please|bitte|wieder))?[.!?]*", re.I)
+TAKE_BACK = Regex(r"(?:(?:please|oops|no|nein|bitte|(?:can|could)\s+you)[,!]?\s+)*(?:(?:undo|revert|reverse)(?:\s+(?:that|this|it|(?:the"
+                  r"|my)\s+last\s+(?:one|change|edit|thing)))?|take\s+(?:that|this|it)\s+back|mache?\s+(?:das|es)\s+rückgängig|nimm\s+(?:das"
+                  r"|es)\s+zurück|rückgängig)(?:\s+(?:again|please|bitte|wieder))?[.!?]*", re.I)
 
 # %% ../../nbs/terminal/20a_chat.ipynb #1c029352
 class Answering(Shown):

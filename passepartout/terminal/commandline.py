@@ -72,6 +72,7 @@ def booted(memex: Path | None, today: str | None = None, json_: bool = False, **
             run_anywhere(agent.close())
     except KeyboardInterrupt: fail("Stopped. What was recorded is safe; passepartout trace shows how far it came.", 130, json_)
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #434199d7
 def spans_of(agent: Any) -> Any:
     "Tell the turns of `agent` as OpenTelemetry spans, if the environment says where to; what ends it."
     if not any(os.environ.get(name) for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")): return lambda: None
@@ -80,6 +81,7 @@ def spans_of(agent: Any) -> Any:
     if why: tell(why, "yellow", sys.stderr)
     return end
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #6efdf2b9
 def fail(text: str, code: int, json_: bool = False, **more: Any) -> None:
     "Say what is wrong on standard error, and in the JSON document that was promised (with `more` fields), and leave with `code`."
     if json_:

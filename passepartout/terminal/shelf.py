@@ -55,6 +55,7 @@ class Shelf:
         if not self.lent: self.index.close()
         self.folder.close()
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #a3cdc536
 def open_index(settings: Any, root: Any) -> Any:
     "The index of the notes: the one among the caches if it can be written, or else one in memory."
     from passepartout.indexing.index import Index
@@ -66,7 +67,7 @@ def open_index(settings: Any, root: Any) -> Any:
         return index
     except IndexFailed: return Index(root)
 
-# %% ../../nbs/terminal/20d_shelf.ipynb #5e729430
+# %% ../../nbs/terminal/20d_shelf.ipynb #5045e027
 def memex_root(settings: Any) -> list[Any]:
     "The memex as an opened directory. What is wrong with it, the agent knows to say; loading it costs as much as all the rest, so it is asked only then."
     from passepartout.confinement.roots import PathRefused, Root
@@ -75,6 +76,7 @@ def memex_root(settings: Any) -> list[Any]:
         from passepartout.agent import open_roots
         return open_roots(settings)
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #5e729430
 @contextlib.contextmanager
 def shelf(memex: Path | None, today: str | None = None, json_: bool = False, **overrides: Any) -> Iterator[Shelf]:
     "The notes for the length of one command. What cannot be opened ends it with code 5 and a sentence, Ctrl-C with 130."
@@ -101,11 +103,12 @@ def shelf(memex: Path | None, today: str | None = None, json_: bool = False, **o
 FACTS = "SELECT n.line, n.ident, n.id FROM file f JOIN node n ON n.file = f.id WHERE f.path = ? ORDER BY n.place"
 DATES = "SELECT d.node, d.kind, d.day, d.minute FROM file f JOIN date d ON d.file = f.id WHERE f.path = ? ORDER BY d.rowid"
 
-# %% ../../nbs/terminal/20d_shelf.ipynb #7b40a3df
+# %% ../../nbs/terminal/20d_shelf.ipynb #da8b9813
 def editor_hint(opened: Shelf, file: str, line: int) -> str:
     "`+LINE FILE`, to be pasted behind the name of an editor."
     return f"+{line} {shlex.quote(opened.path(file))}"
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #7b40a3df
 def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable[str], state: str | None, priority: str | None,
                  tags: Iterable[str]) -> dict:
     "The fields that all headings have."
@@ -126,6 +129,7 @@ def file_facts(index: Any, file: str) -> dict[int, tuple[str | None, dict]]:
                                                                   for name in ("scheduled", "deadline", "closed")})
     return facts
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #789af8ee
 def place_json(opened: Shelf, place: Any) -> dict:
     "A place of [targets](../08n_targets.ipynb)."
     return {**heading_json(opened, place.file, place.line, place.title, place.path[:-1], place.keyword, place.priority, place.tags),
@@ -137,13 +141,14 @@ def item_json(opened: Shelf, item: Any) -> dict:
     return {**heading_json(opened, item.file, item.line, item.title, item.path, item.keyword, item.priority, item.tags),
             **{name: more[name] for name in ("kind", "day", "days", "due", "at", "until", "part", "repeats", "habit")}}
 
-# %% ../../nbs/terminal/20d_shelf.ipynb #14d24e2a
+# %% ../../nbs/terminal/20d_shelf.ipynb #75a1927e
 def relative_target(opened: Shelf, text: str) -> str:
     "The text with a full path below the memex made one inside of it."
     for base in dict.fromkeys((opened.root.path, str(opened.settings.memex_dir), os.path.realpath(opened.root.path))):
         if f"{base}/" in text: return text.replace(f"'{base}/", f"{base}/", 1).rstrip("'").replace(f"{base}/", "", 1)
     return text
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #d92ac6b9
 def no_such_line(opened: Shelf, text: str, place: Any) -> str:
     "What to say of FILE:LINE behind the end of the file; empty otherwise. A line belongs to the heading above it, and so the last heading was meant by every number that was mistyped."
     from passepartout.targets import read_target
@@ -152,6 +157,7 @@ def no_such_line(opened: Shelf, text: str, place: Any) -> str:
     except OSError: return ""
     return f"{place.file} has {lines} lines, and no line {line}." if line > lines + 1 else ""
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #14d24e2a
 def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none."
     from passepartout.targets import resolve_target
@@ -167,6 +173,7 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_,
          candidates=[place_json(opened, place) for place in found.places])
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #c753fad8
 def unread(opened: Shelf, target: str = "") -> str:
     "What the person should know about files that are not read: why the one that `target` names is not, or else that there are some; empty when all are."
     from passepartout.notes import SUFFIXES
