@@ -232,6 +232,6 @@ def test_verdicts_cannot_be_changed_and_hide_what_they_hold():
 def test_a_megabyte_is_frozen_in_a_moment():
     import time
     payload = {"text": "x" * 1_000_000, "list": list(range(50_000)), "map": {f"k{i}": i for i in range(20_000)}}
-    begun = time.perf_counter()
+    begun = time.process_time()
     Action.of({"payload": payload}).hash
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2

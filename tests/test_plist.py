@@ -364,9 +364,9 @@ for _ in range(40): shared = [shared, shared]
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "\ud800", {"a": "b\udfff"}, {"\udfff": 1}, {1: 2}, {None: 1}, {1, 2}, object(), b"bytes", loop, {"a": loop}, shared,
     10**4000, -10**4000, 1j, {"a_b": 1, "a-b": 2}, {"A": 1, "a": 2}, {Keyword.exact("a_b"): 1, Keyword("a-b"): 2}, {"": 1}, {"a\nb": 1}, [1] * 100_001])
 def test_what_cannot_be_read_again_is_not_printed(value):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(PlistError) as caught: write_plist(value)
-    assert caught.value.position is None and caught.value.message.endswith(".") and time.perf_counter() - start < 1
+    assert caught.value.position is None and caught.value.message.endswith(".") and time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("number", [float("inf"), float("nan"), 1e39, -1e39, 1e-60, "nan"])

@@ -92,16 +92,16 @@ def test_stripping_fences_is_idempotent_on_what_is_a_list(text):
 @pytest.mark.parametrize("text", ["```" + " " * 8_000, "```" + "a" * 8_000, "```\n" + "\n" * 8_000],
                          ids=["spaces", "letters", "lines"])
 def test_an_open_fence_costs_no_more_than_its_length(text):
-    begun = time.perf_counter()
+    begun = time.process_time()
     markdown_strip(text)
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
 
 
 @pytest.mark.parametrize("text", ["(" * 262_000, "(:A " * 60_000, '("' + "x" * 262_000, "```\n" * 60_000, "(:a b c) " * 29_000, "`" * 262_000], ids=range(6))
 def test_a_long_answer_is_read_or_refused_in_a_moment(text):
-    begun = time.perf_counter()
+    begun = time.process_time()
     parse_proposal(text)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 async def test_ten_megabytes_are_refused_and_the_next_provider_asked():

@@ -375,9 +375,9 @@ def test_no_text_holds_the_judge(unit, roots, memex):
     for name in range(100): (memex / f"{name}.org").touch()
     for before in ("ls ", "for f in *; do "):
         for size in (16_000, 1_000_000):
-            began = time.perf_counter()
+            began = time.process_time()
             level((before + unit * (size // len(unit)))[:size], roots)
-            assert time.perf_counter() - began < 2
+            assert time.process_time() - began < 2
 
 
 # Values that are programs, names that are more than names ------------------------------------------------------------------
