@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/provenance.html.md"""
 
 # %% auto #0
 __all__ = ['fold_text', 'near_text', 'stands_in', 'numbers_in', 'readings', 'amounts_of', 'days_in', 'both_ways', 'Spoken',
-           'parts_of', 'Words', 'Seen']
+           'said_in', 'quoted_in', 'parts_of', 'Words', 'Seen']
 
 # %% ../nbs/14b_provenance.ipynb #f6156b31
 import re
@@ -144,6 +144,17 @@ class Spoken(Remembers):
     @kept
     def days(self) -> frozenset[date]:
         return frozenset(days_in(self.texts if isinstance(self.texts, str) else "\n".join(self.texts), self.today))
+
+# %% ../nbs/14b_provenance.ipynb #1684e004
+_QUOTED = Regex(r"(?m)^[ \t]{0,3}>.*$")
+
+def said_in(text: str) -> str:
+    "A message without the lines that it quotes from somebody else."
+    return _QUOTED.sub("", text) if ">" in text else text
+
+def quoted_in(text: str) -> str:
+    "The lines that a message quotes from somebody else."
+    return "\n".join(_QUOTED.findall(text)) if ">" in text else ""
 
 # %% ../nbs/14b_provenance.ipynb #6c34ee91
 def parts_of(table: Any) -> list:

@@ -30,7 +30,7 @@ from .messages import NETWORK, NOTES, PERSON, Label, Signal, pick
 from .cascade.prices import Prices
 from .cascade.purse import Reckoning, limits_of
 from .prompts import Asked, Prompts
-from .provenance import Seen, Words
+from .provenance import Seen, Words, quoted_in, said_in
 from .confinement.resources import resolve
 from .confinement.roots import PathRefused, Root
 from .settings import Settings
@@ -224,17 +224,18 @@ class Spoken(Views):
         "What the person said in the session of `signal`, lately and now, as `Words` to be searched."
         turn = self.turns.of(signal)
         if turn is not None and turn.words is not None: return turn.words
-        said = [each.asked for each in self.turns.recent(signal.session) if each.asked_by_person]
+        said = [said_in(each.asked) for each in self.turns.recent(signal.session) if each.asked_by_person]
         if turn is not None: now = turn.text if turn.asked_by_person else ""
         else: now = str(signal.payload.get("text") or "") if signal.label == PERSON else ""
-        words = Words((*said, now), self.today())
+        words = Words((*said, said_in(now)), self.today())
         if turn is not None: turn.words = words
         return words
 
     def in_view(self, signal: Signal):
         "What stands in the prompts of this session although nobody asked for it now: the notes from afar and from near, earlier answers, and the log. To be searched like `words`."
         texts = [seen.text for seen in self.sights.kept.values()]
-        for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts.append(each.answered)
+        for each in self.turns.recent(pick(signal.meta, "session") or "main"): texts += each.answered, quoted_in(each.asked)
+        if (turn := self.turns.of(signal)) is not None: texts.append(quoted_in(turn.text))
         return Seen((*texts, *self.log.told(self.settings.context_log_limit)), self.today())
 
 # %% ../nbs/17d_services.ipynb #0801fffb

@@ -16,6 +16,7 @@ from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
 from .oneline import shown
+from .storage.ledger import genuine_record
 from .tuples import NamedTuple
 from .turns import taken_back
 from .undo import undo_groups, undoable
@@ -115,6 +116,10 @@ def recalled(agent: Any, turns: Sequence[str]):
     records = [record for turn in reversed(turns) for record in reversed(agent.journal.records(turn=turn, kinds=["written"]))]
     if any("objects" not in (record["body"] or {}) for record in records):
         yield "What these turns wrote to memory was erased or too long to be kept, so memory stays as it is."
+        return
+    if any(genuine_record(agent.journal, record["seq"]) is None for record in records):
+        yield ("What these turns wrote to memory does not bear the journal's seal any more, so memory stays as it is. Look with passepartout "
+               "trace --verify")
         return
     moved = put_back(agent.memory, [step for record in records for step in reversed(record["body"]["objects"])])
     if moved: yield f"Memory stays as it is: {', '.join(moved[:5])}{' and more' if len(moved) > 5 else ''} changed since."

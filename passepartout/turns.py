@@ -27,7 +27,7 @@ from .storage.ledger import genuine_record
 from .messages import (HEARTBEAT, MODEL, NETWORK, NOTES, ORIGINS, PERSON, TOOL_ERROR, TOOL_OUTPUT, TOOLS, USER_INPUT, Action,
                                    FrozenDict, Label, Signal, pick)
 from .plist import read_plist
-from .provenance import Words
+from .provenance import Words, said_in
 from .records import record
 from .awareness.summaries import in_our_words
 
@@ -206,8 +206,8 @@ class Heeding(Noting):
     def heed(self, turn: Turn, label: Label, *texts: Any) -> None:
         "Remember the places in these texts, for as long as the records of `turn` are kept."
         if not (found := [text for text in texts if isinstance(text, str) and text]): return         # and look no conversation up
-        said = Words((*[each.asked for each in self.recent(turn.session) if each.asked_by_person],
-                      turn.text if turn.asked_by_person else ""), date.min)
+        said = Words((*[said_in(each.asked) for each in self.recent(turn.session) if each.asked_by_person],
+                      said_in(turn.text) if turn.asked_by_person else ""), date.min)
         for text in found: self.echoes.heed(turn.batch, label, text, said.hold)
 
     def unlearn(self) -> None:

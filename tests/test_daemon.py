@@ -278,7 +278,8 @@ async def test_wrong_repeated_reordered_and_reflected_frames_end_the_connection(
     assert daemon.gauges.counts["refused_total", "seal"] == 8
 
 
-async def test_before_the_handshake_nothing_is_heard(house):
+@pytest.mark.parametrize("more", [{}, {"action": "handshake"}, {"action": "handshake", "nonce": "0123456789abcdef"}])
+async def test_before_the_handshake_nothing_is_heard(house, more):
     daemon = await house(port=0)
     reader, writer = await asyncio.open_connection("127.0.0.1", daemon.port)
     client = Client(reader, writer)
@@ -286,7 +287,7 @@ async def test_before_the_handshake_nothing_is_heard(house):
     await reader.readexactly(64)
     client.seal = Seal(open_key(daemon.path.with_name("daemon.key")), "client", hello["payload"]["nonce"])
     client.seal.read = 1
-    client.send(sensor="user-input", text="hello")
+    client.send(sensor="user-input", text="hello", **more)
     assert await client.rest() == ["The first message on this port is a :HANDSHAKE."]
     assert daemon.gauges.counts["turns_total", "answered"] == 0
 
@@ -366,6 +367,18 @@ async def test_a_guest_on_the_port_has_no_session_but_its_own(house):
     given = await daemon.tcp(session="work", token=mine.entered["token"])
     assert given.entered["session"] == "work"
     assert "belongs" in (await daemon.tcp(session="work", token="0" * 32)).entered["text"]
+
+
+async def test_who_comes_first_to_the_port_does_not_get_the_persons_place(house):
+    "On the day the daemon was set up nobody has said anything in main yet."
+    daemon = await house(port=0)
+    for name in ("main", "job-scribe", "job-x"):
+        assert "belongs to somebody else" in (await daemon.tcp(session=name)).entered["text"]
+    other = await daemon.tcp()
+    assert "belongs" in (await other.ask(sensor="user-input", text="hello", session="main"))["text"]
+    person = await daemon.unix()
+    await person.say("a secret of mine", session="main")
+    assert "belongs" in (await other.ask(action="trace", session="main"))["text"]
 
 
 async def test_only_own_requests_can_be_cancelled(house):

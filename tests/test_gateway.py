@@ -341,3 +341,15 @@ async def test_killed_at_any_moment_no_message_is_carried_out_twice(tmp_path):
         world.agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path / "config")
         world.start()
         assert "Roof" in (await world.hears("find roof", count=1))[-1] or "Roof" in (await world.hears("find roof"))[-1]
+
+
+async def test_why_a_change_cannot_be_shown_does_not_pass_the_company_in_private_words(tmp_path):
+    "A model elsewhere names a line of the diary, and the title in it came back in place of a difference."
+    call = write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "org-schedule", "args": {"path": "inbox.org", "heading": "3", "remove": True}, "explanation": "You asked me to tidy up the dates"}})
+    async with World(tmp_path, provider_cascade=("model",), permissions={"default": "ask", "org-schedule": "ask"}) as world:
+        script = [call]
+        register_backend(world.agent, "model", lambda prompt, system: script.pop(0) if script else "I see.", inline=True, local=False)
+        assert world.links.allow("telegram", True)
+        told = await world.hears("tidy up")
+        assert "/approve" in told[0] and "Doctor" not in told[0] and "private" in told[0]
+        assert "Doctor" in world.agent.pending(source="cli")[0].preview

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from ..conditions import PassepartoutError
 from .gauges import Gauges
 from .guests import Guest, trouble
+from ..plist import key_name
 from ..protocol import FramingError
 from .requests import answer_to, hello
 from ..storage.seal import Seal, WrongSeal, new_nonce
@@ -160,7 +161,7 @@ class Taking:
         payload = message.get("payload") or {}
         request = number_of(payload)
         try:
-            if guest.stranger and str(payload.get("action")).lower() != "handshake":
+            if guest.stranger and (payload.get("sensor") is not None or key_name(str(payload.get("action"))) != "handshake"):
                 raise FramingError("The first message on this port is a :HANDSHAKE.")
             answer = answer_to(self, guest, message)
         except FramingError: raise
