@@ -78,6 +78,15 @@ def test_what_is_looked_for(text, query): assert payload(text)["tool"] == "org-f
 def test_days_that_are_asked_for(text, start, end): assert args(text) == {"start": start, "end": end}
 
 
+@pytest.mark.parametrize("text, start, end", [("anything tomorrow morning?", "2026-11-20 05:00", "2026-11-20 12:00"), ("tomorrow afternoon", "2026-11-20 12:00", "2026-11-20 18:00"), ("what's on tonight?", "2026-11-19 17:00", "2026-11-19"), ("what is on friday in the evening", "2026-11-20 17:00", "2026-11-20"),
+    ("was steht morgen früh an", "2026-11-20 05:00", "2026-11-20 12:00"), ("Freitagabend", "2026-11-20 17:00", "2026-11-20"), ("what do I have to do this morning", "2026-11-19 05:00", "2026-11-19 12:00"), ("anything next week in the morning", "2026-11-23", "2026-11-29")])
+def test_a_part_of_a_day_is_asked_for(text, start, end): assert args(text) == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text", ["when is my next appointment", "what's next?", "whats up next", "when's my next meeting", "next appointment please", "wann ist mein nächster Termin?", "was kommt als nächstes"])
+def test_what_comes_next_is_one_thing_and_no_list_of_two_weeks(text): assert args(text) == {"view": "next"}
+
+
 @pytest.mark.parametrize("text, steps", [("remind me at 9 to call the bank and at 10 to fetch the parcel", 2), ("done feed the starter, done water the plants", 2), ("remind me to buy milk tomorrow and to call Ana on friday", 2), ("remind me at 5 about dinner and at 9 about the bins", 2), ("done feed the starter, move the dentist to 4pm", 2), ("todo: a; todo: b; note: c", 3)])
 def test_several_in_one_sentence(text, steps):
     found = payload(text)

@@ -15,7 +15,7 @@ from datetime import date
 from ..lazy import Regex
 from .dates import WEEKDAY, NoSuchDate, words_of
 from .repetitions import read_repeat
-from .spans import read_span
+from .spans import part_of_day, read_span
 from .whens import day_of_time, read_hours, read_when
 
 # %% ../../nbs/reflex/german.ipynb #13e45c97
@@ -31,6 +31,7 @@ _PHRASES = ((Regex(r"\b(\w+) ((?:working )?days?|weeks?|months?) vor (?=\S)"), r
 # %% ../../nbs/reflex/german.ipynb #0fe0445a
 _HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
 _HALF = Regex(rf"\bhalb ({'|'.join(_HOURS)})\b", re.I)
+_COMPOUND = Regex(r"\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(früh|morgen|vormittag|nachmittag|abend|nacht|mittag)s?\b", re.I)       # Freitagabend
 
 # %% ../../nbs/reflex/german.ipynb #1f45e5f1
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
@@ -43,7 +44,7 @@ def ordinal(word: str) -> str:
 # %% ../../nbs/reflex/german.ipynb #0ebe831d
 def in_english_days(text: str) -> str | None:
     "The English words for a German day, stretch of days, time or repetition; `None` when there is a word that belongs to none."
-    english = []
+    english, text = [], _COMPOUND.sub(r"\1 \2", text)
     for word in words_of(_HALF.sub(lambda found: f"{(_HOURS.index(found[1].lower()) or 12)}:30", text)):
         if word == "morgen" and english: word = "früh" if english[-1] not in ("until", "uhr") else word
         if word not in _WORDS and not word[0].isdigit() and word != "vor": return None
@@ -71,7 +72,8 @@ def as_when(text: str, today: date) -> str | None:
 def as_span(text: str, today: date) -> str | None:
     "The English for German days that somebody asks about."
     said = in_english_days(text) if text.strip() else None
-    try: return said if said and (read_span(words_of(said), today) or day_of_time(words_of(said), today)) else None
+    day = part_of_day(words_of(said or ""))[0]
+    try: return said if said and (read_span(day, today) or day_of_time(day, today)) else None
     except NoSuchDate: return said
 
 # %% ../../nbs/reflex/german.ipynb #9d06b790
@@ -99,7 +101,7 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
     (r"(?:worauf|auf wen|auf was) warte(?:n)? (?:ich|wir)", "what am I waiting for"), (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"), (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"), (r"(?:hab|habe) ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"), (r"(?:bin|hab|habe|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"), (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
-    (r"(?:(?:wann|was) ist )?(?:mein |der )?nächste[rs]? termin", "when is my next appointment"),
+    (r"(?:(?:wann|was) (?:ist|hab(?:e)? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes", "when is my next appointment"),
     (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*aufgabe unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<line>.+)", "todo under {what}: {line}"), (r"(?:füge |setze? |schreibe? )?(?:eine |die |neue )*notiz unter (?P<what>.{2,80}?)(?: hinzu)? ?: ?(?P<words>.+)", "note under {what}: {words}"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"), (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"), (r"wie spät ist es", "what time is it"), (r"wie (?:viele tage|lange)(?: sind es| ist es| dauert es)?(?: noch)? bis (?P<until>.+)", "how many days until {until}"), (r"was (?:weißt|weisst) du (?:über|von|zu) (?P<what>.+)", "what do you know about {what}"),
