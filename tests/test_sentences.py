@@ -380,9 +380,21 @@ def test_the_trip_has_its_own_date_and_not_that_of_a_task_in_it(text, told):
     assert told in found and "hotel" not in found and "ferry" not in found, found
 
 
-@pytest.mark.parametrize("pages, page", [((), "journal.org"), (("journals/2026_11_01.md", "journals/2026_11_18.md"), "journals/2026_11_19.md"), (("20261118.org",), "20261119.org")])
+@pytest.mark.parametrize("pages, page", [(("journals/2026_11_01.md", "journals/2026_11_18.md"), "journals/2026_11_19.md"), (("20261118.org",), "20261119.org"), (("meetings/2026-11-18.md", "My Journal/2026-11-01.md"), "My Journal/2026-11-19.md")])
 def test_a_line_for_the_journal_goes_where_its_pages_are(pages, page):
+    for text in ("journal: slept badly", "log: slept badly", "write in my journal that slept badly", "Tagebuch: slept badly"):
+        found = payload(text, replace(AROUND, outlines=lambda: [parse_org("", name) for name in pages]))["args"]
+        assert (found["file"], found["title"], found["kind"]) == (page, "slept badly", "note")
+
+
+@pytest.mark.parametrize("pages, page", [((), "journal.org"), (("a/2026-11-18.md", "b/2026-11-17.md"), "a/2026-11-19.md"), (("journal/2026-11-17.md", "diary/2026-11-18.md"), "diary/2026-11-19.md")])
+def test_where_no_journal_is_clear_a_line_for_it_is_asked_about(pages, page):
     assert f"“note in {page}: slept badly”" in payload("journal: slept badly", replace(AROUND, outlines=lambda: [parse_org("", name) for name in pages]))["text"]
+
+
+@pytest.mark.parametrize("text, title", [("note in a.org: tiles are told of in roof.org", "tiles are told of in roof.org"), ("todo in a.org: read about tiles in roof.org", "read about tiles in roof.org"), ("log: ran 5 km in 30 min", "ran 5 km in 30 min")])
+def test_a_second_file_and_a_length_of_time_stay_in_the_text(text, title):
+    assert payload(text, replace(AROUND, outlines=lambda: [parse_org("", "j/2026-11-18.org")]))["args"]["title"] == title
 
 
 def test_a_file_is_read_without_its_folder_where_there_is_one_of_that_name():
@@ -587,7 +599,7 @@ def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
     around = Surroundings(lambda: [parse_org("* Monday, 16 November 2026\n", "journal/2026-11-16.org"), parse_org("* Todo\n- [ ] x\n", "lists.org")])
     found = payload('add "call the school" to my todo list for monday', around)["args"]
     assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")
-    assert "note in journal/2026-11-19.org: rain" in payload("add a line to today's journal: rain", around)["text"]
+    assert (found := payload("add a line to today's journal: rain", around)["args"])["file"] == "journal/2026-11-19.org" and found["title"] == "rain"
     assert "called “the”" not in payload("untag the roof").get("text", "")
 
 

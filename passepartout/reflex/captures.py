@@ -252,12 +252,13 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
             tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
         first = line + (tags[0].rstrip() if tags else "")
-    elif not newline: first, tail_file = take_file(first)
+    elif not newline and file is None: first, tail_file = take_file(first)
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
     if not title:
         return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task"
                 else "note: the fig is wrapped"))
+    if file and tail_file: title = f"{title} in {tail_file}"             # named twice: the first one is the place
     file = file or tail_file or "inbox.org"
     return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
