@@ -605,3 +605,32 @@ def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
 
 @pytest.mark.parametrize("text", ["that's wrong", "no, that was wrong", "No wait, that was wrong", "That's not what I meant!", "wrong", "das ist falsch"])
 def test_who_was_misread_hears_how_it_is_taken_back(text): assert "/undo" in payload(text)["text"] and payload("that is wrong in the report")["text"] != payload(text)["text"]
+
+
+SKIPPED = """* TODO Japanese with Haruka
+SCHEDULED: <2026-11-19 Thu 18:30 +1w>
+* TODO Bins out: paper
+SCHEDULED: <2026-11-12 Thu +2w>
+* TODO Review
+SCHEDULED: <2026-11-18 Wed +1w>
+* TODO Rent
+DEADLINE: <2026-12-01 Tue +1m -3d>
+* TODO Call Ana
+SCHEDULED: <2026-11-20 Fri>
+"""
+SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
+
+
+@pytest.mark.parametrize("text, date, kind", [("skip japanese this week", "2026-11-26", "scheduled"), ("please skip japanese tonight", "2026-11-26", "scheduled"), ("skip this week's japanese", "2026-11-26", "scheduled"), ("lass japanese diese Woche ausfallen", "2026-11-26", "scheduled"), ("skip japanese", "2026-11-26", "scheduled"),
+    ("skip the bins", "2026-11-26", "scheduled"), ("skip the review", "2026-11-25", "scheduled"), ("skip the review this week", "2026-11-25", "scheduled"), ("skip the rent", "2027-01-01", "deadline"), ("skip the rent in december", "2027-01-01", "deadline")])
+def test_one_turn_of_what_repeats_is_left_out(text, date, kind):
+    found = payload(text, SKIPPING)
+    assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, told", [("skip japanese next week", "is on Thursday 19 November 2026, and only the next one"), ("skip the rent this week", "is on Tuesday 1 December"), ("skip call ana", "does not repeat"), ("skip the submarine", "Nothing in your notes is called"), ("should I skip japanese?", "didn't understand")])
+def test_what_is_no_turn_is_not_skipped(text, told): assert told in payload(text, SKIPPING)["text"]
+
+
+def test_a_list_that_there_is_not_is_told_and_nothing_else_is_looked_for():
+    assert "the place “the shopping list”" in said("find roof and add it to the shopping list")

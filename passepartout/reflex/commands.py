@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
-           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'priority_command',
-           'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day', 'text_command',
-           'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
+           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'skip_command',
+           'priority_command', 'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day',
+           'text_command', 'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/reflex/commands.ipynb #968b0bb5
 import re
@@ -20,6 +20,7 @@ from typing import Any
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
 from .dates import UNITS, NoSuchDate, a_count, period, say_day, words_of
+from .spans import read_span
 from .whens import When, read_hours, read_when, split_when
 from ..records import record
 
@@ -154,6 +155,19 @@ def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command |
     kind = "deadline" if when.kind == "deadline" else kind
     return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}",
                    {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
+
+# %% ../../nbs/reflex/commands.ipynb #a67d5256
+_SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)
+
+# %% ../../nbs/reflex/commands.ipynb #f628ed86
+def skip_command(text: str, today: date) -> list[Command] | None:
+    "skip X, skip X this week, skip next week's X: one turn of what repeats"
+    if not (found := _SKIP.fullmatch(text)): return None
+    make = lambda name, span: Command("date", object_of(name), "skip one turn of {}", {"skip": (span.start, span.end) if span else (), "kind": ""}, "open")
+    if found[2]: return [make(found[3], read_span(found[2], today))]
+    spots = [spot.start() for spot in re.finditer(r"\S+", found[3])][1:][-4:]
+    span = next(((found[3][:at], span) for at in spots if (span := read_span(words_of(found[3][at:]), today))), None)
+    return [make(re.sub(r"\s+(?:for|on)$", "", span[0].strip()), span[1]) if span else make(found[3], None)]
 
 # %% ../../nbs/reflex/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
@@ -342,7 +356,7 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
-                 lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
+                 lambda t: skip_command(t, request.today), lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
                  lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:
             return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)
