@@ -125,3 +125,32 @@ def test_an_item_for_a_list_that_several_may_be_is_asked_about(tmp_path):
     notes = {"people/kessler.org": "* To ask before we leave for Lisbon\n- [ ] the cat\n", "trips/lisbon-eating.md": "# Comer\n- [ ] tickets\n"}
     (answer,), files = play(tmp_path, notes, "add sardines to the lisbon list")
     assert files == notes and "Which one do you mean?" in answer and "trips/lisbon-eating.md" in answer
+
+
+def test_an_item_for_a_page_of_plain_bullets_is_a_plain_bullet(tmp_path):
+    notes = {"pages/Shopping.md": "- milk\n- oats\n", "pages/Tools.md": "- TODO saw\n", "journals/2026_11_18.md": "- x\n"}
+    answers, files = play(tmp_path, notes, "add bread to the shopping list", "add jam to shopping", "add a drill to tools")
+    assert files["pages/Shopping.md"] == "- milk\n- oats\n- bread\n- jam\n" and "- TODO a drill\n" in files["pages/Tools.md"], answers
+
+
+def test_two_lists_of_nearly_one_name_are_offered_and_the_chosen_one_is_written(tmp_path):
+    notes = {"Kitchen.md": "# Kitchen\n\n## Shopping list\n- [ ] grout\n", "Shopping.md": "# Shopping\n- [ ] milk\n"}
+    answers, files = play(tmp_path, notes, "add bread to the shopping list", "2")
+    assert "“Shopping list” (Kitchen.md:3)" in answers[0] and "“Shopping” (Shopping.md:1)" in answers[0] and "bread" in "".join(files.values()), answers
+    assert ("bread" in files["Shopping.md"]) == (answers[0].split("\n")[2].startswith("2. “Shopping” "))
+
+
+def test_a_place_behind_a_title_in_quotes_is_asked_about(tmp_path):
+    (answer,), files = play(tmp_path, {"trips/rome.org": "* Rome\n"}, 'create a note "Holiday plans" in trips')
+    assert "Name the file" in answer and files == {"trips/rome.org": "* Rome\n"}
+
+
+@pytest.mark.parametrize("line, first", [("who is Maria", "people.org:1"), ("where does haruka live", "haruka.md"), ("which notes mention Maria?", "people.org:1"), ("what links to haruka", "haruka.md")])
+def test_who_is_asked_about_comes_first(tmp_path, line, first):
+    (answer,), _ = play(tmp_path, {"people.org": "* Maria Lopez\n* TODO send Maria the recipe\n", "haruka.md": "From Kanazawa.\n", "x.org": "* where we live\n"}, line)
+    assert f"1. {first}" in answer, answer
+
+
+def test_what_was_done_in_a_week_stands_on_its_pages_too(tmp_path):
+    (answer,), _ = play(tmp_path, {"journals/2026_11_12.md": "- Fired the kiln\n", "journals/2026_11_18.md": "- Rain\n", "a.org": "* DONE Fence\nCLOSED: [2026-11-13 Fri]\n"}, "what did I do last week")
+    assert "Fired the kiln" in answer and "Fence" in answer and "Rain" not in answer

@@ -634,3 +634,31 @@ def test_what_is_no_turn_is_not_skipped(text, told): assert told in payload(text
 
 def test_a_list_that_there_is_not_is_told_and_nothing_else_is_looked_for():
     assert "the place “the shopping list”" in said("find roof and add it to the shopping list")
+
+
+@pytest.mark.parametrize("text, better", [("remind me to call the dentist tomorow at 10", "remind me to call the dentist tomorrow at 10"), ("todo call Ana firday", "todo call ana friday"), ("todo pay the rent on wendesday", "todo pay the rent on wednesday")])
+def test_a_misspelt_day_is_no_word_of_the_title(text, better):
+    assert f"“{better}”".lower() in payload(text)["text"].lower() and exact_form(text, TODAY, AROUND) is None
+    again = payload("yes", replace(AROUND, earlier=((text, payload(text)["text"]),)))
+    assert again["tool"] == "org-capture" and "scheduled" in again["args"]
+
+
+@pytest.mark.parametrize("text", ["note: tomorow never knows", 'todo "call Ana tomorow"', "todo order the satudary paper"])
+def test_a_title_keeps_its_own_words(text): assert payload(text)["tool"] == "org-capture"
+
+
+@pytest.mark.parametrize("text, at", [("dinner with Bo saturday at 7", "2026-11-21 19:00"), ("todo dinner tomorrow from 7 to 9", "2026-11-20 19:00"), ("Abendessen morgen um 8", "2026-11-20 20:00"), ("dinner saturday at 7am", "2026-11-21 07:00"), ("breakfast with Bo saturday at 7", "2026-11-21 07:00"), ("dinner saturday 07:00", "2026-11-21 07:00"), ("order the dinner saturday at 10", "2026-11-21 10:00")])
+def test_a_dinner_is_in_the_evening(text, at): assert args(text)["scheduled"] == at
+
+
+@pytest.mark.parametrize("text, told", [("make a list called Groceries", "in groceries.md"), ("new list: groceries", "in groceries.md"), ("give me a summary of the roof notes", "language model is needed"), ("what time is it in Tokyo", "not those of other places"), ("morning!", "Hello")])
+def test_what_a_first_hour_asks_is_answered(text, told): assert told in payload(text)["text"]
+
+
+@pytest.mark.parametrize("text, view", [("what's blocked", "waiting"), ("count my open tasks", "open"), ("whats waiting", "waiting"), ("what's unscheduled?", "unscheduled")])
+def test_lists_are_known_however_they_are_called(text, view): assert args(text)["view"] == view
+
+
+def test_a_courtesy_at_the_end_is_no_word_of_a_task():
+    assert args("add buy milk to my tasks please")["title"] == "buy milk"
+    assert args("change the time of the dentist to 9:30")["date"] == "2026-11-26 09:30"

@@ -88,6 +88,7 @@ _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
+_DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
@@ -134,7 +135,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
                       else "deadline", "give {} the date", today)]
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
-    verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
+    verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date, datetime
 
+from ..capture import word_for
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from ..org import Outline
@@ -167,8 +168,11 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
+    plain = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == "" and not any(each.kind == "task" for each in outline.nodes)
+    called = fold(place.title) == fold(command.target)
+    if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
     if not (has_list or command.args["sure"]):
-        called = place.kind == "heading" and fold(place.title) == fold(command.target)
+        called = place.kind == "heading" and called
         return (None if command.weak and not called
                 else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to {command.target}” to begin one, or “todo "
                              f"{command.args['item']}” to keep it as a task."))

@@ -74,7 +74,7 @@ _USE_MODEL = Regex(r"(?:use|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\
 
 # %% ../../nbs/reflex/replies.ipynb #461437e0
 ANSWERS = (
-    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day")), say,
+    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day", "morning", "evening")), say,
      "Hello. Ask me what is due this week, or type help."),
     (frozenset(("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot",
                 "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome",
