@@ -154,3 +154,23 @@ def test_who_is_asked_about_comes_first(tmp_path, line, first):
 def test_what_was_done_in_a_week_stands_on_its_pages_too(tmp_path):
     (answer,), _ = play(tmp_path, {"journals/2026_11_12.md": "- Fired the kiln\n", "journals/2026_11_18.md": "- Rain\n", "a.org": "* DONE Fence\nCLOSED: [2026-11-13 Fri]\n"}, "what did I do last week")
     assert "Fired the kiln" in answer and "Fence" in answer and "Rain" not in answer
+
+
+PEOPLE = {"people/ana.org": "#+TITLE: Ana Carvalho\nMet in 2009.\n* TODO Call Ana about the dates\n", "model.org": "* TODO show a band. People read lines as promises\n", "todo.org": "* TODO ask Ana for the tasca\n* TODO Call Mama\n"}
+
+
+@pytest.mark.parametrize("line", ["add a note to ana: likes figs", "add to ana's page: likes figs", "add to ana: likes figs", "note in ana: likes figs", "Notiz unter ana: likes figs"])
+def test_a_line_for_somebody_goes_onto_their_page_and_under_no_task_that_names_them(tmp_path, line):
+    (answer,), files = play(tmp_path, PEOPLE, line)
+    assert files == {**PEOPLE, "people/ana.org": PEOPLE["people/ana.org"] + "* likes figs\n"}, answer
+
+
+def test_a_heading_that_only_has_the_word_is_no_place_to_move_to_without_a_question(tmp_path):
+    answers, files = play(tmp_path, PEOPLE, "move call mama to people", "move call mama to ana")
+    assert "Nothing is called just “people”" in answers[0] and "* TODO Call Mama\n" in files["people/ana.org"] and files["model.org"] == PEOPLE["model.org"], answers
+
+
+@pytest.mark.parametrize("line, said", [("ich hab die Q3 Sache erledigt", "Nothing in your notes is called “Q3 Sache”"), ("fasse meine Notizen zum Dach zusammen", "language model is needed"), ("Treffen mit Opitz morgen 10 bis 11", "Fri 20 November 2026 10:00 to 11:00"), ("was habe ich letzte Woche gemacht", "Nothing in your notes"), ("zeig mir alle Aufgaben mit Tag house", "tagged “house”")])
+def test_more_of_everyday_german(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, PEOPLE, line)
+    assert said in answer, answer

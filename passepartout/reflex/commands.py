@@ -38,12 +38,13 @@ class Command:
 # %% ../../nbs/reflex/commands.ipynb #42f8de52
 _QUOTED = Regex(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 _NOUN_BEHIND = Regex(r"\s+(?:task|todo|reminder|heading)$", re.I)
+_PAGE_OF = Regex(r"['’]s\s+(?:page|file|note)$", re.I)
 _NOUN_BEFORE = Regex(r"(?:the\s+)?(?:task|todo|reminder|heading)\s*(?::\s*|\s(?=[\"“„«])|\s(?:called|named)\s+)", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #ca243681
 def object_of(text: str) -> str:
     "The words for a heading without what stands around them."
-    text = text.strip().strip(",;:")
+    text = _PAGE_OF.sub("", text.strip().strip(",;:"))
     text = _NOUN_BEFORE.sub("", text, count=1) if _NOUN_BEFORE.match(text) else text
     if whole := _QUOTED.fullmatch(text.strip()): return next(filter(None, whole.groups())).strip()
     return _NOUN_BEHIND.sub("", text.strip()).strip()

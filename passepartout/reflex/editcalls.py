@@ -154,9 +154,10 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
         said = Command("move", command.target, f"move {{}} to {name_of(other, around)}")
         return call("org-refile", said, place, around, target=other.file, under="" if other.kind == "file" else address(other))
     found = look_up(around, Command("to", wanted, ""), today, spared=lambda p: not p.keyword and not inside(p))
-    if found.kind == "one": return go(found.places[0])
+    sure = found.kind == "one" and (not found.way or found.places[0].kind != "task" and fold(found.places[0].title).startswith(fold(wanted)))
+    if sure: return go(found.places[0])
     if found.places:
-        return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called “{wanted}”.",
+        return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called just “{wanted}”." if found.kind == "one" else f"Nothing is called “{wanted}”.",
                         f"move {name_of(place, around)} there", found.places, around, go)
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
         return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
@@ -255,7 +256,7 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     if command.verb == "body":
         titles = [each for each in within if each.kind == "heading"]
         if len(titles) == 1 == len(within) and not titles[0].keyword: return carry_out(command, titles[0], around, today)
-        if not titles or command.args.get("called") or read_target(command.target).file: return propose_capture("note", command.args["text"], place.file, today)
+        if not titles or command.args.get("called") or read_target(command.target).file or way_of(command.target, place) == 0: return propose_capture("note", command.args["text"], place.file, today)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))
