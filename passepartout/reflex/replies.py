@@ -19,17 +19,17 @@ from .dates import say_day, words_of
 SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
   what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
-  when is the dentist?        also: is the dentist on thursday?, how long until christmas, what is the date in 3 weeks
+  when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
-  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox
+  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox; journal: … goes onto today's page
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
-  postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
+  postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …, skip … this week
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
@@ -74,7 +74,7 @@ _USE_MODEL = Regex(r"(?:use|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\
 
 # %% ../../nbs/reflex/replies.ipynb #461437e0
 ANSWERS = (
-    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day")), say,
+    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day", "morning", "evening")), say,
      "Hello. Ask me what is due this week, or type help."),
     (frozenset(("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot",
                 "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome",

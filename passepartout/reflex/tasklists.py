@@ -19,7 +19,7 @@ from .searches import query_of
 from .spans import read_span
 
 # %% ../../nbs/reflex/tasklists.ipynb #e5ea349b
-LISTS = {name: view for view, names in {
+LISTS = {name.replace("what's", "what is"): view for view, names in {
     "waiting": (
         "waiting, waiting tasks, which tasks are waiting, what tasks are waiting, tasks that are waiting, waiting list, "
         "what am i waiting for, who am i waiting for, what is waiting, what's waiting, what waits, what are we waiting for, "
@@ -86,8 +86,8 @@ def filtered(request: Request) -> dict | None:
 def tasks(request: Request) -> dict | None:
     "what am I waiting for, unscheduled tasks, tasks by project, tasks tagged X, tasks for the roof"
     text, folder = take_folder(request.text.replace("’", "'"))
-    words = plain_words(text)
-    shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",))
+    words = tuple(word for each in plain_words(text) for word in ({"what's": "what is", "whats": "what is", "who's": "who is"}.get(each, each)).split())
+    shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",), ("count",))
              and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
     if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
