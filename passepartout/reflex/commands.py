@@ -41,7 +41,7 @@ _NOUN_BEHIND = Regex(r"\s+(?:task|todo|reminder|heading)$", re.I)
 _PAGE_OF = Regex(r"['’]s\s+(?:page|file|note)$", re.I)
 _NOUN_BEFORE = Regex(r"(?:the\s+)?(?:task|todo|reminder|heading)\s*(?::\s*|\s(?=[\"“„«])|\s(?:called|named)\s+)", re.I)
 
-# %% ../../nbs/reflex/commands.ipynb #ca243681
+# %% ../../nbs/reflex/commands.ipynb #cddcc03b
 def object_of(text: str) -> str:
     "The words for a heading without what stands around them."
     text = _PAGE_OF.sub("", text.strip().strip(",;:"))
@@ -49,7 +49,7 @@ def object_of(text: str) -> str:
     if whole := _QUOTED.fullmatch(text.strip()): return next(filter(None, whole.groups())).strip()
     return _NOUN_BEHIND.sub("", text.strip()).strip()
 
-
+# %% ../../nbs/reflex/commands.ipynb #ca243681
 def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
     "Each way to cut `text` in two at one of the words; at the first one behind a quoted beginning."
     quoted = _QUOTED.match(text)
@@ -149,7 +149,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None
 
-
+# %% ../../nbs/reflex/commands.ipynb #64ac082c
 def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command | dict:
     "The command that gives a heading a date; a question when that day has passed."
     left, when = cut
@@ -210,13 +210,13 @@ def priority_command(text: str) -> list[Command] | None:
     return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
             or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)
 
-# %% ../../nbs/reflex/commands.ipynb #34578875
+# %% ../../nbs/reflex/commands.ipynb #cb6ef43c
 def tags_of(text: str) -> list[str] | None:
     "Tags as people write them, `:a:b:`, `#a, @b`, `a and b`; `None` when a word cannot be a tag."
     words = [w.lstrip("#") for w in re.split(r"[\s,:]+|\band\b", text.strip(" .\"“”")) if w and w != "and"]
     return words if words and len(words) <= 8 and all(_TAG_WORD.fullmatch(w) for w in words) else None
 
-
+# %% ../../nbs/reflex/commands.ipynb #28be8e77
 def tag_command(text: str) -> list[Command] | None:
     "tag X with a, add the tag a to X, untag X from a, remove the tag a from X"
     adding = _TAG.fullmatch(text)
@@ -229,7 +229,7 @@ def tag_command(text: str) -> list[Command] | None:
     return ([Command("tags", object_of(left), f"{done} {' '.join(tags)}", {key: tags})
              for left, right in pairs if (tags := tags_of(right))] or None)
 
-
+# %% ../../nbs/reflex/commands.ipynb #34578875
 def field_command(text: str) -> list[Command] | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
@@ -275,20 +275,20 @@ _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
 _LIST = Regex(r"(?:(?:the|my|our)\s+)?(?:check)?list\s+(?:in|of|under|below|for)\s+(.+)|(.+?)\s+(?:check)?list", re.I)
 
-# %% ../../nbs/reflex/commands.ipynb #204372a3
+# %% ../../nbs/reflex/commands.ipynb #b29b7872
 def list_names(text: str) -> list[tuple[str, bool]]:
     "The words for a heading with a list, and whether a list was named; the word *list* may belong to the title or not."
     found = _LIST.fullmatch(text.strip())
     if not found: return [(object_of(text), False)]
     return [(object_of(found[1]), True)] if found[1] else [(object_of(text), True), (object_of(found[2]), True)]
 
-
+# %% ../../nbs/reflex/commands.ipynb #897cf979
 def is_a_day(where: str, today: date) -> bool:
     "Whether these words, behind *on* or *to*, begin with a day."
     try: return any(read_when(("on", *words_of(where)[:size]), today) for size in range(1, 6))
     except NoSuchDate: return True
 
-
+# %% ../../nbs/reflex/commands.ipynb #4b52988f
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
     if found := _APPEND.fullmatch(text):
@@ -299,7 +299,7 @@ def text_command(text: str) -> list[Command] | None:
     return ([Command("body", object_of(right), "add a line to {}", {"text": plain(left)})
              for left, right in cuts(found[1], "to|under|below")] or None)
 
-
+# %% ../../nbs/reflex/commands.ipynb #f9d315bd
 def under_command(text: str, today: date) -> list[Command] | None:
     "add a task under X: …, todo in X: …, note under X: …"
     found = _UNDER.fullmatch(text)
@@ -312,7 +312,7 @@ def under_command(text: str, today: date) -> list[Command] | None:
     return [Command("under", where, f"add the task “{args['text']}” under {{}}", args, weak=True)
             for where, _ in list_names(found[3]) if not is_a_day(where, today)] or None
 
-
+# %% ../../nbs/reflex/commands.ipynb #204372a3
 def list_command(text: str, today: date) -> list[Command] | None:
     "check off I in X, uncheck I in X, add item I to X, add I to the X list"
     if found := _CHECK.fullmatch(text) or _UNCHECK.fullmatch(text):
