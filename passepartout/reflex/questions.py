@@ -136,7 +136,7 @@ def agenda(request: Request) -> dict | None:
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and read_span(words, request.today) is not None
+    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
     if span is None or not (asked or bare): return None
     start, end = span.start.isoformat(), span.end.isoformat()
     if part and start == end: start, end = (f"{start} {hour}".rstrip() for hour in PARTS[part])
@@ -165,7 +165,7 @@ _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
-_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
 
 def filtered(request: Request) -> dict | None:
     "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
@@ -184,7 +184,8 @@ def filtered(request: Request) -> dict | None:
         return tool_call("org-find", f"You asked what waits for {found[1]}",
                          query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
     if found := _NOTES_TAGGED.fullmatch(line):
-        return tool_call("org-find", f"You asked for what is tagged {found[1]}", query=f"tag:{found[1]}")
+        tags = [found[1], *(word for word in re.findall(r"[\w@%]+", found[2]) if word.lower() != "and")]
+        return tool_call("org-find", f"You asked for what is tagged {' and '.join(tags)}", query=" ".join(f"tag:{tag}" for tag in tags))
     return None
 
 # %% ../../nbs/reflex/questions.ipynb #d855de1f
@@ -259,7 +260,8 @@ def query_of(text: str) -> str:
 def find(request: Request) -> dict | None:
     "find X, search for X, where is X, who is X, what did I write about X [in FOLDER/]"
     line = request.text[:200].strip().rstrip("?.! ")
-    if found := _FACT.fullmatch(line) or _SAYS.fullmatch(line):
+    if (found := _FACT.fullmatch(line)) and any(word in ("every", "each") for word in words_of(line)): return None         # one more to keep
+    if found := found or _SAYS.fullmatch(line):
         query = query_of(f"{found[2]} {found[1]}" if found.re.pattern == _FACT.pattern else f"{found[1]} {found[2] or ''}")
         return tool_call("org-find", f"You asked to find “{query}” in your notes", query=query, quote=3)
     if not (found := FIND.match(request.text[:200])): return None
