@@ -685,3 +685,11 @@ def test_an_and_before_a_command_is_no_word_of_it():
     on = replace(AROUND, earlier=(("show dentist", "“Dentist, the crown” (house.org:2): planned for Thursday 26 November 2026 08:15"),))
     assert payload("and make it urgent", on)["tool"] == "org-set-property" and payload("oh wait, move it to friday", on)["args"]["date"] == "2026-11-20"
     assert args("find notes tagged roof and trip")["query"] == "tag:roof tag:trip"
+
+
+@pytest.mark.parametrize("text, told", [("what day was 3 october", "That was Saturday 3 October 2026"), ("what day is 3 october", "That is Sunday 3 October 2027"), ("how many days since october 3", "47 days ago"), ("how long has it been since 1 november", "18 days ago"),
+    ("the dentist is at 9 now", "“move dentist to 9”")])
+def test_days_that_are_over_and_hours_that_changed(text, told): assert told in said(text)
+
+
+def test_the_next_three_are_those_that_come_next(): assert args("next 3 appointments") == {"view": "next"}

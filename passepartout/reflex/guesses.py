@@ -42,6 +42,7 @@ _PAST = frozenset("out back over took did paid sent called booked ordered fixed 
                   "planted wrapped mended phoned rang ready written read bought packed delivered picked sorted".split())
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
+_AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:now\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)(?:\s+(?:now|instead))?", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis".split())
@@ -53,6 +54,7 @@ def stated(request: Request) -> str | None:
     "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
+    if found := _AT_NOW.fullmatch(line): return f"move {found[1]} to {found[2]}"
     if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:

@@ -130,6 +130,7 @@ def agenda(request: Request) -> dict | None:
                 else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
+    if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
     if inner in _COMING and not {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words) or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
@@ -271,7 +272,7 @@ def find(request: Request) -> dict | None:
     if query and _DECIDED.match(request.text): query = f"decide {query}"
     last = found[0].split()[-1].strip(" :").lower()
     if not query and last not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
-    if not query: return decline("What shall I look for? For example: find lisbon")
+    if not query or query.lower() in ("more", "it", "that", "this"): return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
                      quote=None if _PLAIN_FIND.match(request.text) else 3)
