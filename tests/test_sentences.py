@@ -670,3 +670,34 @@ def test_lists_are_known_however_they_are_called(text, view): assert args(text)[
 def test_a_courtesy_at_the_end_is_no_word_of_a_task():
     assert args("add buy milk to my tasks please")["title"] == "buy milk"
     assert args("change the time of the dentist to 9:30")["date"] == "2026-11-26 09:30"
+
+
+@pytest.mark.parametrize("text", ["on friday at 3", "on friday 9:30"])
+def test_a_day_with_an_hour_and_nothing_else_is_a_question(text): assert args(text) == {"start": "2026-11-20", "end": "2026-11-20"}
+
+
+@pytest.mark.parametrize("text, title", [('add "buy stamps" and "post the letter" to my tasks', '"buy stamps" and "post the letter"'), ('todo "read Die Wand"', "read Die Wand")])
+def test_quotation_marks_that_are_no_pair_stay(text, title): assert args(text)["title"] == title
+
+
+@pytest.mark.parametrize("text", ["every 2nd tuesday of the month: choir", "from monday to friday I'm in Berlin", "merge the two bins tasks"])
+def test_half_of_a_phrase_is_not_offered(text): assert "Did you mean" not in said(text) and "Nothing open under" not in said(text)
+
+
+@pytest.mark.parametrize("text, told", [("how do I rename a heading", "rename … to …"), ("how do I tag a note", "tag dentist"), ("what's new", "by the day they were changed"), ("what changed today?", "by the day they were changed"), ("oops, I didn't mean that", "/undo"), ("do you work offline?", "sends nothing of them anywhere"),
+    ("is my data sent anywhere?", "sends nothing of them anywhere"), ("set up ollama", "passepartout configure"), ("birthday of Samir on 4 may every year", "“todo birthday of Samir on 4 may every year”")])
+def test_what_is_asked_about_the_program_itself(text, told): assert told in said(text)
+
+
+def test_an_and_before_a_command_is_no_word_of_it():
+    on = replace(AROUND, earlier=(("show dentist", "“Dentist, the crown” (house.org:2): planned for Thursday 26 November 2026 08:15"),))
+    assert payload("and make it urgent", on)["tool"] == "org-set-property" and payload("oh wait, move it to friday", on)["args"]["date"] == "2026-11-20"
+    assert args("find notes tagged roof and trip")["query"] == "tag:roof tag:trip"
+
+
+@pytest.mark.parametrize("text, told", [("what day was 3 october", "That was Saturday 3 October 2026"), ("what day is 3 october", "That is Sunday 3 October 2027"), ("how many days since october 3", "47 days ago"), ("how long has it been since 1 november", "18 days ago"),
+    ("the dentist is at 9 now", "“move dentist to 9”")])
+def test_days_that_are_over_and_hours_that_changed(text, told): assert told in said(text)
+
+
+def test_the_next_three_are_those_that_come_next(): assert args("next 3 appointments") == {"view": "next"}

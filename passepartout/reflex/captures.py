@@ -189,7 +189,8 @@ def title_and_body(text: str) -> tuple[str, str | None]:
 def _unquoted(text: str) -> str:
     "`text` without quotation marks around the whole of it."
     text = text.strip()
-    return text[1:-1].strip() if len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") else text
+    whole = len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") and not {text[0], text[-1]} & set(text[1:-1])
+    return text[1:-1].strip() if whole else text
 
 # %% ../../nbs/reflex/captures.ipynb #0ab988da
 _QUOTED_IN = Regex(r'["“„]([^"“”„]+)["”“]\s+(?:in|into|under|to|on)\s+(?:(?:the|my|our)\s+)?([^"“”„]{1,80}?)(?:\s+(?:folder|notes?))?[.!]?', re.I)

@@ -225,7 +225,7 @@ def went_on(request: Request, around: Surroundings) -> dict | None:
                      start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"))
 
 # %% ../../nbs/reflex/grammar.ipynb #86ebf154
-_MORE = Regex(r"(?:(?:show|see|give)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)
+_MORE = Regex(r"(?:(?:show|see|give|tell)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)
 
 def shown_more(request: Request, around: Surroundings) -> dict | None:
     "The last search once more, with all that it can show; `None` when the last answer was no search that left something out."

@@ -109,7 +109,7 @@ def to_delete(request: Request, line: str) -> dict | None:
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
-_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
+_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year))|what(?:['’]?s|\s+is|\s+has|\s+have)?\s+(?:i\s+)?(?:new|changed|edited)(?:\s+(?:today|yesterday|recently|lately|since\s+.{1,30}|(?:this|last)\s+(?:week|month)))?|any(?:thing)?\s+new(?:s)?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
 def by_command(request: Request, line: str) -> dict | None:

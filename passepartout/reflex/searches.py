@@ -14,6 +14,7 @@ from ..indexing.query import FIELDS, bare_filter
 from ..lazy import Regex
 from .agendas import AROUND, take_folder
 from .captures import MOST_WORDS, Request, decline, tool_call
+from .dates import words_of
 
 # %% ../../nbs/reflex/searches.ipynb #ec0ba71f
 _FILTER = Regex(r"-?(?:(?:tags?|due|scheduled|deadline|closed|on|prio|priority|file|title|prop):\S+|(?:todo|state):(?:open|done|any|none|todo|next|waiting|wait|hold|started|doing|someday|cancelled|canceled))", re.I)
@@ -60,7 +61,8 @@ def query_of(text: str) -> str:
 def find(request: Request) -> dict | None:
     "find X, search for X, where is X, who is X, what did I write about X [in FOLDER/]"
     line = request.text[:200].strip().rstrip("?.! ")
-    if found := _FACT.fullmatch(line) or _SAYS.fullmatch(line):
+    if (found := _FACT.fullmatch(line)) and any(word in ("every", "each") for word in words_of(line)): return None         # one more to keep
+    if found := found or _SAYS.fullmatch(line):
         query = query_of(f"{found[2]} {found[1]}" if found.re.pattern == _FACT.pattern else f"{found[1]} {found[2] or ''}")
         return tool_call("org-find", f"You asked to find “{query}” in your notes", query=query, quote=3)
     if not (found := FIND.match(request.text[:200])): return None
@@ -70,7 +72,7 @@ def find(request: Request) -> dict | None:
     if query and _DECIDED.match(request.text): query = f"decide {query}"
     last = found[0].split()[-1].strip(" :").lower()
     if not query and last not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
-    if not query: return decline("What shall I look for? For example: find lisbon")
+    if not query or query.lower() in ("more", "it", "that", "this"): return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
                      quote=None if _PLAIN_FIND.match(request.text) else 3)

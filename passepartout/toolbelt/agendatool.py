@@ -122,7 +122,7 @@ def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> To
         every = notes.agenda(now.date(), now.date() + timedelta(days), now.date(), MOST_LOOKED_AT, private)
         if found := [item for item in every[:MOST_LOOKED_AT] if is_ahead(item, now)]: break
     found = found[:1 + AFTER_THAT]
-    tell = lambda item: f"{say_day(item.day)}{', today' if item.day == now.date() else ''}:{say_item(item)[1:]}"
+    tell = lambda item: f"{say_day(item.day)}{', today' if item.day == now.date() else ''}: {' '.join(say_item(item).split())}"
     text = "\n".join([tell(item) for item in found] or ["Nothing that has an hour lies ahead."])
     hint = "Tasks without an hour are not among these: “what is due today?” lists them."
     return ToolResult("\n".join(filter(None, [text, hint, NO_NOTES if notes.empty else "", source.doubts(notes, now.date(), not found)])),
