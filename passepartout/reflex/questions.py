@@ -132,12 +132,14 @@ def agenda(request: Request) -> dict | None:
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
     if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
-    if inner in _COMING and not {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words) or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
+    of_tasks = {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words)
+    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
+    joined = words[0] in ("on", "the", "from") and len(words) - len(inner) < 3
+    bare = len(inner) == len(words) or joined and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
     if span is None or not (asked or bare): return None
     start, end = span.start.isoformat(), span.end.isoformat()
     if part and start == end: start, end = (f"{start} {hour}".rstrip() for hour in PARTS[part])
@@ -166,6 +168,7 @@ _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
+_IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
 _NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
 
 def filtered(request: Request) -> dict | None:
@@ -184,6 +187,8 @@ def filtered(request: Request) -> dict | None:
     if found := _WAITING_FOR.fullmatch(line):
         return tool_call("org-find", f"You asked what waits for {found[1]}",
                          query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
+    if found := _IN_STATE.fullmatch(line):
+        return tool_call("org-find", f"You asked for the tasks in the state {(found[1] or 'next').upper()}", query=f"todo:{(found[1] or 'next').lower()}", limit=50)
     if found := _NOTES_TAGGED.fullmatch(line):
         tags = [found[1], *(word for word in re.findall(r"[\w@%]+", found[2]) if word.lower() != "and")]
         return tool_call("org-find", f"You asked for what is tagged {' and '.join(tags)}", query=" ".join(f"tag:{tag}" for tag in tags))
