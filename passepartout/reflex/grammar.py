@@ -65,7 +65,8 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Did you mean “add a {'note' if found[1].lower() == 'note' else 'task'} under {found[3]}: {found[2]}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, unknown_file, under_behind, alone(capture), remind_of_it, alone(remind), alone(placed))
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, unknown_file, under_behind, alone(capture),
+                           remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), how_long,
                              when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words)
 
