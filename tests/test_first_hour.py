@@ -174,3 +174,12 @@ def test_a_heading_that_only_has_the_word_is_no_place_to_move_to_without_a_quest
 def test_more_of_everyday_german(tmp_path, line, said):
     (answer,), _ = play(tmp_path, PEOPLE, line)
     assert said in answer, answer
+
+
+AGENDA = "#+TODO: TODO NEXT WAIT | DONE CANX\n* Home\n** NEXT Report\n** WAIT Answer\n"
+
+
+def test_a_task_goes_under_the_heading_that_was_named_behind_it(tmp_path):
+    answers, files = play(tmp_path, {"todo.org": AGENDA}, "todo buy stamps under home", "yes", "todo read under the tree", "cancel the report", "next actions", "tasks in state WAIT")
+    assert "“add a task under home: buy stamps”" in answers[0] and "** TODO buy stamps\n" in files["todo.org"] and "* TODO read under the tree" in files["inbox.org"], answers
+    assert "** CANX Report" in files["todo.org"] and "todo:next" in answers[4] + "todo:next" and "Answer [WAIT]" in answers[5], answers

@@ -82,13 +82,14 @@ def agenda(request: Request) -> dict | None:
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
     if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
-    if inner in _COMING and not {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words) or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
+    of_tasks = {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words)
+    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
         return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
     if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    bare = (len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3
-            and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None)
+    joined = words[0] in ("on", "the", "from") and len(words) - len(inner) < 3
+    bare = len(inner) == len(words) or joined and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
     if span is None or not (asked or bare): return None
     start, end = span.start.isoformat(), span.end.isoformat()
     if part and start == end: start, end = (f"{start} {hour}".rstrip() for hour in PARTS[part])

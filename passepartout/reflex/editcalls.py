@@ -37,7 +37,7 @@ def call(tool: str, command: Command, place: Place, around: Surroundings, **args
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa28881
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "WARTEN", "WARTET", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
-               "in progress": ("STARTED", "DOING", "IN-PROGRESS", "INPROGRESS", "NEXT"), "started": ("STARTED", "DOING"), "cancelled": ("CANCELLED", "CANCELED", "DROPPED", "KILLED", "ABANDONED", "ABGESAGT", "ABGEBROCHEN", "GESTRICHEN", "STORNIERT", "VERWORFEN"),
+               "in progress": ("STARTED", "DOING", "IN-PROGRESS", "INPROGRESS", "NEXT"), "started": ("STARTED", "DOING"), "cancelled": ("CANCELLED", "CANCELED", "CANX", "CANC", "WONTDO", "ABORTED", "DROPPED", "KILLED", "ABANDONED", "ABGESAGT", "ABGEBROCHEN", "GESTRICHEN", "STORNIERT", "VERWORFEN"),
                "canceled": ("CANCELED", "CANCELLED")}
 
 # %% ../../nbs/reflex/editcalls.ipynb #bb9bb56d
@@ -157,7 +157,8 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     sure = found.kind == "one" and (not found.way or found.places[0].kind != "task" and fold(found.places[0].title).startswith(fold(wanted)))
     if sure: return go(found.places[0])
     if found.places:
-        return question(f"“{wanted}” fits several." if found.kind == "several" else f"Nothing is called just “{wanted}”." if found.kind == "one" else f"Nothing is called “{wanted}”.",
+        lead = {"several": f"“{wanted}” fits several.", "one": f"Nothing is called just “{wanted}”."}.get(found.kind, f"Nothing is called “{wanted}”.")
+        return question(lead,
                         f"move {name_of(place, around)} there", found.places, around, go)
     if not re.fullmatch(r"[^\s:]+\.(?:org|md)", wanted):
         return decline(f"Nothing in your notes is called “{wanted}”, so nothing was moved.")
@@ -169,7 +170,8 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
-    plain = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == "" and not any(each.kind == "task" for each in outline.nodes)
+    bulleted = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == ""
+    plain = bulleted and not any(each.kind == "task" for each in outline.nodes)
     called = fold(place.title) == fold(command.target)
     if plain and (called or command.args["sure"]): return propose_capture("note", command.args["item"], place.file, today)
     if not (has_list or command.args["sure"]):
@@ -256,8 +258,8 @@ def into_file(command: Command, place: Place, around: Surroundings, today: date)
     if command.verb == "body":
         titles = [each for each in within if each.kind == "heading"]
         if len(titles) == 1 == len(within) and not titles[0].keyword: return carry_out(command, titles[0], around, today)
-        if not titles or command.args.get("called") or read_target(command.target).file or way_of(command.target, place) == 0:
-            return propose_capture("note", command.args["text"], place.file, today)
+        named = command.args.get("called") or read_target(command.target).file or way_of(command.target, place) == 0
+        if not titles or named: return propose_capture("note", command.args["text"], place.file, today)
     said = f"{name_of(place, around)} is a whole file, and I change {'tasks' if command.verb == 'state' else 'headings'} in it."
     if not within: return decline(f"{said} It has none at the top. “read {place.file}” shows what is in it.")
     return question(said, command.said, within, around, lambda chosen: carry_out(command, chosen, around, today))

@@ -120,8 +120,9 @@ def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> To
     now, notes = this_moment(context), source.open(context)
     for days in FURTHER:
         every = notes.agenda(now.date(), now.date() + timedelta(days), now.date(), MOST_LOOKED_AT, private)
-        if found := [item for item in every[:MOST_LOOKED_AT] if is_ahead(item, now)]: break
-    found = found[:1 + AFTER_THAT]
+        ahead = [item for item in every[:MOST_LOOKED_AT] if is_ahead(item, now)]
+        if found := list({(item.file, item.line): item for item in reversed(ahead)}.values())[::-1]: break          # of each heading the first
+    found = sorted(found, key=ahead.index)[:1 + AFTER_THAT]
     tell = lambda item: f"{say_day(item.day)}{', today' if item.day == now.date() else ''}: {' '.join(say_item(item).split())}"
     text = "\n".join([tell(item) for item in found] or ["Nothing that has an hour lies ahead."])
     hint = "Tasks without an hour are not among these: “what is due today?” lists them."
