@@ -124,6 +124,7 @@ def fits(words: Words, place: Place) -> int | None:
     title = fold(own)
     if not words.needles: return 1 if words.raw and words.raw in own.casefold() else None
     if title.strip() == words.whole or place.names and words.whole in map(folded, place.names): return 0
+    if place.kind == "file" and words.whole and fold(place.file.rpartition("/")[2].rpartition(".")[0]).strip() == words.whole: return 0
     if len(words.parts) > 1 and tuple([fold(COUNTER.sub("", DATES.sub("", t))).strip()
                                        for t in place.path[-len(words.parts):]]) == words.parts:
         return 0

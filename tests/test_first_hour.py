@@ -125,3 +125,61 @@ def test_an_item_for_a_list_that_several_may_be_is_asked_about(tmp_path):
     notes = {"people/kessler.org": "* To ask before we leave for Lisbon\n- [ ] the cat\n", "trips/lisbon-eating.md": "# Comer\n- [ ] tickets\n"}
     (answer,), files = play(tmp_path, notes, "add sardines to the lisbon list")
     assert files == notes and "Which one do you mean?" in answer and "trips/lisbon-eating.md" in answer
+
+
+def test_an_item_for_a_page_of_plain_bullets_is_a_plain_bullet(tmp_path):
+    notes = {"pages/Shopping.md": "- milk\n- oats\n", "pages/Tools.md": "- TODO saw\n", "journals/2026_11_18.md": "- x\n"}
+    answers, files = play(tmp_path, notes, "add bread to the shopping list", "add jam to shopping", "add a drill to tools")
+    assert files["pages/Shopping.md"] == "- milk\n- oats\n- bread\n- jam\n" and "- TODO a drill\n" in files["pages/Tools.md"], answers
+
+
+def test_two_lists_of_nearly_one_name_are_offered_and_the_chosen_one_is_written(tmp_path):
+    notes = {"Kitchen.md": "# Kitchen\n\n## Shopping list\n- [ ] grout\n", "Shopping.md": "# Shopping\n- [ ] milk\n"}
+    answers, files = play(tmp_path, notes, "add bread to the shopping list", "2")
+    assert "“Shopping list” (Kitchen.md:3)" in answers[0] and "“Shopping” (Shopping.md:1)" in answers[0] and "bread" in "".join(files.values()), answers
+    assert ("bread" in files["Shopping.md"]) == (answers[0].split("\n")[2].startswith("2. “Shopping” "))
+
+
+def test_a_place_behind_a_title_in_quotes_is_asked_about(tmp_path):
+    (answer,), files = play(tmp_path, {"trips/rome.org": "* Rome\n"}, 'create a note "Holiday plans" in trips')
+    assert "Name the file" in answer and files == {"trips/rome.org": "* Rome\n"}
+
+
+@pytest.mark.parametrize("line, first", [("who is Maria", "people.org:1"), ("where does haruka live", "haruka.md"), ("which notes mention Maria?", "people.org:1"), ("what links to haruka", "haruka.md")])
+def test_who_is_asked_about_comes_first(tmp_path, line, first):
+    (answer,), _ = play(tmp_path, {"people.org": "* Maria Lopez\n* TODO send Maria the recipe\n", "haruka.md": "From Kanazawa.\n", "x.org": "* where we live\n"}, line)
+    assert f"1. {first}" in answer, answer
+
+
+def test_what_was_done_in_a_week_stands_on_its_pages_too(tmp_path):
+    (answer,), _ = play(tmp_path, {"journals/2026_11_12.md": "- Fired the kiln\n", "journals/2026_11_18.md": "- Rain\n", "a.org": "* DONE Fence\nCLOSED: [2026-11-13 Fri]\n"}, "what did I do last week")
+    assert "Fired the kiln" in answer and "Fence" in answer and "Rain" not in answer
+
+
+PEOPLE = {"people/ana.org": "#+TITLE: Ana Carvalho\nMet in 2009.\n* TODO Call Ana about the dates\n", "model.org": "* TODO show a band. People read lines as promises\n", "todo.org": "* TODO ask Ana for the tasca\n* TODO Call Mama\n"}
+
+
+@pytest.mark.parametrize("line", ["add a note to ana: likes figs", "add to ana's page: likes figs", "add to ana: likes figs", "note in ana: likes figs", "Notiz unter ana: likes figs"])
+def test_a_line_for_somebody_goes_onto_their_page_and_under_no_task_that_names_them(tmp_path, line):
+    (answer,), files = play(tmp_path, PEOPLE, line)
+    assert files == {**PEOPLE, "people/ana.org": PEOPLE["people/ana.org"] + "* likes figs\n"}, answer
+
+
+def test_a_heading_that_only_has_the_word_is_no_place_to_move_to_without_a_question(tmp_path):
+    answers, files = play(tmp_path, PEOPLE, "move call mama to people", "move call mama to ana")
+    assert "Nothing is called just “people”" in answers[0] and "* TODO Call Mama\n" in files["people/ana.org"] and files["model.org"] == PEOPLE["model.org"], answers
+
+
+@pytest.mark.parametrize("line, said", [("ich hab die Q3 Sache erledigt", "Nothing in your notes is called “Q3 Sache”"), ("fasse meine Notizen zum Dach zusammen", "language model is needed"), ("Treffen mit Opitz morgen 10 bis 11", "Fri 20 November 2026 10:00 to 11:00"), ("was habe ich letzte Woche gemacht", "Nothing in your notes"), ("zeig mir alle Aufgaben mit Tag house", "tagged “house”")])
+def test_more_of_everyday_german(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, PEOPLE, line)
+    assert said in answer, answer
+
+
+AGENDA = "#+TODO: TODO NEXT WAIT | DONE CANX\n* Home\n** NEXT Report\n** WAIT Answer\n"
+
+
+def test_a_task_goes_under_the_heading_that_was_named_behind_it(tmp_path):
+    answers, files = play(tmp_path, {"todo.org": AGENDA}, "todo buy stamps under home", "yes", "todo read under the tree", "cancel the report", "next actions", "tasks in state WAIT")
+    assert "“add a task under home: buy stamps”" in answers[0] and "** TODO buy stamps\n" in files["todo.org"] and "* TODO read under the tree" in files["inbox.org"], answers
+    assert "** CANX Report" in files["todo.org"] and "todo:next" in answers[4] + "todo:next" and "Answer [WAIT]" in answers[5], answers

@@ -311,6 +311,20 @@ def test_a_file_does_not_stand_above_its_sections_because_of_a_limit(place, monk
     assert titles() == ["Roof offer"]
 
 
+@pytest.mark.parametrize("query, first", [("ana", "ana.org"), ("Frau Kessler", "frau-kessler.md"), ("ana carvalho", "ana.org"), ("mama", "mama.org"), ("boat", "harbour.org")])
+def test_what_is_called_so_stands_above_what_only_has_the_words(place, query, first):
+    (place / "ana.org").write_text("#+TITLE: Ana Carvalho\nMet in 2009.\n* TODO Call Ana\n* Ana's birthday\n[[*Call Ana]]\n")
+    (place / "frau-kessler.md").write_text("Third floor.\n\n## Ask Frau Kessler about the ferns\n")
+    (place / "calls.org").write_text("* TODO Call Frau Kessler\n* TODO Tell Ana, Mama and Ana\n[[*Tell Mama]] [[*Call Ana]]\n* TODO Boat, Boat\n* TODO Call Ana\n* TODO Tell Mama\n")
+    (place / "mama.org").write_text("#+TITLE: Renate Brandt\nborn in 1950\n* shoes\n")
+    (place / "harbour.org").write_text("* Boat\n")
+    root = Root(place)
+    notes, index = read_notes(resolve([root], ".", "tree")).outlines, Index(root)
+    index.refresh()
+    assert [find(notes, query, now=1.8e9).hits[0].file, find_indexed(index, query, now=1.8e9, today=TODAY).hits[0].file] == [first, first]
+    index.close()
+
+
 def test_a_title_is_not_lost_behind_a_thousand_newer_ones(place):
     (place / "old.org").write_text("* Boat licence\n")
     index = Index(Root(place))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -228,6 +228,16 @@ async def test_a_reminder_comes_once_over_restarts_and_looks(tmp_path):
         told += agent.news()
         await agent.close()
     assert len(told) == 1 and "Meeting" in told[0].text
+
+
+async def test_on_a_pretended_day_the_reminders_are_those_of_that_day(tmp_path):
+    (tmp_path / "memex").mkdir()
+    hour = f"{datetime.now():%H:%M}"
+    (tmp_path / "memex" / "house.org").write_text(f"* Really today\n<{date.today()} {hour}>\n* Played today\n<2026-03-05 Thu {hour}>\n* Played tomorrow\n<2026-03-06 Fri {hour}>\n")
+    agent = await booted(tmp_path, today="2026-03-05")
+    assert await ran(agent, "agenda") == "done"
+    assert ["Played today" in news.text for news in agent.news()] == [True]
+    await agent.close()
 
 
 async def test_the_scribe_keeps_private_apart_and_asks_no_model_that_costs(tmp_path):

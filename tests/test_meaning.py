@@ -172,3 +172,11 @@ def running(pid):
     "Whether there is such a process that has not ended."
     try: return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError: return False
+
+
+@carried
+async def test_who_is_asked_for_by_name_stands_first_and_no_likeness_before_a_title(tmp_path):
+    agent = await agent_in(tmp_path, ana="#+TITLE: Ana Carvalho\nMet in 2009.\n* TODO Call Ana\n* Ana's birthday\n", words="* Uma mesa para sete\n* Olá, bom dia\n* A person, a friend, a woman\n", house="* Roof\nAna looked at it.\n")
+    found = await agent.handle("find ana")
+    assert [line.split(":")[0][3:] for line in found.split("\n") if line[1:2] == "."][:3] == ["ana.org"] * 3 and "ana.org:1 " in found.split("\n")[1], found
+    await agent.close()

@@ -78,6 +78,15 @@ def test_what_is_looked_for(text, query): assert payload(text)["tool"] == "org-f
 def test_days_that_are_asked_for(text, start, end): assert args(text) == {"start": start, "end": end}
 
 
+@pytest.mark.parametrize("text, start, end", [("anything tomorrow morning?", "2026-11-20 05:00", "2026-11-20 12:00"), ("tomorrow afternoon", "2026-11-20 12:00", "2026-11-20 18:00"), ("what's on tonight?", "2026-11-19 17:00", "2026-11-19"), ("what is on friday in the evening", "2026-11-20 17:00", "2026-11-20"),
+    ("was steht morgen früh an", "2026-11-20 05:00", "2026-11-20 12:00"), ("Freitagabend", "2026-11-20 17:00", "2026-11-20"), ("what do I have to do this morning", "2026-11-19 05:00", "2026-11-19 12:00"), ("anything next week in the morning", "2026-11-23", "2026-11-29")])
+def test_a_part_of_a_day_is_asked_for(text, start, end): assert args(text) == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text", ["when is my next appointment", "what's next?", "whats up next", "when's my next meeting", "next appointment please", "wann ist mein nächster Termin?", "was kommt als nächstes"])
+def test_what_comes_next_is_one_thing_and_no_list_of_two_weeks(text): assert args(text) == {"view": "next"}
+
+
 @pytest.mark.parametrize("text, steps", [("remind me at 9 to call the bank and at 10 to fetch the parcel", 2), ("done feed the starter, done water the plants", 2), ("remind me to buy milk tomorrow and to call Ana on friday", 2), ("remind me at 5 about dinner and at 9 about the bins", 2), ("done feed the starter, move the dentist to 4pm", 2), ("todo: a; todo: b; note: c", 3)])
 def test_several_in_one_sentence(text, steps):
     found = payload(text)
@@ -371,9 +380,21 @@ def test_the_trip_has_its_own_date_and_not_that_of_a_task_in_it(text, told):
     assert told in found and "hotel" not in found and "ferry" not in found, found
 
 
-@pytest.mark.parametrize("pages, page", [((), "journal.org"), (("journals/2026_11_01.md", "journals/2026_11_18.md"), "journals/2026_11_19.md"), (("20261118.org",), "20261119.org")])
+@pytest.mark.parametrize("pages, page", [(("journals/2026_11_01.md", "journals/2026_11_18.md"), "journals/2026_11_19.md"), (("20261118.org",), "20261119.org"), (("meetings/2026-11-18.md", "My Journal/2026-11-01.md"), "My Journal/2026-11-19.md")])
 def test_a_line_for_the_journal_goes_where_its_pages_are(pages, page):
+    for text in ("journal: slept badly", "log: slept badly", "write in my journal that slept badly", "Tagebuch: slept badly"):
+        found = payload(text, replace(AROUND, outlines=lambda: [parse_org("", name) for name in pages]))["args"]
+        assert (found["file"], found["title"], found["kind"]) == (page, "slept badly", "note")
+
+
+@pytest.mark.parametrize("pages, page", [((), "journal.org"), (("a/2026-11-18.md", "b/2026-11-17.md"), "a/2026-11-19.md"), (("journal/2026-11-17.md", "diary/2026-11-18.md"), "diary/2026-11-19.md")])
+def test_where_no_journal_is_clear_a_line_for_it_is_asked_about(pages, page):
     assert f"“note in {page}: slept badly”" in payload("journal: slept badly", replace(AROUND, outlines=lambda: [parse_org("", name) for name in pages]))["text"]
+
+
+@pytest.mark.parametrize("text, title", [("note in a.org: tiles are told of in roof.org", "tiles are told of in roof.org"), ("todo in a.org: read about tiles in roof.org", "read about tiles in roof.org"), ("log: ran 5 km in 30 min", "ran 5 km in 30 min")])
+def test_a_second_file_and_a_length_of_time_stay_in_the_text(text, title):
+    assert payload(text, replace(AROUND, outlines=lambda: [parse_org("", "j/2026-11-18.org")]))["args"]["title"] == title
 
 
 def test_a_file_is_read_without_its_folder_where_there_is_one_of_that_name():
@@ -586,9 +607,97 @@ def test_a_day_behind_a_list_is_no_list_and_a_journal_is_a_page():
     around = Surroundings(lambda: [parse_org("* Monday, 16 November 2026\n", "journal/2026-11-16.org"), parse_org("* Todo\n- [ ] x\n", "lists.org")])
     found = payload('add "call the school" to my todo list for monday', around)["args"]
     assert (found["title"], found["scheduled"]) == ("call the school", "2026-11-23")
-    assert "note in journal/2026-11-19.org: rain" in payload("add a line to today's journal: rain", around)["text"]
+    assert (found := payload("add a line to today's journal: rain", around)["args"])["file"] == "journal/2026-11-19.org" and found["title"] == "rain"
     assert "called “the”" not in payload("untag the roof").get("text", "")
 
 
 @pytest.mark.parametrize("text", ["that's wrong", "no, that was wrong", "No wait, that was wrong", "That's not what I meant!", "wrong", "das ist falsch"])
 def test_who_was_misread_hears_how_it_is_taken_back(text): assert "/undo" in payload(text)["text"] and payload("that is wrong in the report")["text"] != payload(text)["text"]
+
+
+SKIPPED = """* TODO Japanese with Haruka
+SCHEDULED: <2026-11-19 Thu 18:30 +1w>
+* TODO Bins out: paper
+SCHEDULED: <2026-11-12 Thu +2w>
+* TODO Review
+SCHEDULED: <2026-11-18 Wed +1w>
+* TODO Rent
+DEADLINE: <2026-12-01 Tue +1m -3d>
+* TODO Call Ana
+SCHEDULED: <2026-11-20 Fri>
+"""
+SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
+
+
+@pytest.mark.parametrize("text, date, kind", [("skip japanese this week", "2026-11-26", "scheduled"), ("please skip japanese tonight", "2026-11-26", "scheduled"), ("skip this week's japanese", "2026-11-26", "scheduled"), ("lass japanese diese Woche ausfallen", "2026-11-26", "scheduled"), ("skip japanese", "2026-11-26", "scheduled"),
+    ("skip the bins", "2026-11-26", "scheduled"), ("skip the review", "2026-11-25", "scheduled"), ("skip the review this week", "2026-11-25", "scheduled"), ("skip the rent", "2027-01-01", "deadline"), ("skip the rent in december", "2027-01-01", "deadline")])
+def test_one_turn_of_what_repeats_is_left_out(text, date, kind):
+    found = payload(text, SKIPPING)
+    assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, told", [("skip japanese next week", "is on Thursday 19 November 2026, and only the next one"), ("skip the rent this week", "is on Tuesday 1 December"), ("skip call ana", "does not repeat"), ("skip the submarine", "Nothing in your notes is called"), ("should I skip japanese?", "didn't understand")])
+def test_what_is_no_turn_is_not_skipped(text, told): assert told in payload(text, SKIPPING)["text"]
+
+
+def test_a_list_that_there_is_not_is_told_and_nothing_else_is_looked_for():
+    assert "the place “the shopping list”" in said("find roof and add it to the shopping list")
+
+
+@pytest.mark.parametrize("text, better", [("remind me to call the dentist tomorow at 10", "remind me to call the dentist tomorrow at 10"), ("todo call Ana firday", "todo call ana friday"), ("todo pay the rent on wendesday", "todo pay the rent on wednesday")])
+def test_a_misspelt_day_is_no_word_of_the_title(text, better):
+    assert f"“{better}”".lower() in payload(text)["text"].lower() and exact_form(text, TODAY, AROUND) is None
+    again = payload("yes", replace(AROUND, earlier=((text, payload(text)["text"]),)))
+    assert again["tool"] == "org-capture" and "scheduled" in again["args"]
+
+
+@pytest.mark.parametrize("text", ["note: tomorow never knows", 'todo "call Ana tomorow"', "todo order the satudary paper"])
+def test_a_title_keeps_its_own_words(text): assert payload(text)["tool"] == "org-capture"
+
+
+@pytest.mark.parametrize("text, at", [("dinner with Bo saturday at 7", "2026-11-21 19:00"), ("todo dinner tomorrow from 7 to 9", "2026-11-20 19:00"), ("Abendessen morgen um 8", "2026-11-20 20:00"), ("dinner saturday at 7am", "2026-11-21 07:00"), ("breakfast with Bo saturday at 7", "2026-11-21 07:00"), ("dinner saturday 07:00", "2026-11-21 07:00"), ("order the dinner saturday at 10", "2026-11-21 10:00")])
+def test_a_dinner_is_in_the_evening(text, at): assert args(text)["scheduled"] == at
+
+
+@pytest.mark.parametrize("text, told", [("make a list called Groceries", "in groceries.md"), ("new list: groceries", "in groceries.md"), ("give me a summary of the roof notes", "language model is needed"), ("what time is it in Tokyo", "not those of other places"), ("morning!", "Hello")])
+def test_what_a_first_hour_asks_is_answered(text, told): assert told in payload(text)["text"]
+
+
+@pytest.mark.parametrize("text, view", [("what's blocked", "waiting"), ("count my open tasks", "open"), ("whats waiting", "waiting"), ("what's unscheduled?", "unscheduled")])
+def test_lists_are_known_however_they_are_called(text, view): assert args(text)["view"] == view
+
+
+def test_a_courtesy_at_the_end_is_no_word_of_a_task():
+    assert args("add buy milk to my tasks please")["title"] == "buy milk"
+    assert args("change the time of the dentist to 9:30")["date"] == "2026-11-26 09:30"
+
+
+@pytest.mark.parametrize("text", ["on friday at 3", "on friday 9:30"])
+def test_a_day_with_an_hour_and_nothing_else_is_a_question(text): assert args(text) == {"start": "2026-11-20", "end": "2026-11-20"}
+
+
+@pytest.mark.parametrize("text, title", [('add "buy stamps" and "post the letter" to my tasks', '"buy stamps" and "post the letter"'), ('todo "read Die Wand"', "read Die Wand")])
+def test_quotation_marks_that_are_no_pair_stay(text, title): assert args(text)["title"] == title
+
+
+@pytest.mark.parametrize("text", ["every 2nd tuesday of the month: choir", "from monday to friday I'm in Berlin", "merge the two bins tasks"])
+def test_half_of_a_phrase_is_not_offered(text): assert "Did you mean" not in said(text) and "Nothing open under" not in said(text)
+
+
+@pytest.mark.parametrize("text, told", [("how do I rename a heading", "rename … to …"), ("how do I tag a note", "tag dentist"), ("what's new", "by the day they were changed"), ("what changed today?", "by the day they were changed"), ("oops, I didn't mean that", "/undo"), ("do you work offline?", "sends nothing of them anywhere"),
+    ("is my data sent anywhere?", "sends nothing of them anywhere"), ("set up ollama", "passepartout configure"), ("birthday of Samir on 4 may every year", "“todo birthday of Samir on 4 may every year”")])
+def test_what_is_asked_about_the_program_itself(text, told): assert told in said(text)
+
+
+def test_an_and_before_a_command_is_no_word_of_it():
+    on = replace(AROUND, earlier=(("show dentist", "“Dentist, the crown” (house.org:2): planned for Thursday 26 November 2026 08:15"),))
+    assert payload("and make it urgent", on)["tool"] == "org-set-property" and payload("oh wait, move it to friday", on)["args"]["date"] == "2026-11-20"
+    assert args("find notes tagged roof and trip")["query"] == "tag:roof tag:trip"
+
+
+@pytest.mark.parametrize("text, told", [("what day was 3 october", "That was Saturday 3 October 2026"), ("what day is 3 october", "That is Sunday 3 October 2027"), ("how many days since october 3", "47 days ago"), ("how long has it been since 1 november", "18 days ago"),
+    ("the dentist is at 9 now", "“move dentist to 9”")])
+def test_days_that_are_over_and_hours_that_changed(text, told): assert told in said(text)
+
+
+def test_the_next_three_are_those_that_come_next(): assert args("next 3 appointments") == {"view": "next"}

@@ -21,7 +21,7 @@ from .finding import IndexedNotes, find_indexed, make_found
 from .index import Index
 from .lent import UNUSED, lent_embedder
 from .query import Leaf, QueryError, ask, read_tokens
-from .ranking import Best, Candidate, best_sections
+from .ranking import Best, Candidate, best_sections, ceiling
 from ..search import Found
 from .upkeep import Upkeep
 
@@ -60,7 +60,9 @@ def find_by_meaning(index: Index, vectors: Vectors | None, query: str, *, limit:
         best = best_sections(index, question, max(limit, WIDE), now, folder)
         by_word, alike = [each for _, each in best.order], sections(index, near, folder)
         known = {each.id: each for each in (*alike, *by_word)}
-        order = [(points, known[id]) for id, points in fuse([each.id for each in by_word], [each.id for each in alike])]
+        called = [each.id for points, each in best.order if points > ceiling(question)]
+        fused = [each for each in fuse([each.id for each in by_word], [each.id for each in alike]) if each[0] not in called]
+        order = [(points, known[id]) for id, points in (*((id, 1.0) for id in called), *fused)]
         return order, make_found(index, Best(order, max(best.total, len(order)), best.cut), limit, question.terms, private)
     order, found = index.reading(look)
     return found if order else by_words()

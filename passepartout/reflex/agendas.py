@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from ..lazy import Regex
 from .captures import Request, plain_words, tool_call
 from .dates import WEEKDAYS, read_day, say_day
-from .spans import read_span
+from .spans import PARTS, part_of_day, read_span
 from .whens import day_of_time
 
 # %% ../../nbs/reflex/agendas.ipynb #33a2bedb
@@ -37,8 +37,8 @@ _NOW = {tuple(text.split()) for text in ("what now", "what should i do", "what s
                                          "what is the next thing i should do", "what's the next thing to do",
                                          "what is the next thing to do", "what shall i do now", "what shall i do")}
 
-_COMING = (("next", "appointment"), ("next", "appointments"), ("next", "meeting"), ("next", "event"), ("my", "next", "appointment"),
-           ("my", "next", "meeting"))
+_COMING = {(*head, "next", *tail) for head in ((), ("my",), ("the",), ("our",), ("when", "my"), ("when", "our"), ("when", "is", "my"), ("when", "is", "our"), ("when", "is", "the"))
+           for tail in ((), ("up",), ("appointment",), ("appointments",), ("meeting",), ("event",), ("date",), ("one",))}
 
 # %% ../../nbs/reflex/agendas.ipynb #cfbd63e5
 def middle(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def overdue_since(words: tuple[str, ...], today: date) -> dict[str, date] | None
 def agenda(request: Request) -> dict | None:
     "what is due this week?, agenda, tomorrow?, anything overdue?, what is on from monday to wednesday"
     text, folder = take_folder(request.text)
-    words = plain_words(text) if folder else request.words
+    words, part = part_of_day(plain_words(text) if folder else request.words)
     inner = middle(words)
     if not words or len(words) > 20 or not (inner or words in _NOW or any(w in ASKS for w in words)): return None
     asked = (any(w in ASKS for w in words) or {"anything", "something"} & set(words) and "about" not in words or "what" in words[1:4]
@@ -80,11 +80,18 @@ def agenda(request: Request) -> dict | None:
                 else "")
         return tool_call("org-agenda", f"You asked what is overdue{said}" + (f", in {folder}" if folder else ""), view="overdue",
                          folder=folder, **{name: day.isoformat() for name, day in dates.items()})
+    if inner[:1] == ("next",) and len(inner) == 2 and inner[1].isdigit() and {"appointments", "meetings", "events"} & set(words): inner = ("next",)
     if words in _NOW or inner == ("day",): inner = ("today",)
-    if inner in _COMING or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"): inner = ("next", "14", "days")
+    of_tasks = {"task", "tasks", "todo", "todos", "deadline", "deadlines", "due"} & set(words)
+    if inner in _COMING and not of_tasks or inner[-1:] == ("next",) and inner[0] in ("when", "when's", "whens"):
+        return tool_call("org-agenda", "You asked what comes next" + (f", in {folder}" if folder else ""), view="next", folder=folder)
+    if inner == () and part: inner = ("today",)
     if inner in ((), ("next",), ("soon",)): inner = ("next", "7", "days")
     span = read_span(inner, request.today) or day_of_time(inner, request.today)
-    bare = len(inner) == len(words) or words[0] in ("on", "the", "from") and len(words) - len(inner) < 3 and read_span(words, request.today) is not None
+    joined = words[0] in ("on", "the", "from") and len(words) - len(inner) < 3
+    bare = len(inner) == len(words) or joined and (read_span(words, request.today) or day_of_time(words[1:], request.today)) is not None
     if span is None or not (asked or bare): return None
-    return tool_call("org-agenda", f"You asked what is due {span}" + (f", in {folder}" if folder else ""), start=span.start.isoformat(),
-                     end=span.end.isoformat(), folder=folder)
+    start, end = span.start.isoformat(), span.end.isoformat()
+    if part and start == end: start, end = (f"{start} {hour}".rstrip() for hour in PARTS[part])
+    return tool_call("org-agenda", f"You asked what is due {span}" + (f" ({part})" if part else "") + (f", in {folder}" if folder else ""),
+                     start=start, end=end, folder=folder)

@@ -214,12 +214,17 @@ _HOW_LONG = Regex(r"how\s+(?:many\s+(days|weeks|nights)|long)\s+(?:(?:is\s+it|ar
 _WHICH_DAY = Regex(r"(?:what(?:'s|\s+is|\s+was|\s+will\s+be)?\s+the\s+date|(?:what|which)\s+(?:day|date|weekday)(?:\s+of\s+the\s+week)?(?:\s+is|'s"
                    r"|\s+was|\s+will\s+be)?(?:\s+it)?|when\s+is)\s+(?:on\s+)?(.{2,60})", re.I)
 
+_SINCE = Regex(r"how\s+(?:many\s+(?:days|weeks)|long)\s+(?:(?:is\s+it|has\s+it\s+been|have\s+passed|ago\s+(?:is|was))\s+)?(?:since\s+)?(?:the\s+)?(.{2,60})", re.I)
+
 def how_long(request: Request, around: Surroundings) -> dict | None:
-    "how long until christmas, how many days until the concert, what is the date in 3 weeks"
+    "how long until christmas, how many days until the concert, what is the date in 3 weeks, how many days since october 3"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
     if len(line) > 200 or "\n" in line: return None
-    if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today)):
-        return say(f"That is {say_day(day)}, in week {day.isocalendar().week}.")
+    past = " was " in f"{line[:16].lower()} "
+    if (found := _WHICH_DAY.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today, nearest=past)):
+        return say(f"That {'was' if day < request.today else 'is'} {say_day(day)}, in week {day.isocalendar().week}.")
+    if (found := _SINCE.fullmatch(line)) and (day := read_day(words_of(found[1]), request.today, nearest=True)) and day <= request.today:
+        return say(f"That was {say_day(day)}: {say_count((day - request.today).days)}.")
     if not (found := _HOW_LONG.fullmatch(line)): return None
     if day := read_day(words_of(found[3]), request.today): return say(f"That is {say_day(day)}: {say_count((day - request.today).days)}.")
     return settled(lambda around: until(found[3], found["joint"].lower(), around, request.today), around)

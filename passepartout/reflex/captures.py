@@ -189,7 +189,11 @@ def title_and_body(text: str) -> tuple[str, str | None]:
 def _unquoted(text: str) -> str:
     "`text` without quotation marks around the whole of it."
     text = text.strip()
-    return text[1:-1].strip() if len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") else text
+    whole = len(text) > 2 and text[0] + text[-1] in ('""', "''", "“”", "„“", "«»") and not {text[0], text[-1]} & set(text[1:-1])
+    return text[1:-1].strip() if whole else text
+
+# %% ../../nbs/reflex/captures.ipynb #0ab988da
+_QUOTED_IN = Regex(r'["“„]([^"“”„]+)["”“]\s+(?:in|into|under|to|on)\s+(?:(?:the|my|our)\s+)?([^"“”„]{1,80}?)(?:\s+(?:folder|notes?))?[.!]?', re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #ff40faf4
 def capture(request: Request) -> dict | None:
@@ -210,6 +214,8 @@ def capture(request: Request) -> dict | None:
     if not colon and (place := _PLACE_AT_HEAD.match(text)):
         return decline(f"I see no heading or file that is called “{place[1].strip()}”. Name the file, for example: "
                        f"{'note' if kind == 'note' else 'todo'} in {place[1].strip().lower().replace(' ', '-')}.org: {place[2][:80]}")
+    if not colon and (placed_in := _QUOTED_IN.fullmatch(text.strip())) and not take_file(text.strip())[1]:
+        return decline(f"I see no heading or file that is called “{placed_in[2]}”. Name the file, for example: {kind if kind == 'note' else 'todo'} in {re.sub(r'[^a-z0-9]+', '-', placed_in[2].lower()).strip('-') or 'notes'}.org: {placed_in[1][:80]}")
     if request.favour and not colon: text = re.sub(r"\?+[ \t]*(?=\n|\Z)", "", text, count=1)
     return propose_capture(kind, text if colon else _CALLED.sub("", text, count=1), file, request.today)
 
@@ -252,12 +258,13 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
             tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
         first = line + (tags[0].rstrip() if tags else "")
-    elif not newline: first, tail_file = take_file(first)
+    elif not newline and file is None: first, tail_file = take_file(first)
     else: tail_file = None
     title, body = title_and_body(_unquoted(first) + newline + rest)
     if not title:
         return decline(f"What shall the {kind} say? For example: " + ("todo call Ana by friday" if kind == "task"
                 else "note: the fig is wrapped"))
+    if file and tail_file: title = f"{title} in {tail_file}"             # named twice: the first one is the place
     file = file or tail_file or "inbox.org"
     return capture_call(with_priority(title, letter, file), kind, file, body, when, repeat)
 
@@ -283,7 +290,7 @@ _NEW_ONE = Regex(r"(?:schedule|set\s+up|arrange)\s+an?\s+(?:new\s+)?(.{2,200})",
 
 def placed(request: Request) -> dict | None:
     "add X to my todos, put X on friday 12:30 in the calendar, schedule a meeting with X on friday at 9"
-    line = request.text.strip()
+    line = re.sub(r"[\s,]+(?:please|pls|thanks|thank\s+you)[.!]*$", "", request.text.strip(), flags=re.I)
     if "\n" in line or line.endswith("?"): return None
     if found := _TO_TASKS.fullmatch(line):
         proposal = propose_capture("task", f"{found[1]}{found[3] or ''}", None, request.today)

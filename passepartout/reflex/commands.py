@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
-           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'priority_command',
-           'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day', 'text_command',
-           'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
+           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'skip_command',
+           'priority_command', 'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day',
+           'text_command', 'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/reflex/commands.ipynb #968b0bb5
 import re
@@ -20,6 +20,7 @@ from typing import Any
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
 from .dates import UNITS, NoSuchDate, a_count, period, say_day, words_of
+from .spans import read_span
 from .whens import When, read_hours, read_when, split_when
 from ..records import record
 
@@ -37,17 +38,18 @@ class Command:
 # %% ../../nbs/reflex/commands.ipynb #42f8de52
 _QUOTED = Regex(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 _NOUN_BEHIND = Regex(r"\s+(?:task|todo|reminder|heading)$", re.I)
+_PAGE_OF = Regex(r"['’]s\s+(?:page|file|note)$", re.I)
 _NOUN_BEFORE = Regex(r"(?:the\s+)?(?:task|todo|reminder|heading)\s*(?::\s*|\s(?=[\"“„«])|\s(?:called|named)\s+)", re.I)
 
-# %% ../../nbs/reflex/commands.ipynb #ca243681
+# %% ../../nbs/reflex/commands.ipynb #cddcc03b
 def object_of(text: str) -> str:
     "The words for a heading without what stands around them."
-    text = text.strip().strip(",;:")
+    text = _PAGE_OF.sub("", text.strip().strip(",;:"))
     text = _NOUN_BEFORE.sub("", text, count=1) if _NOUN_BEFORE.match(text) else text
     if whole := _QUOTED.fullmatch(text.strip()): return next(filter(None, whole.groups())).strip()
     return _NOUN_BEHIND.sub("", text.strip()).strip()
 
-
+# %% ../../nbs/reflex/commands.ipynb #ca243681
 def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
     "Each way to cut `text` in two at one of the words; at the first one behind a quoted beginning."
     quoted = _QUOTED.match(text)
@@ -87,6 +89,7 @@ _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
+_DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
 _JOINTS = "to|until|till|for|on|onto|at|by|from"
@@ -133,7 +136,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
                       else "deadline", "give {} the date", today)]
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
-    verb, rest = " ".join(found[1].lower().replace("-", "").split()), found[2]
+    verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
     if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
@@ -146,7 +149,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     if verb == "schedule": return decline("For which day? For example: schedule dentist for friday 9:30-10:30")
     return None
 
-
+# %% ../../nbs/reflex/commands.ipynb #64ac082c
 def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command | dict:
     "The command that gives a heading a date; a question when that day has passed."
     left, when = cut
@@ -154,6 +157,19 @@ def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command |
     kind = "deadline" if when.kind == "deadline" else kind
     return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}",
                    {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
+
+# %% ../../nbs/reflex/commands.ipynb #a67d5256
+_SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)
+
+# %% ../../nbs/reflex/commands.ipynb #f628ed86
+def skip_command(text: str, today: date) -> list[Command] | None:
+    "skip X, skip X this week, skip next week's X: one turn of what repeats"
+    if not (found := _SKIP.fullmatch(text)): return None
+    make = lambda name, span: Command("date", object_of(name), "skip one turn of {}", {"skip": (span.start, span.end) if span else (), "kind": ""}, "open")
+    if found[2]: return [make(found[3], read_span(found[2], today))]
+    spots = [spot.start() for spot in re.finditer(r"\S+", found[3])][1:][-4:]
+    span = next(((found[3][:at], span) for at in spots if (span := read_span(words_of(found[3][at:]), today))), None)
+    return [make(re.sub(r"\s+(?:for|on)$", "", span[0].strip()), span[1]) if span else make(found[3], None)]
 
 # %% ../../nbs/reflex/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
@@ -194,13 +210,13 @@ def priority_command(text: str) -> list[Command] | None:
     return (make(found[1], letter_for(found[2])) if "prio" in text[found.end(1):].lower() or "#" in text[found.end(1):]
             or text[:4].lower() == "make" or found[2].lower() in ("urgent", "important") else None)
 
-# %% ../../nbs/reflex/commands.ipynb #34578875
+# %% ../../nbs/reflex/commands.ipynb #cb6ef43c
 def tags_of(text: str) -> list[str] | None:
     "Tags as people write them, `:a:b:`, `#a, @b`, `a and b`; `None` when a word cannot be a tag."
     words = [w.lstrip("#") for w in re.split(r"[\s,:]+|\band\b", text.strip(" .\"“”")) if w and w != "and"]
     return words if words and len(words) <= 8 and all(_TAG_WORD.fullmatch(w) for w in words) else None
 
-
+# %% ../../nbs/reflex/commands.ipynb #28be8e77
 def tag_command(text: str) -> list[Command] | None:
     "tag X with a, add the tag a to X, untag X from a, remove the tag a from X"
     adding = _TAG.fullmatch(text)
@@ -213,7 +229,7 @@ def tag_command(text: str) -> list[Command] | None:
     return ([Command("tags", object_of(left), f"{done} {' '.join(tags)}", {key: tags})
              for left, right in pairs if (tags := tags_of(right))] or None)
 
-
+# %% ../../nbs/reflex/commands.ipynb #34578875
 def field_command(text: str) -> list[Command] | None:
     "rename X to Y, set property P of X to V, remove property P from X"
     if found := _RENAME.fullmatch(text):
@@ -259,20 +275,20 @@ _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
 _LIST = Regex(r"(?:(?:the|my|our)\s+)?(?:check)?list\s+(?:in|of|under|below|for)\s+(.+)|(.+?)\s+(?:check)?list", re.I)
 
-# %% ../../nbs/reflex/commands.ipynb #204372a3
+# %% ../../nbs/reflex/commands.ipynb #b29b7872
 def list_names(text: str) -> list[tuple[str, bool]]:
     "The words for a heading with a list, and whether a list was named; the word *list* may belong to the title or not."
     found = _LIST.fullmatch(text.strip())
     if not found: return [(object_of(text), False)]
     return [(object_of(found[1]), True)] if found[1] else [(object_of(text), True), (object_of(found[2]), True)]
 
-
+# %% ../../nbs/reflex/commands.ipynb #897cf979
 def is_a_day(where: str, today: date) -> bool:
     "Whether these words, behind *on* or *to*, begin with a day."
     try: return any(read_when(("on", *words_of(where)[:size]), today) for size in range(1, 6))
     except NoSuchDate: return True
 
-
+# %% ../../nbs/reflex/commands.ipynb #4b52988f
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
     if found := _APPEND.fullmatch(text):
@@ -283,7 +299,7 @@ def text_command(text: str) -> list[Command] | None:
     return ([Command("body", object_of(right), "add a line to {}", {"text": plain(left)})
              for left, right in cuts(found[1], "to|under|below")] or None)
 
-
+# %% ../../nbs/reflex/commands.ipynb #f9d315bd
 def under_command(text: str, today: date) -> list[Command] | None:
     "add a task under X: …, todo in X: …, note under X: …"
     found = _UNDER.fullmatch(text)
@@ -296,7 +312,7 @@ def under_command(text: str, today: date) -> list[Command] | None:
     return [Command("under", where, f"add the task “{args['text']}” under {{}}", args, weak=True)
             for where, _ in list_names(found[3]) if not is_a_day(where, today)] or None
 
-
+# %% ../../nbs/reflex/commands.ipynb #204372a3
 def list_command(text: str, today: date) -> list[Command] | None:
     "check off I in X, uncheck I in X, add item I to X, add I to the X list"
     if found := _CHECK.fullmatch(text) or _UNCHECK.fullmatch(text):
@@ -342,7 +358,7 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
-                 lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
+                 lambda t: skip_command(t, request.today), lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
                  lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:
             return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)

@@ -15,7 +15,7 @@ from datetime import date
 from ..lazy import Regex
 from .dates import WEEKDAY, NoSuchDate, words_of
 from .repetitions import read_repeat
-from .spans import read_span
+from .spans import part_of_day, read_span
 from .whens import day_of_time, read_hours, read_when
 
 # %% ../../nbs/reflex/german.ipynb #13e45c97
@@ -47,11 +47,13 @@ _PHRASES = (
     (Regex(r"\bnext (week|month|year) (monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"), r"next \2"),
     (Regex(r"\bon (weekend)\b"), r"this \1"),
     (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"),
+    (Regex(r"(?<!from )\b(\d{1,2}(?::\d\d)?) until (\d{1,2}(?::\d\d)?)(?: uhr)?$"), r"from \1 to \2"),
     (Regex(r"\buntil the\b"), "until"))
 
 # %% ../../nbs/reflex/german.ipynb #0fe0445a
 _HOURS = "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
 _HALF = Regex(rf"\bhalb ({'|'.join(_HOURS)})\b", re.I)
+_COMPOUND = Regex(r"\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)(früh|morgen|vormittag|nachmittag|abend|nacht|mittag)s?\b", re.I)       # Freitagabend
 
 # %% ../../nbs/reflex/german.ipynb #1f45e5f1
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
@@ -64,7 +66,7 @@ def ordinal(word: str) -> str:
 # %% ../../nbs/reflex/german.ipynb #0ebe831d
 def in_english_days(text: str) -> str | None:
     "The English words for a German day, stretch of days, time or repetition; `None` when there is a word that belongs to none."
-    english = []
+    english, text = [], _COMPOUND.sub(r"\1 \2", text)
     for word in words_of(_HALF.sub(lambda found: f"{(_HOURS.index(found[1].lower()) or 12)}:30", text)):
         if word == "morgen" and english: word = "früh" if english[-1] not in ("until", "uhr") else word
         if word not in _WORDS and not word[0].isdigit() and word != "vor": return None
@@ -92,7 +94,8 @@ def as_when(text: str, today: date) -> str | None:
 def as_span(text: str, today: date) -> str | None:
     "The English for German days that somebody asks about."
     said = in_english_days(text) if text.strip() else None
-    try: return said if said and (read_span(words_of(said), today) or day_of_time(words_of(said), today)) else None
+    day = part_of_day(words_of(said or ""))[0]
+    try: return said if said and (read_span(day, today) or day_of_time(day, today)) else None
     except NoSuchDate: return said
 
 # %% ../../nbs/reflex/german.ipynb #08324012
@@ -162,6 +165,8 @@ _EDITS = (
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"),
+    (r"lasse? (?P<what>.+?) (?P<span>heute|morgen|diese\w*.*|nächste\w*.*|am .+) (?:aus|ausfallen|weg)", "skip {what} {span}"),
+    (r"lasse? (?P<what>.+?) (?:einmal |diesmal |mal )?(?:aus|ausfallen)", "skip {what}"),
     (r"archiviere? (?P<what>.+)", "archive {what}"),
     (r"sage? (?P<what>.+) ab", "cancel {what}"))
 
@@ -176,12 +181,14 @@ _DAYS = (
     (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
     (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
     (r"was (?:habe?|haben) (?:ich|wir) (?P<span>.+?) (?:erledigt|geschafft|fertig gemacht)", "what did i finish {span}"),
-    (r"was (?:habe?|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten|vor) .+?) (?:gemacht|geschrieben|notiert|getan)", "what did i do {span}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten?|diesen?|vor|in der letzten) .+?) (?:gemacht|geschrieben|notiert|getan)",
+     "what did i do {span}"),
     (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"),
     (r"habe? ich (?P<span>.+?) (?:et)?was(?: vor)?", "do i have anything {span}"),
     (r"(?:bin|habe?|haben) (?:ich|wir) (?P<span>.+?) (?:frei|zeit)", "am i free {span}"),
     (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
-    (r"(?:(?:wann|was) ist )?(?:mein |der )?nächste[rs]? termin", "when is my next appointment"),
+    (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes",
+     "when is my next appointment"),
     (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
@@ -206,6 +213,7 @@ _NOTES = (
      r"|mailadresse|iban) (?:hat |von |vom |der |des )+(?:herrn |herr )?(?P<what>.+)", "what do my notes say about {what} {words}"),
     (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|adresse|e-?mail(?:-adresse)?|geburtstag)",
      "what do my notes say about {what} {words}"),
+    (r"fasse? (?P<what>.+?) zusammen", "summarise {what}"),
     (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
@@ -214,7 +222,7 @@ _NOTES = (
     (r"was (?:fehlt|steht|ist|stehen|muss)(?: noch| alles)* (?:auf|von) (?:der |meiner |unserer )?(?P<place>\w*liste)", "what is on the {place}"),
     (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
     (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
-    (r"(?:(?:alle |offene )?aufgaben|notizen) (?:mit|mit dem|unter dem) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
+    (r"(?:zeige?(?: mir)? )?(?:(?:alle |offene |meine )*aufgaben|(?:alle |meine )*notizen) (?:mit dem|unter dem|mit) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
     (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
 
@@ -231,7 +239,7 @@ _BARE = (
 _ENDINGS = (
     (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
-    (r"(?:markiere? )?(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
+    (r"(?:markiere? )?(?!ich )(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a

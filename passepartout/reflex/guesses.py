@@ -49,8 +49,11 @@ _PAST = frozenset("out back over took did paid sent called booked ordered fixed 
 _BOUGHT = frozenset("bought packed".split())
 _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|got|has\s+been)\s+)?(?:(?:moved|postponed|rescheduled|shifted)\s+(?:to"
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
+_AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:now\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
+                r"(?:\s+(?:now|instead))?", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_GOES_ON = frozenset("of to until till and or - – bis".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
@@ -59,6 +62,7 @@ def stated(request: Request) -> str | None:
     "The command that a statement seems to ask for: “the bins are out”, “I paid the rent”, “lisbon is waiting”, “dentist moved to monday”."
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
+    if found := _AT_NOW.fullmatch(line): return f"move {found[1]} to {found[2]}"
     if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
@@ -83,6 +87,7 @@ def dated_first(request: Request) -> str | None:
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
+            if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
             return f"todo {' '.join(words[size:])} {head}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]

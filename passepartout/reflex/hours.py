@@ -45,7 +45,7 @@ def clocked(text: str, now: datetime) -> str | None:
     time, before, after = moment(found[0], now), plain[:found[0].start()].rstrip(" ,;-"), plain[found[0].end():].strip(" ,:;-")
     words = words_of(plain[:60].replace("’", "'"))
     if any(words[:len(head)] == head for head in map(words_of, _HEADS)): return f"{before} {time} {after}".strip()
-    if before and after or not (thing := before or after) or words_of(thing)[0] in _NO_TASK: return None
+    if before and after or not (thing := before or after) or words_of(thing)[0] in _NO_TASK or re.match(r"[^\W\d][\w ]{0,30}:", before): return None
     return f"todo {thing} {time}"
 
 def moment(found: re.Match, now: datetime) -> str:

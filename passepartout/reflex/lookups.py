@@ -124,7 +124,7 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
     if command.wants or found.way == 0: return found
     best = min([way for way, _ in files], default=9)
     named = [place for way, place in files if way == best]
-    if command.verb in ("show", "to", "item", "under", "check") and best < found.way and named:
+    if command.verb in ("show", "to", "item", "under", "check", "body") and best < found.way and named:
         return Match("one" if len(named) == 1 else "several", tuple(named), best)
     elsewhere = any(place.file != found.places[0].file for place in named) if found.places else False
     unsure = command.verb in ("show", "to", "archive", "move", "rename") or elsewhere and command.verb in ("tags", "property", "body", "item", "under")

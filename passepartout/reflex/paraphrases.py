@@ -30,7 +30,10 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
     (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my "
      r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"),
-    (r"(?P<what>[\w' -]{2,40}?) (?:tasks|todos|to-dos)", "tasks for {what}"),
+    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
+     "tasks for {what}"),
+    (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
+     r"|put|check|done|finish|note|todo|delete|find|show)\b.+)", "{words}"),
     (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:notes?|page|entry)", "journal of {what}"),
     (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),
@@ -43,7 +46,7 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
-    (r"(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
+    (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),

@@ -58,7 +58,8 @@ _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:in
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
 _NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
-_NEW_LIST = Regex(r"(?:(?:create|make|start|begin)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list", re.I)
+_NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20})?)[\"”]?)?", re.I)
+_SUMMARY = Regex(r"(?:(?:give|show|write|make|get)\s+(?:me\s+)?)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+|quick\s+)?(?:summary|recap|translation|explanation|draft|analysis)\s+(?:of|for|about)\b.*|sum\s+up\b.*|tl;?dr\b.*", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #66f9aaa5
@@ -77,7 +78,7 @@ def to_begin(request: Request, line: str) -> dict | None:
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
     if found := _NEW_LIST.fullmatch(line):
-        name = (found[1] or "shopping").strip().lower().replace(" ", "-")
+        name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
         return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
     if found := _NEW_FILE.fullmatch(line) or ((asked := _HOW_TO.fullmatch(line)) and _NEW_FILE.fullmatch(asked[1] or asked[2] or "")):
         return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
@@ -108,7 +109,7 @@ def to_delete(request: Request, line: str) -> dict | None:
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change"))
-_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year)))", re.I)
+_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year))|what(?:['’]?s|\s+is|\s+has|\s+have)?\s+(?:i\s+)?(?:new|changed|edited)(?:\s+(?:today|yesterday|recently|lately|since\s+.{1,30}|(?:this|last)\s+(?:week|month)))?|any(?:thing)?\s+new(?:s)?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
 def by_command(request: Request, line: str) -> dict | None:
@@ -162,6 +163,8 @@ _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s
 def to_keep(request: Request, line: str) -> dict | None:
     "Something to buy or to add, of which nobody said whether it is a task or a note; and a first word with a reason of its own."
     first = request.words[:1]
+    if " ".join(request.words[:4]) in ("what time is it", "what is the time") and len(request.words) > 4: return decline("I know the date and the time of this machine, and not those of other places.")
+    if _SUMMARY.fullmatch(line): return decline(THINKING)
     if " ".join(request.words) in CLOCK: return say("I know the date and not the time. " + f"Today is {say_day(request.today)}.")
     if first and first[0] in ("add", "put", "buy", "get", "pick"):
         what = kept(request)[:80]

@@ -143,7 +143,7 @@ def appointment(request: Request) -> dict | None:
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
     letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
-    if not title or not when or not when.clock or _STATEMENT.search(title): return None
+    if not title or not when or not when.clock or _STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"):
         return decline("I understand repetitions like “every monday at 9”, and only at the end. Say it like that, with “todo” in front.")
@@ -151,6 +151,7 @@ def appointment(request: Request) -> dict | None:
 
 # %% ../../nbs/reflex/reminders.ipynb #3fe0ef13
 _KIND_BEFORE = Regex(r"(?:(?:new\s+)?(?:appointment|event|meeting|termin)\s*:\s*|termin\s+(?!(?:mit|beim?|zum|zur|für|am|um|in|im)\s))(?=\S)", re.I)
+_NO_MATTER = frozenset("on at in by from to for and the a an next this am um im bis ab".split())
 _STATEMENT = Regex(r"\b(?:moved|postponed|rescheduled|shifted|changed)\s+to$|\b(?:is|was|are|were|will\s+be)(?:\s+(?:now|moved))?$|\bnow$",
                    re.I)
 _ASKING = frozenset("what who how is are am was were when where why which whose do does did can could will would should has have find "

@@ -19,17 +19,17 @@ from .dates import say_day, words_of
 SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
   what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
-  when is the dentist?        also: is the dentist on thursday?, how long until christmas, what is the date in 3 weeks
+  when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
-  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox
+  note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox; journal: … goes onto today's page
   todo call Ana by friday     a task; by = deadline, on = scheduled; also tomorrow, in 3 days, every monday, every 1st of the month
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
-  postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …
+  postpone dentist to friday  also: schedule … for …, by a week, set the deadline of … to …, unschedule …, skip … this week
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
@@ -52,7 +52,7 @@ def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
     said = words_of(topic)
     about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority", "recurring", "repeat")]
-    words = [_HELP_WORDS[word] for word in (*about, *said[:1]) if word in _HELP_WORDS][:1]
+    words = [_HELP_WORDS.get(word, word) for word in (*about, *said[:1]) if word in _HELP_WORDS or len(word) > 3 and re.search(rf"\b{re.escape(word)}\b", HELP)][:1]
     if "undo" in words:
         return "/undo in the chat, or passepartout undo, takes back the last change that I made to your notes; said again, the one before."
     lines = [line.strip() for line in HELP.split("\n")[1:] if any(re.search(rf"\b{word}\b", line, re.I) for word in words)]
@@ -69,12 +69,13 @@ HELP_WANTED = frozenset(("help", "?", "what can you do", "what do you understand
                          "commands", "usage", "help me"))
 _WHERE_NOTES = frozenset(("where are my notes", "where are my files", "where is my data", "where is my data stored", "where are my notes stored", "where do you store my notes", "where are my notes saved", "is my data safe", "is my data private", "is this private", "who can see my notes", "who can read my notes"))
 _LANGUAGE = frozenset(("speak german", "sprich deutsch", "do you speak german", "do you understand german", "sprichst du deutsch", "verstehst du deutsch", "auf deutsch", "deutsch", "change language", "change the language", "how do i change the language", "use english", "speak english"))
+_OFFLINE = Regex(r"(?:do|does|can|are|is|will)\s+(?:you|this|it|passepartout)\s+(?:work|run|function|used?|need|require|have)?\s*(?:offline|locally|local|without\s+(?:the\s+)?(?:internet|network|a\s+connection)|(?:the\s+|an?\s+)?internet(?:\s+connection)?)|(?:is|are|does|do|will|where\s+(?:is|are|does|do))\s+(?:any\s+of\s+)?my\s+(?:data|notes|texts?|files)\s+(?:be\s+|go\s*|get\s+)?(?:sent|shared|uploaded|leave|leaving|stored|going|synced|safe|private|transmitted)?(?:\s+(?:anywhere|somewhere|out|online|to\s+(?:anybody|anyone|the\s+(?:cloud|internet)|others)|in\s+the\s+cloud|this\s+(?:machine|computer)))?", re.I)
 _JUST_DONE = frozenset(("what did i just do", "what did we just do", "what have you just done", "what did you just change", "what was the last thing i added", "what did i add last", "what has changed", "what changed", "what did you write"))
-_USE_MODEL = Regex(r"(?:use|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\s+)?(claude|anthropic|chatgpt|gpt\S*|openai|gemini|ollama|groq|openrouter|a\s+(?:language\s+|local\s+)?model)(?:\s+please)?", re.I)
+_USE_MODEL = Regex(r"(?:(?:how\s+do\s+i\s+|can\s+you\s+)?(?:set\s*up|configure|install|connect|add|use)|switch\s+to|change\s+to|connect(?:\s+to)?)\s+(?:the\s+)?(claude|anthropic|chatgpt|gpt\S*|openai|gemini|ollama|groq|openrouter|a\s+(?:language\s+|local\s+)?model)(?:\s+please)?", re.I)
 
 # %% ../../nbs/reflex/replies.ipynb #461437e0
 ANSWERS = (
-    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day")), say,
+    (GREETINGS | frozenset(("there", "all", "everybody", "good morning", "good evening", "good afternoon", "good day", "morning", "evening")), say,
      "Hello. Ask me what is due this week, or type help."),
     (frozenset(("thanks", "thank you", "thanks you", "thx", "thx a lot", "ty", "cheers", "great", "thanks a lot",
                 "thank you very much", "thank you so much", "many thanks", "cool", "nice", "perfect", "super", "awesome",
@@ -106,7 +107,7 @@ ANSWERS = (
      "I am Passepartout's embedded engine: a grammar, not a language model. Type help to see what I understand."))
 
 # %% ../../nbs/reflex/replies.ipynb #228f0444
-_WRONG = Regex(r"(?:no[, ]+)?(?:wait[, ]+)?(?:(?:that|this|it|you|das)(?:'s|'re| is| was| are| ist| war)? )?(?:not (?:right|correct|true|what i (?:meant|wanted|said|asked(?: for)?))|wrong|incorrect|falsch)", re.I)
+_WRONG = Regex(r"(?:(?:oops|sorry|hm+|oh|ups)[, ]+)?(?:no[, ]+)?(?:wait[, ]+)?(?:i (?:did not|didn't) (?:mean|want|say|ask for) (?:that|this|it)|(?:(?:that|this|it|you|das)(?:'s|'re| is| was| are| ist| war)? )?(?:not (?:right|correct|true|what i (?:meant|wanted|said|asked(?: for)?))|wrong|incorrect|falsch))", re.I)
 
 # %% ../../nbs/reflex/replies.ipynb #945e9585
 def pleasantry(request: Request) -> dict | None:
@@ -115,6 +116,7 @@ def pleasantry(request: Request) -> dict | None:
     if said in DATE_QUESTIONS: return say(f"Today is {say_day(request.today)}, in week {request.today.isocalendar().week}.")
     if _WRONG.fullmatch(said):
         return say("Then I read it otherwise than you meant it. /undo, or passepartout undo, takes back the last change. Please say it in other words, or with the title in quotation marks.")
+    if _OFFLINE.fullmatch(said): return say(next(text for sentences, _, text in ANSWERS if sentences is _WHERE_NOTES))
     if said in HELP_WANTED or request.text.strip() in ("?", "??", "/help"): return say(HELP)
     if found := _USE_MODEL.fullmatch(said):
         return decline(f"Which models I ask is said in the settings, and not in a sentence: “passepartout configure” sets {found[1]} up by a few questions.")

@@ -14,6 +14,7 @@ from ..indexing.query import FIELDS, bare_filter
 from ..lazy import Regex
 from .agendas import AROUND, take_folder
 from .captures import MOST_WORDS, Request, decline, tool_call
+from .dates import words_of
 
 # %% ../../nbs/reflex/searches.ipynb #ec0ba71f
 _FILTER = Regex(r"-?(?:(?:tags?|due|scheduled|deadline|closed|on|prio|priority|file|title|prop):\S+|(?:todo|state):(?:open|done|any|none|todo|next|waiting|wait|hold|started|doing|someday|cancelled|canceled))", re.I)
@@ -32,7 +33,8 @@ def filters(request: Request) -> dict | None:
 FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)
     |(?:do\s+i\s+have\s+|have\s+i\s+got\s+|is\s+there\s+|show\s+(?:me\s+)?|list\s+)?(?:anything|something|everything|all|any\s+notes|my\s+notes|notes?)\s+(?:about|on)
     |(?:where|what|when)\s+(?:did|do|have|had)\s+(?:i|we)\s+\w{2,12}\s+(?:down\s+)?(?:about|on|regarding|for|to|with)
-    |whose|notes\s+(?:mentioning|that\s+mention|containing|that\s+contain)|what\s+do\s+(?:you|we|i)\s+(?:know|have)\s+(?:about|on)|(?:show|give|list)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\s+(?:about|on)
+    |whose|(?:(?:which|what|show|find|list)\s+(?:me\s+)?(?:all\s+)?)?notes\s+(?:that\s+)?(?:mention|mentioning|contain|containing|talk\s+about|speak\s+of|are\s+about|linking\s+to|link\s+to)
+    |(?:what|who|which\s+notes)\s+(?:links?|points?)\s+to|(?:(?:show|list|find)\s+(?:me\s+)?(?:all\s+|the\s+)*)?(?:back)?links\s+(?:to|of|for)|what\s+do\s+(?:you|we|i)\s+(?:know|have)\s+(?:about|on)|(?:show|give|list)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\s+(?:about|on)
     |what\s+(?:was|is)\s+(?:decided|written|said|the\s+decision|our\s+decision|my\s+decision)\s+(?:about|on|regarding|for)
     |(?:where|(?:until\s+|till\s+|by\s+|since\s+)?when)\s+(?:did|do|have|will|am|must)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)
     |what(?:['’]?s|\s+is|\s+was|\s+are|\s+were)(?=\s.*\b(?:password|number|address|phone|code|pin|price|rent|birthday|size|iban|recipe|e-?mail|name)\b)|what\s+do\s+my\s+notes\s+say\s+(?:about|on))(?=\s|:|$)[\s:]*(?:me\s+)?""", re.I | re.X)
@@ -59,7 +61,8 @@ def query_of(text: str) -> str:
 def find(request: Request) -> dict | None:
     "find X, search for X, where is X, who is X, what did I write about X [in FOLDER/]"
     line = request.text[:200].strip().rstrip("?.! ")
-    if found := _FACT.fullmatch(line) or _SAYS.fullmatch(line):
+    if (found := _FACT.fullmatch(line)) and any(word in ("every", "each") for word in words_of(line)): return None         # one more to keep
+    if found := found or _SAYS.fullmatch(line):
         query = query_of(f"{found[2]} {found[1]}" if found.re.pattern == _FACT.pattern else f"{found[1]} {found[2] or ''}")
         return tool_call("org-find", f"You asked to find “{query}” in your notes", query=query, quote=3)
     if not (found := FIND.match(request.text[:200])): return None
@@ -69,7 +72,7 @@ def find(request: Request) -> dict | None:
     if query and _DECIDED.match(request.text): query = f"decide {query}"
     last = found[0].split()[-1].strip(" :").lower()
     if not query and last not in STOP | AROUND and found[0].lower().startswith(("when", "where")): query = last
-    if not query: return decline("What shall I look for? For example: find lisbon")
+    if not query or query.lower() in ("more", "it", "that", "this"): return decline("What shall I look for? For example: find lisbon")
     return tool_call("org-find", f"You asked to find {query if query[0] in _QUOTES else f'“{query}”'} in your notes"
                      + (f", in {folder}" if folder else ""), query=query[:300], folder=folder,
                      quote=None if _PLAIN_FIND.match(request.text) else 3)

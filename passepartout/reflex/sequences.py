@@ -154,14 +154,17 @@ _HOLE = "whatever-is-found"
 FOUND = {"text": [{"field": "title", "of": {"ref": "each"}}, " (", {"field": "file", "of": {"ref": "each"}}, ")"]}
 
 def found_and_added(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
-    "The plan for *find … and add it to …*; `None` for every other sentence, and when the place is not clear."
+    "The plan for *find … and add it to …*; a message when it is not clear where that is, and `None` for every other sentence."
     said = " ".join(request.text.split()) if len(request.text) <= MOST_SENTENCE else ""
     if not (asked := _FOUND_ADDED.fullmatch(said)) or (look := find(Request.of(asked[1],
             request.today))) is None or look["payload"]["action"] != "CALL":
         return None
     put = next((call for form in ("add {} to {}", "add to {1}: {0}") if (call := exact(form.format(_HOLE, asked[3]))) is not None
                 and call["payload"]["tool"] in ("org-check", "org-edit-body")), None)
-    return None if put is None else found_plan(look, put, 1 if asked[2] else 8)
+    if put is None:
+        return decline(f"I understand “{asked[1][:80]}”, but nothing in your notes is clearly the place “{asked[3][:80]}” that what is found could be added to, so nothing was done. "
+                       f"Say “{asked[1][:80]}” alone, or name a heading that there is: “add item … to …” begins a list under it.")
+    return found_plan(look, put, 1 if asked[2] else 8)
 
 def found_plan(look: dict, put: dict, most: int) -> dict:
     "Look; say so when there is nothing; otherwise make the call `put` for each of the first `most`, with the finding where its hole is."

@@ -19,7 +19,7 @@ from .searches import query_of
 from .spans import read_span
 
 # %% ../../nbs/reflex/tasklists.ipynb #e5ea349b
-LISTS = {name: view for view, names in {
+LISTS = {name.replace("what's", "what is"): view for view, names in {
     "waiting": (
         "waiting, waiting tasks, which tasks are waiting, what tasks are waiting, tasks that are waiting, waiting list, "
         "what am i waiting for, who am i waiting for, what is waiting, what's waiting, what waits, what are we waiting for, "
@@ -43,6 +43,8 @@ LISTS = {name: view for view, names in {
         "tasks by tag, todos by tag, by tag, tags, my tags, tasks by tags, all tags, what tags do i have, which tags do i have, "
         "what tags are there, which tags are there, what are my tags, what tags do i use"),
     "habits": "habits, my habits, what are my habits, routines, my routines"}.items() for name in names.split(", ")}
+
+# %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under|about)\s+(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
@@ -59,7 +61,9 @@ _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
-_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
+_IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
+                  r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
+_NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #560a9c1e
 def filtered(request: Request) -> dict | None:
@@ -78,16 +82,20 @@ def filtered(request: Request) -> dict | None:
     if found := _WAITING_FOR.fullmatch(line):
         return tool_call("org-find", f"You asked what waits for {found[1]}",
                          query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
+    if found := _IN_STATE.fullmatch(line):
+        state = (found[1] or "next").lower()
+        return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
     if found := _NOTES_TAGGED.fullmatch(line):
-        return tool_call("org-find", f"You asked for what is tagged {found[1]}", query=f"tag:{found[1]}")
+        tags = [found[1], *(word for word in re.findall(r"[\w@%]+", found[2]) if word.lower() != "and")]
+        return tool_call("org-find", f"You asked for what is tagged {' and '.join(tags)}", query=" ".join(f"tag:{tag}" for tag in tags))
     return None
 
 # %% ../../nbs/reflex/tasklists.ipynb #465c4702
 def tasks(request: Request) -> dict | None:
     "what am I waiting for, unscheduled tasks, tasks by project, tasks tagged X, tasks for the roof"
     text, folder = take_folder(request.text.replace("’", "'"))
-    words = plain_words(text)
-    shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",))
+    words = tuple(word for each in plain_words(text) for word in ({"what's": "what is", "whats": "what is", "who's": "who is"}.get(each, each)).split())
+    shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",), ("count",))
              and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
     if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))

@@ -6,10 +6,11 @@ Docs: https://example.org/passepartout/reflex/whens.html.md"""
 
 # %% auto #0
 __all__ = ['DAYTIMES', 'When', 'read_time', 'afternoon', 'read_hours', 'without_clock', 'in_plain_words', 'read_when',
-           'split_when', 'day_of_time']
+           'at_its_hour', 'split_when', 'day_of_time']
 
 # %% ../../nbs/reflex/whens.ipynb #dcbf2e22
 import re
+from dataclasses import replace
 from datetime import date, time
 
 from ..lazy import Regex
@@ -185,6 +186,16 @@ def read_when(words, today) -> When | None:
         if day := read_day(rest, today): return When(kind, shifted(day, -1, "day") if before else day, *hours)
     return None
 
+# %% ../../nbs/reflex/whens.ipynb #8d69fb33
+_EVENINGS = frozenset("dinner supper drinks cinema theatre theater opera party abendessen abendbrot kino".split())
+
+# %% ../../nbs/reflex/whens.ipynb #bd4fa862
+def at_its_hour(title: str, said: tuple[str, ...], when: When) -> When:
+    "The date with its hours in the evening, if the title names something of the evening and the hours from 6 to 9 can be read as such."
+    if when.clock is None or not 6 <= when.clock.hour <= 9 or _SMALL.search(" ".join(said)) or {"morning", "today's"} & set(said) or not _EVENINGS & set(words_of(title)): return when
+    until = when.until and (when.until.replace(hour=when.until.hour + 12) if when.until.hour < 12 else when.until)
+    return replace(when, clock=when.clock.replace(hour=when.clock.hour + 12), until=until)
+
 # %% ../../nbs/reflex/whens.ipynb #1d7be95b
 def split_when(text: str, today: date) -> tuple[str, When | None]:
     "`text` without the date at its end, and that date; the longest ending that is one counts."
@@ -199,7 +210,9 @@ def split_when(text: str, today: date) -> tuple[str, When | None]:
             continue
         if spots[start][1][0].isdigit() and spots[start][1][-1] == "," and ":" in spots[start][1]: continue
         phrase = words_of(" ".join(word for _, word in spots[start:]))
-        if phrase and (when := read_when(phrase, today)): return text[:offset + spots[start][0]].rstrip(" ,;-–"), when
+        if phrase and (when := read_when(phrase, today)):
+            title = text[:offset + spots[start][0]].rstrip(" ,;-–")
+            return title, at_its_hour(title, phrase, when)
     return text.strip(), None
 
 # %% ../../nbs/reflex/whens.ipynb #68333882

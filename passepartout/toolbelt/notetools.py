@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from ..agenda import Item, say_day
-from .agendatool import DAYS, org_agenda, org_view, read_clock, read_when
+from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when
 from ..capture import INBOX, CaptureError, append_headline, clean_title
 from ..conditions import PassepartoutError
 from ..edits import FileEdit
@@ -108,7 +108,7 @@ ADDS = Effects(read_only=False, destructive=False, idempotent=False, open_world=
 FOLDER = Parameter("folder", "string", "where to look, relative to the memex", default=".", kind="path", access="tree")
 
 # %% ../../nbs/toolbelt/12b_notetools.ipynb #442bd7e6
-LISTS = "days, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items())
+LISTS = "days, next: the next appointment, or a list of open tasks: " + "; ".join(f"{name}: {what}" for name, what in VIEWS.items())
 
 FIND_TAKES = [
     Parameter("query", "string", "words, or \"a phrase\""),
@@ -116,9 +116,9 @@ FIND_TAKES = [
     Parameter("quote", "integer", "of how many the text is shown", default=0), FOLDER]
 
 AGENDA_TAKES = [
-    Parameter("start", "date", "first day", required=False),
-    Parameter("end", "date", "last day", required=False),
-    Parameter("view", "string", LISTS, default=DAYS, choices=(DAYS, *VIEWS)),
+    Parameter("start", "date", "first day, or hour", required=False),
+    Parameter("end", "date", "last day, or hour", required=False),
+    Parameter("view", "string", LISTS, default=DAYS, choices=(DAYS, NEXT, *VIEWS)),
     Parameter("group", "string", "of a view by project or tag, only this one", default=""), FOLDER]
 
 CAPTURE_TAKES = [
@@ -145,6 +145,7 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
     def find_body(query, limit, quote, folder, context): return org_find(query, limit, context, source, private_tags, quote)
     def agenda_body(start, end, view, group, folder, context):
         if view == DAYS: return org_agenda(start, end, context, source, private_tags)
+        if view == NEXT: return org_next(context, source, private_tags)
         return org_view(view, context, source, private_tags, group, start, end)
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
