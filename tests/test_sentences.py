@@ -403,7 +403,7 @@ def test_a_file_is_read_without_its_folder_where_there_is_one_of_that_name():
     assert "b/fig.org, c/fig.org" in payload("read fig.org", notes)["text"]
 
 
-@pytest.mark.parametrize("text, english", [("Bins auf Freitag verschieben", "reschedule Bins to friday"), ("was habe ich diese Woche erledigt", "what did i finish this week"), ("schreib ins Tagebuch: gut geschlafen", "journal: gut geschlafen"), ("Milch auf die Einkaufsliste", "add Milch to the Einkaufsliste"), ("offene Aufgaben", "all open tasks"), ("was habe ich gestern gemacht", "what did i do yesterday"),
+@pytest.mark.parametrize("text, english", [("Bins auf Freitag verschieben", "reschedule Bins to friday"), ("kannst du bitte Bins auf Freitag verschieben?", "reschedule Bins to friday"), ("Aufgabe Bins erledigt", "done Bins"), ("Aufgabe: Bins erledigt", "todo Bins erledigt"), ("was habe ich diese Woche erledigt", "what did i finish this week"), ("schreib ins Tagebuch: gut geschlafen", "journal: gut geschlafen"), ("Milch auf die Einkaufsliste", "add Milch to the Einkaufsliste"), ("offene Aufgaben", "all open tasks"), ("was habe ich gestern gemacht", "what did i do yesterday"),
                                            ("was ist wichtig?", "what is most important"), ("wer ist sehr wichtig", "who is sehr wichtig"), ("ich habe die Steuer erledigt", "done Steuer"),
                                            ("hab Milch gekauft", "check off Milch"), ("welche Aufgaben sind dringend?", "what is most important"), ("wo sind die Socken eingepackt", "where is Socken eingepackt")])
 def test_german_as_it_is_spoken(text, english): assert next(in_english(text, TODAY)) == english

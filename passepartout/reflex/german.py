@@ -228,6 +228,7 @@ _NOTES = (
 
 # %% ../../nbs/reflex/german.ipynb #389e08a1
 _STATED = (
+    (r"(?:die |meine )?aufgabe (?P<what>.+?) (?:ist |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
     (r"(?P<what>.+?) (?:ist|sind) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?P<what>.+?) (?:auf )?(?:priorität|prio) (?P<words>[abc])", "make {what} priority {words}"),
     (r"(?P<what>.+?) abhaken", "check off {what}"),
@@ -243,7 +244,8 @@ _ENDINGS = (
     (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a
-_ASKED = r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b)"
+_ASKED = (r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b"
+          r"|(?:kannst|könntest|würdest|magst) du\b)")
 FORMS = (*((Regex(pattern, re.I), english) for group in (_TALK, _TEXTS, _REMINDERS, _TASKS, _EDITS, _DAYS, _OPEN_TASKS, _NOTES) for pattern, english in group),
          *((Regex(_ASKED + pattern, re.I), english) for group in (_STATED, _BARE, _ENDINGS) for pattern, english in group))
 
@@ -282,6 +284,7 @@ def dated_line(text: str, today: date) -> str | None:
 
 # %% ../../nbs/reflex/german.ipynb #c8820f66
 MOST_GERMAN = 400                           # characters
+_FAVOUR = Regex(r"^(?:kannst|könntest|würdest|magst) du (?:bitte |mal |mir )*(?=\S.*en$)", re.I)
 _ASKING = frozenset("was wer wo wie wann warum wieso weshalb welche welcher welches ist sind hat habe hab haben kann soll".split())
 
 def in_english(text: str, today: date) -> Iterator[str]:
@@ -290,8 +293,9 @@ def in_english(text: str, today: date) -> Iterator[str]:
     line = re.sub(r"^bitte\s+|,?\s+bitte$|(?<=^erinnere mich),?\s+bitte(?:,|(?=\s))|(?<=^erinner mich),?\s+bitte(?:,|(?=\s))", "", line,
                   flags=re.I)
     line = re.sub(r"^und\s+(?=\S)", "", line, flags=re.I)              # und morgen?
-    for pattern, english in FORMS if line else ():
-        if (found := pattern.fullmatch(line)) and (said := filled(english, found.groupdict(), today)): yield said
+    for asked in dict.fromkeys((line, _FAVOUR.sub("", line))) if line else ():
+        for pattern, english in FORMS:
+            if (found := pattern.fullmatch(asked)) and (said := filled(english, found.groupdict(), today)): yield said
     if not line: return
     if span := as_span(line, today) or as_span(re.sub(r"\s+um\s+\S+(?:\s+uhr)?$", "", line, flags=re.I), today):
         yield span.removeprefix("on ")
