@@ -45,7 +45,9 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
     if not found.hits: return "\n".join([found.why] + [report] * bool(report))
     total = found.total if found.private else found.public
     match = "section matches" if total == 1 else "sections match"
-    lines = [f"{'More than ' if found.cut else ''}{total} {match} “{query.strip()}”:"]
+    asked = query.strip()
+    if len(asked) > 90: asked = f"{asked[:80].rsplit(None, 1)[0]} …"            # as when a week is asked for, a filter for each of its days
+    lines = [f"{'More than ' if found.cut else ''}{total} {match} “{asked}”:"]
     lines += [say_hit(n, hit, passages[n - 1] if n <= len(passages) else ()) for n, hit in enumerate(found.hits, 1)]
     if left := total - len(found.hits):
         more = f"“more” (limit {min(total, MOST_HITS)}) shows them, a further word narrows it down." if len(found.hits) < MOST_HITS else "add a word."
