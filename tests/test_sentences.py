@@ -49,7 +49,7 @@ def said(text):
 @pytest.mark.parametrize("text, title, dates", [
     ("remind me to renew the passport 3 weeks before dec 11", "renew the passport", {"scheduled": "2026-11-20"}), ("coffee with Ana tomorrow from 3 to 4", "coffee with Ana", {"scheduled": "2026-11-20 15:00", "until": "16:00"}),
     ("call Ana tomorrow at 3:30", "call Ana", {"scheduled": "2026-11-20 15:30"}), ("feed the cat tomorrow at 03:00", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("feed the cat tomorrow at 3 in the morning", "feed the cat", {"scheduled": "2026-11-20 03:00"}),
-    ("feed the cat tomorrow at 3am", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("work tomorrow from 9 to 5", "work", {"scheduled": "2026-11-20 09:00", "until": "17:00"}), ("walk tomorrow at 6", "walk", {"scheduled": "2026-11-20 06:00"}),
+    ("feed the cat tomorrow at 3am", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("call Ana tomorrow at seven", "call Ana", {"scheduled": "2026-11-20 07:00"}), ("tea with Ana tomorrow at five pm", "tea with Ana", {"scheduled": "2026-11-20 17:00"}), ("todo look at two", "look at two", {}), ("work tomorrow from 9 to 5", "work", {"scheduled": "2026-11-20 09:00", "until": "17:00"}), ("walk tomorrow at 6", "walk", {"scheduled": "2026-11-20 06:00"}),
     ("appointment: vet 30.11. 16:30", "vet", {"scheduled": "2026-11-30 16:30"}), ("create a note called ideas", "ideas", {}), ("Termin: Friseur 3.12. 14:30", "Friseur", {"scheduled": "2026-12-03 14:30"}),
     ("erinnere mich morgen um 9 an den Müll", "Müll", {"scheduled": "2026-11-20 09:00"}), ("erinner mich jeden Montag an die Tonne", "Tonne", {"scheduled": "2026-11-23", "repeat": "+1w"}), ("Aufgabe: Steuer bis Ende des Monats", "Steuer", {"deadline": "2026-11-30"}),
     ("erinnere mich übermorgen um halb neun an den Bus", "Bus", {"scheduled": "2026-11-21 08:30"}), ("morgen halb eins Essen", "Essen", {"scheduled": "2026-11-20 12:30"}), ("erinnere mich daran am Montag Brot zu kaufen", "Brot zu kaufen", {"scheduled": "2026-11-23"}), ("Dienstag 14 Uhr Friseur", "Friseur", {"scheduled": "2026-11-24 14:00"}), ("morgen um 9 Zahnarzt", "Zahnarzt", {"scheduled": "2026-11-20 09:00"}), ("Notiz: der Schlüssel liegt da", "der Schlüssel liegt da", {})])
@@ -597,7 +597,7 @@ def test_a_german_word_keeps_what_was_not_understood():
     assert payload("aufgabe", before)["args"]["title"] == payload("notiz", before)["args"]["title"] == "Brot backen"
 
 
-@pytest.mark.parametrize("at,text,then", [("17:00", "no, at 6", "18:00"), ("19:00", "no, 8", "20:00"), ("14:00", "no, at 9", "09:00"), ("09:00", "no, at 10", "10:00"), ("17:00", "no, at 6:30", "06:30"), ("08:15", "no, at 5", "17:00"), ("17:00", "move it to 4", "16:00"), ("17:00", "no, 6am", "06:00")])
+@pytest.mark.parametrize("at,text,then", [("17:00", "no, at 6", "18:00"), ("17:00", "no, at six", "18:00"), ("17:00", "at six", "18:00"), ("19:00", "no, 8", "20:00"), ("14:00", "no, at 9", "09:00"), ("09:00", "no, at 10", "10:00"), ("17:00", "no, at 6:30", "06:30"), ("08:15", "no, at 5", "17:00"), ("17:00", "move it to 4", "16:00"), ("17:00", "no, 6am", "06:00")])
 def test_an_hour_that_corrects_another_is_in_the_nearer_half_of_the_day(at, text, then):
     around = Surroundings(lambda: [parse_org(HOUSE.replace("Thu 08:15", f"Thu {at}"), "house.org")], earlier=ON_DENTIST.earlier)
     assert payload(text, around)["args"]["date"] == f"2026-11-26 {then}"

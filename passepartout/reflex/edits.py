@@ -24,6 +24,7 @@ from .commands import Command, read_command, show_command
 from .editcalls import carry_out, check_off
 from .lookups import Match, NotesChanged, Surroundings, way_of, clear, look_up, ENDING, Outcome, Question, question
 from .reminders import remind
+from .whens import HOURS_IN_WORDS
 from ..targets import Place, Resolved, choose, places_of, read_target, same_file
 
 # %% ../../nbs/reflex/edits.ipynb #6894ba75
@@ -258,7 +259,7 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/reflex/edits.ipynb #ecc8354e
-_AT_TIME = Regex(r"(?:at|um)\s+([\d:.]{1,5}(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on|to|for)?\s*(.{2,40}?)\s+instead", re.I)
+_AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on|to|for)?\s*(.{{2,40}}?)\s+instead", re.I)
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
@@ -286,6 +287,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
     wanted = next(filter(None, amended.groups())).removeprefix("at ") if amended else ""
+    if wanted.lower() in HOURS_IN_WORDS: wanted = str(HOURS_IN_WORDS.index(wanted.lower()) + 1)
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)
     found = (again if isinstance(again, tuple) else None) or read_command(request) or (Command("show", "it", "show {}", weak=True),) * bool(_SEEN.fullmatch(said)) or None
