@@ -23,7 +23,7 @@ from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
 from .tuples import NamedTuple
 from .turns import Reply, Turn, recorded_turn
-from .undo import fewer_than, nothing_left, undo_action, undo_groups
+from .undo import fewer_than, nothing_left, others_standing, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -199,7 +199,8 @@ class Undoing(Answers):
         if not replies: return Reply(nothing_left(self.journal, session), "answered")
         done, last = tuple(e for r in replies for e in r.effects), replies[-1]
         short = fewer_than(count, groups, len(done))
-        return Reply("\n".join([*replies, short] if short else replies), "failed" if short and last.status == "answered" else last.status,
+        left = "" if short or not last.effects else others_standing(self.journal, session, groups[-1])
+        return Reply("\n".join(filter(None, [*replies, short or left])), "failed" if short and last.status == "answered" else last.status,
                      last.turn, (), done)
 
 # %% ../nbs/18d_conversation.ipynb #82ab1eb1

@@ -494,6 +494,22 @@ async def test_who_named_a_model_is_told_that_it_did_not_answer_and_may_still_ke
         assert "had a great run with Nele" in str(await agent.handle("note"))
 
 
+@pytest.mark.parametrize("said, items", [("add honey, eggs and jam to shopping", ["honey", "eggs", "jam"]), ("put tea, and coffee on the shopping list", ["tea", "coffee"]),
+    ("add honey to shopping and add eggs to shopping", ["honey", "eggs"]), ("add salt and pepper to shopping", ["salt and pepper"]), ("add jam, the dark one to shopping", ["jam, the dark one"]),
+    ('add "honey, eggs and jam" to shopping', ["honey, eggs and jam"])])
+def test_what_is_enumerated_for_a_list_is_an_item_each(tmp_path, said, items):
+    _, files = play(tmp_path, {"house.org": HOUSE}, said)
+    assert [line for line in files["house.org"].splitlines() if line.startswith("- [") and line not in HOUSE] == [f"- [ ] {item}" for item in items]
+
+
+async def test_who_takes_one_edit_of_a_request_back_hears_that_others_stand(tmp_path):
+    async with agent_on(tmp_path, {"house.org": HOUSE}) as (agent, memex):
+        await agent.handle("add honey, eggs and jam to shopping")
+        told = [str(await agent.undo()) for _ in range(4)]
+        assert [each.partition("before.")[2].strip() for each in told[:3]] == ["2 other edits of the same request still stand; undo takes back the next.", "1 other edit of the same request still stands; undo takes back the next.", ""]
+        assert "nothing to take back" in told[3] and (memex / "house.org").read_text() == HOUSE
+
+
 FIND = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-find" :ARGS (:QUERY "umbrella") :EXPLANATION "It looks for it."))'
 
 @pytest.mark.parametrize("answers", [("(:TYPE", "(:TYPE"), (FIND, "(:TYPE", "(("), (FIND.replace("QUERY", "MOOD"), "(#.x)")])

@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'carried', 'each_on_its_day', 'several', 'read_parts', 'one_after_the_other', 'each_with_both',
-           'offered_together', 'found_and_added', 'found_plan']
+           'with_it', 'carried', 'each_on_its_day', 'each_item', 'several', 'read_parts', 'one_after_the_other',
+           'each_with_both', 'offered_together', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
 import re
@@ -83,7 +83,7 @@ def carried(part: str, first: str) -> str:
     return f"{head.group()} {part}" if (head := _VERB.match(first)) else part
 
 # %% ../../nbs/reflex/sequences.ipynb #d388df9b
-_WRITTEN = Regex(r"(?:please\s+)?(?:remind\s+me\b|(?:note|todo|task|capture|remember)\s*:|todo\s|(?:add|make|take)\s+a\s+(?:note|task|todo)\b)", re.I)
+_WRITTEN = Regex(r"(?:please\s+)?(?:remind\s+me\b|(?:note|todo|task|capture|remember)\s*:|todo\s|(?:add|make|take)\s+a\s+(?:note|task|todo)\b|(?:add|put)\s\S.*\s(?:to|on|onto)\s)", re.I)
 
 # %% ../../nbs/reflex/sequences.ipynb #b41ebbed
 _TASKED = Regex(r"(?:(?:todo|(?:i|we)\s+(?:still\s+)?(?:need|have)\s+to|i\s+must|(?:do\s+not|don't)\s+forget\s+to|remember\s+to)|(?:remind|don't\s+let)\s+me\s+(?:forget\s+)?(?:to|about))(?=\s)", re.I)
@@ -96,11 +96,25 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
     return ([parts[0], *(part if _WRITTEN.match(part) else f"{head.group()} {re.sub('^(?:to|about) ', '', part, flags=re.I)}"
                          for part in parts[1:])] if dated else None)
 
+# %% ../../nbs/reflex/sequences.ipynb #0745871e
+_ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
+_EACH_ITEM = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
+_LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s", re.I), ("org-check", "org-add-headline")
+
+def each_item(text: str) -> list[str]:
+    "The requests in a sentence that puts several things on one list; empty for every other."
+    found = _ENUMERATED.fullmatch(text.strip().rstrip("!."))
+    if not found or not _LAST_ITEM.match(found["all"]): return []
+    things = [thing.strip() for thing in _EACH_ITEM.split(found["all"])]
+    return [f"{found['verb']} {thing} {found['end']}" for thing in things] if all(things) and len(things) <= MOST_PARTS else []
+
 # %% ../../nbs/reflex/sequences.ipynb #e36606ee
 def several(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for a sentence of several requests; a message about the part that is not clear; `None` when it is one request."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
+    calls = [*map(exact, each_item(request.text))]
+    if calls and all(call is not None and call["payload"]["tool"] in _TO_LISTS for call in calls): return in_one_plan(calls)
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
     if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]): return in_one_plan(calls)
     goes_on = lambda part: _WRITTEN.match(part) or _REMIND.match(parts[0]) and _GOES_ON.match(part)
