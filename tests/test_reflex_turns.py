@@ -495,7 +495,7 @@ async def test_who_named_a_model_is_told_that_it_did_not_answer_and_may_still_ke
 
 
 @pytest.mark.parametrize("said, items", [("add honey, eggs and jam to shopping", ["honey", "eggs", "jam"]), ("put tea, and coffee on the shopping list", ["tea", "coffee"]),
-    ("add honey to shopping and add eggs to shopping", ["honey", "eggs"]), ("add salt and pepper to shopping", ["salt and pepper"]), ("add jam, the dark one to shopping", ["jam, the dark one"]),
+    ("add honey to shopping and add eggs to shopping", ["honey", "eggs"]), ("add salt and pepper to shopping", ["salt and pepper"]), ("add to my shopping list: honey, eggs and jam", ["honey", "eggs", "jam"]), ("put on the shopping list: jam", ["jam"]), ("add jam, the dark one to shopping", ["jam, the dark one"]),
     ('add "honey, eggs and jam" to shopping', ["honey, eggs and jam"])])
 def test_what_is_enumerated_for_a_list_is_an_item_each(tmp_path, said, items):
     _, files = play(tmp_path, {"house.org": HOUSE}, said)

@@ -269,7 +269,8 @@ _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
-_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
+_ITEM_AT = Regex(r"(?:add|put|write)\s+(?:(?:an?\s+)?(?:new\s+)?(?:item|box)\s+(?:to|on|onto|under|below)\s+([^:\n]{1,200}?)"
+                 r"|(?:to|on|onto)\s+((?:the|my|our)\s+[^:\n]{1,200}\blist))\s*:\s+(.+)", re.I)
 _SOME_LIST = Regex(r"(?:my|the|our|a)\s+list", re.I)
 _CHECK = Regex(r"(?:check|tick|cross|strike)\s+off\s+(.+)|(?:check|tick|cross)\s+(.+?)\s+off(?:\s+(?:(?:of|in|on|from)\s+)?(.+))?|tick\s+(.+)", re.I)
 _UNCHECK = Regex(r"(?:un-?check|un-?tick)\s+(.+)", re.I)
@@ -291,6 +292,7 @@ def is_a_day(where: str, today: date) -> bool:
 # %% ../../nbs/reflex/commands.ipynb #4b52988f
 def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
+    if _ITEM_AT.fullmatch(text): return None            # a list has items, and no lines
     if found := _APPEND.fullmatch(text):
         weak = re.search(r"\b(?:journal|diary)$", found[1], re.I) is not None           # perhaps the page of a day
         return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()}, weak=weak)]
@@ -324,8 +326,9 @@ def list_command(text: str, today: date) -> list[Command] | None:
                         {"item": object_of(item), "done": done}) for item, where in pairs
                 for name, _ in (list_names(where) if where else [("", False)])]
     if found := _ITEM_AT.fullmatch(text):
-        return [Command("item", where, f"add the item “{object_of(found[2])}” to {{}}", {"item": object_of(found[2]), "sure": named}, weak=True)
-                for where, named in list_names(found[1]) if not is_a_day(where, today)] or None
+        place, item = found[1] or found[2], object_of(found[3])
+        return [Command("item", where, f"add the item “{item}” to {{}}", {"item": item, "sure": named}, weak=True)
+                for where, named in list_names(place) if not is_a_day(where, today)] or None
     if not (found := _ITEM.fullmatch(text)) or _A_TASK.match(found[3]): return None
     readings = [(item, *name) for item, where in cuts(_KIND_OF_ITEM.sub("", found[3], count=1), "to|on|onto|under|below") if not _SOME_LIST.fullmatch(where.strip())
                 and not is_a_day(where, today) for name in list_names(where) if not is_a_day(name[0], today)]

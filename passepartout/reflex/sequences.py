@@ -98,12 +98,13 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
 
 # %% ../../nbs/reflex/sequences.ipynb #0745871e
 _ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
+_ENUMERATED_AT = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<end>(?:to|on|onto)\s+(?:the|my|our)\s[^:\n]{1,80}\blist)\s*:\s+(?P<all>[^\"“„«:]+)", re.I)
 _EACH_ITEM = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
 _LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s", re.I), ("org-check", "org-add-headline")
 
 def each_item(text: str) -> list[str]:
     "The requests in a sentence that puts several things on one list; empty for every other."
-    found = _ENUMERATED.fullmatch(text.strip().rstrip("!."))
+    found = (_ENUMERATED.fullmatch(said := text.strip().rstrip("!.")) or _ENUMERATED_AT.fullmatch(said))
     if not found or not _LAST_ITEM.match(found["all"]): return []
     things = [thing.strip() for thing in _EACH_ITEM.split(found["all"])]
     return [f"{found['verb']} {thing} {found['end']}" for thing in things] if all(things) and len(things) <= MOST_PARTS else []
