@@ -217,7 +217,8 @@ def test_a_group_without_a_command_says_what_there_is(home, group):
     told = "No daemon runs for these notes, so nothing runs by itself: passepartout daemon\n" if group == "jobs" else ""
     assert (alone.returncode, alone.stderr) == (0, told) and alone.stdout.strip() and "Usage" not in alone.stdout
     assert alone.stdout == home(group, word, "--memex", home.memex).stdout == home("--memex", home.memex, group, word).stdout == home(group, "--memex", home.memex, word).stdout
-    assert home(group, "--memex", home.memex, "--json").stdout == home(group, word, "--json", "--memex", home.memex).stdout != ""
+    both = [re.sub(r"T\d\d:\d\d:\d\d", "T", said.stdout) for said in (home(group, "--memex", home.memex, "--json"), home(group, word, "--json", "--memex", home.memex))]       # when a job is due next, counted from now
+    assert both[0] == both[1] != ""
 
 
 @pytest.mark.slow

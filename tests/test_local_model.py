@@ -204,7 +204,8 @@ async def test_who_leaves_while_a_model_is_loaded_or_reads_is_not_worked_for_any
         else:
             with suppress(BackendFailure): await p("Are you there?", "IDENTITY")
             os.kill(p.server.process.pid, signal.SIGSTOP)
-            begun.set()
+            begun, tell = threading.Event(), p.server.tell
+            p.server.tell = lambda **told: (tell(**told), begun.set())          # not before: who leaves earlier leaves no work
         task = asyncio.create_task(p("What is due?", "IDENTITY"))
         while not (begun.is_set() and p.asking): await asyncio.sleep(0.001)
         left = p.server.process

@@ -142,8 +142,8 @@ class Asking(Barred):
         self.tell()
 
     def look(self) -> None:
-        "Note what can be seen."
-        rows = self.query_one(Rows)
+        "Note what can be seen. Of a screen that is being taken away, the rows go first, and the clock may still ring."
+        if (rows := next(iter(self.query(Rows)), None)) is None: return
         self.guard.seen((rows.size.width, self.size.height), bool(rows.rows) and rows.scroll_offset.y + rows.size.height >= len(rows.rows))
 
 # %% ../../nbs/tui/questions.ipynb #cae7470e
