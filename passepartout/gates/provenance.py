@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from ..echoes import and_above, named_in
+from ..lazy import Regex
 from ..flow import Case, alone, flow_reasons, is_answered_for, literal_label
 from ..messages import CALL, MODEL, PERSON, PLAN, Action, ApprovalRequired, Label, Signal, is_mapping, pick
 from ..provenance import Seen, Words, near_text, parts_of
@@ -45,10 +46,12 @@ def touches(words: Words, value: Any) -> bool:
     if isinstance(value, (tuple, list)): return any([each not in (None, "") and touches(words, each) for each in value])
     return words.hold(value)
 
+_PORT = Regex(r"(?<=[\w\]]):\d{1,5}(?=/)")
+
 def is_named(place: str, words: Words, known: frozenset[str] = frozenset()) -> bool:
-    "Did the person name this place, or one that it lies in, in these words or in the settings?"
+    "Did the person name this place, or one that it lies in, in these words or in the settings? Who gives a link with a port names that page, and not its whole host."
     texts = (words.texts,) if isinstance(words.texts, str) else words.texts
-    named = set().union(*map(named_in, (*texts, *known)))
+    named = set().union(*[named_in(_PORT.sub("", text)) for text in (*texts, *known)])
     return any(each in named for each in and_above(place))
 
 # %% ../../nbs/gates/provenance.ipynb #a0d56110
