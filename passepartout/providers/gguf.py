@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/providers/gguf.html.md"""
 
 # %% auto #0
 __all__ = ['GIVEN', 'ABOUT_HARDWARE', 'SERVING', 'WAITED', 'LEFT', 'model_command', 'model_environment', 'ended', 'ModelProcess',
-           'Loaded', 'Asked', 'Counting', 'Hearing', 'Gguf']
+           'Loaded', 'Asked', 'Counting', 'Hearing', 'Ahead', 'Gguf']
 
 # %% ../../nbs/providers/gguf.ipynb #bcbc52df
 import asyncio
@@ -188,9 +188,9 @@ class Hearing(Counting):
         finally: gone.set()
         if wrong: raise wrong[0]
 
-# %% ../../nbs/providers/gguf.ipynb #776ca30c
-class Gguf(Hearing):
-    "The backend `gguf`. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
+# %% ../../nbs/providers/gguf.ipynb #3d3333ae
+class Ahead(Hearing):
+    "Puts a question into words, and has its beginning read before there is one."
     def measure(self) -> Measure:
         "How this model counts."
         measure = self.measures.of("gguf", self.path.name)
@@ -203,6 +203,20 @@ class Gguf(Hearing):
         return Question(prompt, composed.text + (JSON_FORM if form == "schema" else ""), self.path.name, form,
                         proposal_schema(self.tools) if form == "schema" else None, tokens, self.stream, usage=True)
 
+    def read_ahead(self, compose: Any) -> threading.Thread:
+        "Have the process load the model and read, in a thread that is returned, what questions begin with: `compose(measure, beside)`. What goes wrong is told by the next question, which meets it as well."
+        body = self.dialect.request(self.question("", compose(self.measure(), len(JSON_FORM)), 1))[1]
+        over = self.ahead = threading.Event()
+        def work() -> None:
+            with suppress(BackendFailure, HttpFailed): self.generate(body, lambda piece: False, over)
+            if over.is_set(): self.let_go()                       # it may have been started in that very moment
+        thread = threading.Thread(target=work, name="passepartout-read-ahead", daemon=True)
+        thread.start()
+        return thread
+
+# %% ../../nbs/providers/gguf.ipynb #776ca30c
+class Gguf(Ahead):
+    "The backend `gguf`. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
     async def __call__(self, prompt: str, system_prompt: str, *, hear: Callable | None = None, compose: Any = None) -> str:
         measure, composed = self.measure(), Composed(system_prompt)
         if compose is not None: composed = await self.fitted(compose, measure)
@@ -219,17 +233,6 @@ class Gguf(Hearing):
             else:
                 if heard.took is not None and measure.billed(heard.took.read, size): self.measures.save()
                 return answer_of(heard, self.stream)
-
-    def read_ahead(self, compose: Any) -> threading.Thread:
-        "Have the process load the model and read, in a thread that is returned, what questions begin with: `compose(measure, beside)`. What goes wrong is told by the next question, which meets it as well."
-        body = self.dialect.request(self.question("", compose(self.measure(), len(JSON_FORM)), 1))[1]
-        over = self.ahead = threading.Event()
-        def work() -> None:
-            with suppress(BackendFailure, HttpFailed): self.generate(body, lambda piece: False, over)
-            if over.is_set(): self.let_go()                       # it may have been started in that very moment
-        thread = threading.Thread(target=work, name="passepartout-read-ahead", daemon=True)
-        thread.start()
-        return thread
 
     def as_service(self) -> Any: return SimpleNamespace(name="gguf", endpoint=Endpoint(str(self.path), "", True), key=None, vault=None)
 
