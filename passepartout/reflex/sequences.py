@@ -99,14 +99,14 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
 # %% ../../nbs/reflex/sequences.ipynb #0745871e
 _ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
 _ENUMERATED_AT = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<end>(?:to|on|onto)\s+(?:the|my|our)\s[^:\n]{1,80}\blist)\s*:\s+(?P<all>[^\"“„«:]+)", re.I)
-_EACH_ITEM = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
+_EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
 _LAST_ITEM, _TO_LISTS = Regex(r"[^,]*,.*\s(?:and|und|&)\s", re.I), ("org-check", "org-add-headline")
 
 def each_item(text: str) -> list[str]:
     "The requests in a sentence that puts several things on one list; empty for every other."
     found = (_ENUMERATED.fullmatch(said := text.strip().rstrip("!.")) or _ENUMERATED_AT.fullmatch(said))
     if not found or not _LAST_ITEM.match(found["all"]): return []
-    things = [thing.strip() for thing in _EACH_ITEM.split(found["all"])]
+    things = [thing.strip() for thing in _EACH.split(found["all"])]
     return [f"{found['verb']} {thing} {found['end']}" for thing in things] if all(things) and len(things) <= MOST_PARTS else []
 
 # %% ../../nbs/reflex/sequences.ipynb #e36606ee
@@ -143,7 +143,6 @@ def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -
 
 # %% ../../nbs/reflex/sequences.ipynb #08a42341
 _SHARED = Regex(r"(?P<verb>mark|set|flag|tick|check|move|postpone|reschedule|push|snooze|tag|untag)\s+(?P<all>.+?)\s+(?P<end>(?:as|to|until|by|with|from)\s+.{1,60}|done|off)|(?P<first>done|finished|finish|complete|archive|cancel|reopen|check\s+off)\s+(?P<rest>.+)", re.I)
-_EACH = Regex(r"\s*,\s+(?:(?:and|und)\s+)?|\s+(?:and|und|&)\s+", re.I)
 
 def each_with_both(text: str) -> list[str]:
     "The requests in a sentence whose verb, and perhaps its end, belongs to all of the headings that it names; empty for every other."
