@@ -31,6 +31,9 @@ class Finding:
     fix: str
     severity: str = "degraded"          # or 'unhealthy', or 'note'
     mend: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    in_place: bool = False              # whoever it matters to is told then and there
+
+    def __str__(self): return f"{self.what} {self.why} {self.fix}"
 
 # %% ../nbs/17f_health.ipynb #1f57278c
 def health_of(findings: Iterable[Finding]) -> str:
@@ -68,7 +71,7 @@ def sandbox_findings(problem: str) -> Iterator[Finding]:
     "About a sandbox with a `problem`; empty when it works."
     if problem:
         yield Finding(problem, "Commands run without isolation, so every one of them asks first.",
-                      "Install bubblewrap, or allow user namespaces.")
+                      "Install bubblewrap, or allow user namespaces.", in_place=True)
 
 # %% ../nbs/17f_health.ipynb #2d217da1
 def under_way(effect: dict) -> tuple[str, str]:

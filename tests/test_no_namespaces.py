@@ -1,4 +1,4 @@
-"User namespaces are really forbidden: bubblewrap is there and cannot work, so commands ask, and both the doctor and every start say why"
+"User namespaces are really forbidden: bubblewrap is there and cannot work, so commands ask, and both the doctor and the question say why"
 import os, shutil, subprocess, sys
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_the_tier_rises_to_ask_and_it_is_said_why(passepartout):
     done = passepartout("gate", "check", COMMAND)
     assert done.returncode == 4 and "asks: bubblewrap does not work here" in done.stdout and "forbids user namespaces" in done.stdout
     done = passepartout("ask", "what is due this week?")
-    assert done.returncode == 0 and "every one of them asks first" in done.stderr              # the notes can be asked about as ever
+    assert done.returncode == 0 and done.stderr == ""                                          # the notes can be asked about as ever
     done = passepartout("doctor")
     assert done.returncode == 1 and "bubblewrap does not work here" in done.stdout and "allow user namespaces" in done.stdout
 

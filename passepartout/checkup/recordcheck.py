@@ -115,7 +115,7 @@ def check_daemon(patient: Patient) -> Iterator[Any]:
     if patient.settings is None: return
     yield from (found := list(daemon_findings(patient.settings)))
     hangs = any(isinstance(each, Finding) for each in found)                   # then asking would only mean to wait once more
-    mine = {f"{each.what} {each.why} {each.fix}" for each in (patient.agent.diagnostics if patient.agent is not None else ())}
+    mine = {str(each) for each in (patient.agent.diagnostics if patient.agent is not None else ())}
     for told in told_by_daemon(patient.settings) if not hangs else ():
         if told not in mine:
             yield Finding(f"The daemon says: {told}", "It knows since it started, or was last told to read its settings again.",

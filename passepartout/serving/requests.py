@@ -296,7 +296,7 @@ def status(house: Any, guest: Guest, payload: Mapping) -> dict:
             "last": recent[-1].asked if recent else None, "health": agent.health}
     if guest.via == "tcp": return told                  # where the notes lie and what is allowed is for the person's own commands
     return told | {"memex": str(agent.settings.memex_dir), "settings": plain_settings(agent.settings),
-                   "findings": [f"{each.what} {each.why} {each.fix}" for each in agent.diagnostics], "pid": os.getpid()}
+                   "findings": [str(each) for each in agent.diagnostics if not each.in_place], "pid": os.getpid()}
 
 def plain_settings(settings: Any) -> str:
     "The settings as JSON, each value as text; secrets are not among them."

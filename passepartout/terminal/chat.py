@@ -401,6 +401,8 @@ def greet(chat: Chat) -> None:
     chat.say(f"Passepartout on {agent.settings.memex_dir}, thinking with {', '.join(agent.provider_cascade) or 'nothing'}. /help lists "
              "the commands.", "dim")
     if agent.hint: chat.say(agent.hint, "dim")
+    for finding in agent.diagnostics:                           # a daemon has told them in its log
+        if getattr(finding, "in_place", False): chat.say(str(finding), "dim")
     if not getattr(agent, "daemon", False): chat.say(ALONE, "dim")
     recent = agent.turns.recent(chat.session)
     if recent: chat.say(f"Session {chat.session} goes on; last you said: {' '.join(recent[-1][0].split())[:100]}", "dim")

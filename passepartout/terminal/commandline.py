@@ -63,7 +63,8 @@ def booted(memex: Path | None, today: str | None = None, json_: bool = False, **
         except OSError as error:
             fail(f"Passepartout cannot start: {error.strerror or error}, {str(error.filename or '')[:200]!r}. Check the folder of your "
                  "notes and the one named in XDG_STATE_HOME.", 5, json_)
-        for finding in agent.diagnostics: tell(f"{finding.what} {finding.why} {finding.fix}", "yellow", sys.stderr)
+        for finding in agent.diagnostics:
+            if not finding.in_place: tell(str(finding), "yellow", sys.stderr)
         end = spans_of(agent)
         try: yield agent
         except PassepartoutError as error: fail(error.message, 5, json_)

@@ -73,8 +73,7 @@ class Joining(Mounting):
             return self.exit("failed")
         self.names = tuple(self.window.commands)
         self.watching = Look(looking, self.session, self.events)
-        for finding in self.agent.diagnostics:
-            self.tell(finding if isinstance(finding, str) else f"{finding.what} {finding.why} {finding.fix}", "yellow", "!")
+        for finding in self.agent.diagnostics: self.tell(str(finding), "yellow", "!")
         if self.agent.hint: self.tell(self.agent.hint)
         for line in self.early: self.send(line)
         self.early = []
