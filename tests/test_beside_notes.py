@@ -1,7 +1,7 @@
 "A workspace beside the notes: what is called from there (../code/x) is judged as what is called from the top, by every gate, by rules, and while it runs."
 import re
-import shutil
 
+import needs
 import pytest
 
 from passepartout.agent import Agent
@@ -54,7 +54,7 @@ def test_a_tool_is_judged_alike(agent, tmp_path, tool, name, place):
     for way in WAYS[:2]: assert said(agent, tool, **{name: place.format(way.format("code"))}, **more) == top, way
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="commands run behind bubblewrap")
+@needs.sandbox
 @pytest.mark.parametrize("line", ["cat ../code/x", "cd ../code && cat x", "awk 1 ../code/x", "find ../code -name x"])
 async def test_what_runs_finds_its_place(agent, line):
     proposals = iter([f'(:TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "shell" :ARGS (:COMMAND "{line}") :EXPLANATION "The person wants to see what is there."))'])
@@ -67,6 +67,7 @@ async def test_what_runs_finds_its_place(agent, line):
     assert ("code/x" if "find" in line else "an ordinary line") in seen[-1], seen[-1]
 
 
+@needs.sandbox
 async def test_a_whole_folder_is_read_without_what_is_hidden_in_it(agent, tmp_path):
     "The rule is taken away, so that the search runs; hidden files and keys are covered there as they are when the folder is called from the top."
     (tmp_path / "config" / "rules.ini").unlink()

@@ -13,6 +13,7 @@ from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import Root
 from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
 from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, path_test, ready, strictest, text_test
+from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}})
@@ -204,7 +205,9 @@ def test_a_rule_about_a_place_holds_for_commands(memex, tier):
             assert isinstance(found, Rejected) if tier == "deny" else isinstance(found, (ApprovalRequired, Rejected)), command
             assert "“people”" in (found.text if isinstance(found, Rejected) else found.reason), command
         for command in ("cat projects/roof.org", "ls", "grep -rn Roof projects", "wc projects/*f.org", "echo people", "cd projects && cat roof.org", "date"):
-            assert not isinstance(verdict_of(agent, "shell", command=command), (Rejected, ApprovalRequired)), command
+            found = verdict_of(agent, "shell", command=command)
+            if isinstance(found, ApprovalRequired) and not find_bubblewrap().works: assert "“people”" not in found.reason, command
+            else: assert not isinstance(found, (Rejected, ApprovalRequired)), command
     finally: agent.run(agent.close())
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+import needs
 from conftest import examples, thinned
 from passepartout.gates.shell import IRREVERSIBLE, shell_gate
 from passepartout.messages import Action, Allowed, ApprovalRequired, Rejected, Signal
@@ -266,6 +267,7 @@ def test_what_is_only_odd_is_not_refused(text, roots, memex):
 
 # Repositories -------------------------------------------------------------------------------------------------------
 
+@needs.git
 @pytest.mark.parametrize("setting", ["core.fsmonitor=./evil", "filter.x.clean=./evil", "diff.x.textconv=./evil", "core.sshCommand=./evil", "include.path=/x", "core.worktree=/", "gpg.program=./evil"])
 def test_a_repository_whose_settings_could_run_something_is_asked_about(setting, roots, memex):
     (memex / ".git").rmdir()
@@ -276,6 +278,7 @@ def test_a_repository_whose_settings_could_run_something_is_asked_about(setting,
     assert level("git status", roots) == ASK and level("cd src && git log", roots) == ASK and level("git -C src log", roots) == ASK
 
 
+@needs.git
 def test_git_as_it_is_run_starts_no_monitor(roots, memex):
     "The added options hold on their own, even if the configuration were overlooked."
     (memex / ".git").rmdir()
@@ -470,6 +473,7 @@ PRINTS_ANY = ["git log -p", "git log -U3 -1", "git log --graph -c", "git show", 
 PRINTS_NONE = ["git log --oneline -5", "git log --stat", "git show --stat", "git show --name-only HEAD", "git diff --stat", "git diff --name-status HEAD~1", "git status", "git cat-file -p HEAD", "git cat-file -t 0123abc", "git grep x", "git log -p -- a.txt", "git diff -- src/main.py", "git show HEAD:a.txt", "git blame a.txt"]
 
 
+@needs.git
 def test_what_prints_the_past_is_asked_about_where_git_keeps_a_file_of_keys(memex, roots):
     "A key that was committed stands in the history; an object can be named by its number. Other repositories are not asked about."
     git = lambda *words: subprocess.run(["git", "-C", str(memex), *words], check=True, capture_output=True)
@@ -492,6 +496,7 @@ LOOKS_BACK = ["git log -p", "git show", "git show HEAD~1", "git diff HEAD~1", "g
 LOOKS_ON = ["git log", "git log --stat", "git show --stat", "git status", "git diff", "git diff --stat", "git log -p -- a.txt", "git show HEAD:a.txt", "git blame a.txt", "git cat-file -t 0123abc", "git diff -- src/main.py"]
 
 
+@needs.git
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
     "On a branch, in the stash, under another name since, and after new commits; a repository without one is left alone."
@@ -528,6 +533,7 @@ def test_a_key_that_was_committed_and_deleted_is_seen(memex, roots):
     assert asked() == LOOKS_BACK
 
 
+@needs.git
 @pytest.mark.slow
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_a_key_that_only_a_merge_brought_in_is_seen(memex, roots):
@@ -566,6 +572,7 @@ def test_a_key_that_only_a_merge_brought_in_is_seen(memex, roots):
     assert "id_ed25519" in why()
 
 
+@needs.git
 @pytest.mark.skipif(not find_bubblewrap().works, reason="without a sandbox every command is asked about")
 def test_the_gate_asks_as_long_as_the_history_is_not_known_and_then_knows(memex, roots, monkeypatch):
     git = lambda *words: subprocess.run(["git", "-C", str(memex), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words], check=True, capture_output=True)
@@ -786,6 +793,7 @@ def test_a_format_that_asks_for_signatures_is_asked_about_however_it_is_spaced(a
     assert level("git log --format='%h %s %Gone'", roots) == ASK and level("git log --format='%h %+s %an'", roots) == READ
 
 
+@needs.git
 def test_a_folder_that_git_passes_over_hides_no_repository_from_the_judge(memex, roots):
     "git looks further up when something is missing in .git; what cannot be told is asked about."
     from passepartout.shell.repository import is_whole, repository_of
