@@ -122,7 +122,7 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
 # %% ../nbs/16_reason.ipynb #2e8c4419
 def read_ahead(agent) -> None:
     "Have the provider of this machine that is asked first read what every prompt begins with, if it can. Does not wait for that."
-    names = () if callable(agent.provider_cascade) else providers(agent, None, None)
+    names = () if callable(agent.provider_cascade) or not agent.settings.read_ahead else providers(agent, None, None)
     backend = agent.backends.get(names[0]) if names else None
     if backend is None or not backend.local or (read := getattr(backend.fn, "read_ahead", None)) is None: return
     signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, label=PERSON)

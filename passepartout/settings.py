@@ -64,6 +64,7 @@ class Budgets(Thinkers):
     turn_tokens: Tokens | None
     provider_prices: tuple[str, ...]
     stream_answers: bool
+    read_ahead: bool
     answer_tokens: int
     gguf_file: Path | None
     scripted_file: Path | None

@@ -140,6 +140,39 @@ async def test_a_grammar_of_ours_is_obeyed_over_http(server):
     await http.close()
 
 
+@pytest.mark.parametrize("name", ["near", "local"])
+async def test_who_opens_a_chat_has_a_server_read_while_they_type(server, tmp_path, monkeypatch, name):
+    "What it has read ahead it does not read again, also when the question comes at once; and it is asked with what it would be asked with anyway."
+    (tmp_path / "notes").mkdir()
+    where = {"provider_urls": f"near={server}/v1", "provider_models": "near=tiny.gguf"} if name == "near" else {}
+    agent = await Agent.boot(memex_dir=tmp_path / "notes", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade=name, answer_tokens=300, context_budget=2000, **where)
+    told, ask = [], Provider.ask
+    async def asking(provider, q, headers, heard, *rest):
+        try: return await ask(provider, q, headers, heard, *rest)
+        finally: told.append((q, heard.took))
+    monkeypatch.setattr(Provider, "ask", asking)
+    fn = agent.backends.get(name).fn
+    if name == "local": fn.places = (Service("http://127.0.0.1:9", "compatible"), Service(server + "/v1", "compatible"))
+    try:
+        agent.follow_notes()
+        await agent.handle(f"what about the weather on the other side, {name}?")
+        assert not fn.ahead
+        (ahead, _), (asked, took) = told[:2]
+        assert (ahead.prompt, ahead.tokens, ahead.system, ahead.schema) == ("", 1, asked.system, asked.schema) and ahead.most <= asked.most + 100 and took.cached > 0.8 * took.read, (took, len(asked.system))
+    finally: await agent.close()
+
+
+@pytest.mark.parametrize("seconds", [0, 0.01, 0.1])
+async def test_who_leaves_at_once_leaves_no_question_behind(server, tmp_path, seconds):
+    (tmp_path / "notes").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "notes", state_dir=tmp_path / "state", config_dir=tmp_path / "config", cache_dir=tmp_path / "cache", provider_cascade="near", provider_urls=f"near={server}/v1")
+    agent.follow_notes()
+    begun = agent.backends.get("near").fn.ahead
+    await asyncio.sleep(seconds)
+    await agent.close()
+    assert not begun.thread.is_alive()
+
+
 # Inside the program -------------------------------------------------------------------------------------------------------
 
 inside = pytest.mark.skipif(not all(map(importlib.util.find_spec, ("xllamacpp", "gguf", "numpy"))), reason="this Python has no xllamacpp, gguf and numpy")

@@ -102,15 +102,19 @@ class Measures:
     "The measures of one agent's models, remembered in the file at `path` if there is one."
     def __init__(self, path: Path | None = None): self.path, self.known = path, {}
 
-    def of(self, provider: str, model: str) -> Measure:
-        "What is known of this model there. A window is asked for anew in each process."
+    def of(self, provider: str, model: str | None) -> Measure:
+        "What is known of this model there; without a name, of the one that was asked there last. A window is asked for anew in each process."
+        if model is None:
+            there = [m for name, m in read_measures(self.path).items() if name.startswith(f"{provider}/")]
+            return there[-1] if there else Measure()
         if (name := f"{provider}/{model}") not in self.known: self.known[name] = read_measures(self.path).get(name) or Measure()
         return self.known[name]
 
     def save(self) -> None:
         "Write down what was learnt; what other processes know of other models stays."
         if self.path is None: return
-        found = read_measures(self.path) | {name: m for name, m in self.known.items() if m.rate != BYTES}
+        mine = {name: m for name, m in self.known.items() if m.rate != BYTES}
+        found = {name: m for name, m in read_measures(self.path).items() if name not in mine} | mine
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
             with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "w",

@@ -12,11 +12,13 @@ __all__ = ['SERVICES', 'NEARBY', 'BUILT_IN', 'Service', 'dialect_of', 'named', '
 # %% ../../nbs/providers/catalogue.ipynb #595598e8
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..backends import BackendFailure, provider_name, register_backend
 from ..conditions import PassepartoutError
 from ..messages import USER_INPUT, FrozenDict
+from .ahead import Beforehand, ReadsAhead
 from ..records import record
 from ..settings import own_keys
 
@@ -228,13 +230,14 @@ def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]
     return told
 
 # %% ../../nbs/providers/catalogue.ipynb #53b46444
-class Nearby:
+class Nearby(ReadsAhead):
     "The backend `local`: the first server on this machine that has a model."
     def __init__(self, http: Any, make: Callable[[Service], Any], model: str | None = None, places: tuple[Service, ...] = NEARBY):
         self.http, self.make, self.model, self.places, self.found = http, make, model, places, None
 
     async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None,
                        compose: Any = None) -> str:
+        await self.settled()
         if self.found is None: self.found = await self.look()
         try: return await self.found(prompt, system_prompt, model=model, hear=hear, meter=meter, compose=compose)
         except BackendFailure as failure:
@@ -244,6 +247,19 @@ class Nearby:
     async def check(self) -> str:
         "Which server is used. `BackendFailure` when none runs."
         return await (await self.look()).check()
+
+    def read_ahead(self, compose: Any) -> Beforehand:
+        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background."
+        first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
+        self.ahead = Beforehand(partial(self.begin, compose(first.measures.of(first.name, self.model), first.beside())))
+        return self.ahead
+
+    async def begin(self, composed: Any) -> None:
+        "Look around, and have the server that is found read `composed`. With connections of its own: this is another loop."
+        other = Nearby(type(self.http)(self.http.verify), self.make, self.model, self.places)
+        try: found = await other.look()
+        finally: await other.http.close()
+        await found.begin(composed)
 
     async def look(self) -> Any:
         "The provider that was found. `BackendFailure` when nothing runs."

@@ -35,6 +35,11 @@ class Question:
     marks: tuple[int, ...] = ()        # the lengths of the beginnings of `system` that are likely to be sent again
     room: int | None = None            # the tokens of question and answer together, as far as they were counted
 
+    @property
+    def most(self) -> int:
+        "The tokens that question and answer may take together: as counted, or two bytes and a half a token, which English, with four, does not need."
+        return max(self.room or 0, self.tokens + len((self.system + self.prompt).encode("utf-8", "replace")) * 2 // 5)
+
 # %% ../../nbs/providers/dialect.ipynb #310f988d
 @dataclass(slots=True)
 class Heard:

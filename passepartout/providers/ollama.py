@@ -23,9 +23,8 @@ class Ollama(Dialect):
         if elsewhere(q.model):
             raise BackendFailure(f"the model {q.model} does not run on this machine. Name one that does: provider_models = ollama=MODEL",
                                  counts=False)
-        need = max(q.room or 0, q.tokens + len((q.system + q.prompt).encode("utf-8", "replace")) * 2 // 5)
         body = {"model": q.model, "messages": [{"role": "system", "content": q.system}, {"role": "user", "content": q.prompt}],
-                "stream": q.stream, "options": {"num_predict": q.tokens, "num_ctx": room_for(need)}}
+                "stream": q.stream, "options": {"num_predict": q.tokens, "num_ctx": room_for(q.most)}}
         return "/api/chat", body | ({"format": q.schema} if q.form == "schema" else {})
 
     def piece(self, heard: Heard, data: dict) -> bool | None:

@@ -6,13 +6,13 @@ Docs: https://example.org/passepartout/providers/wire.html.md"""
 
 # %% auto #0
 __all__ = ['FORMS', 'Reached', 'Keyed', 'usable', 'meant', 'Listed', 'Explaining', 'Windowed', 'Measured', 'Fitting', 'Asking',
-           'Provider']
+           'Putting', 'Ahead', 'Provider']
 
 # %% ../../nbs/providers/wire.ipynb #10ee953b
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..conditions import PassepartoutError
 from ..net.endpoints import Endpoint, HttpFailed, Times
 from ..net.httpclient import Http
 from ..awareness.measure import BYTES, Composed, Measure, Measures
+from .ahead import Beforehand, ReadsAhead
 from .dialect import Dialect, Heard, Question, answer_of, listening
 from .failures import failure_of, is_too_long, knows_no_model, not_that_form, took_nothing
 from .proposals import JSON_FORM, TOOL_FORM, can_be_strict, proposal_schema
@@ -211,8 +212,48 @@ class Asking(Fitting):
             else: bill.said(heard.said())
             return streamed
 
+# %% ../../nbs/providers/wire.ipynb #46200fe5
+class Putting(Asking):
+    "Puts a question into words, in the form that the server knows."
+    def question(self, prompt: str, composed: Composed, model: str, measure: Measure) -> Question:
+        "What the server is asked."
+        form = self.dialect.forms[self.form]
+        room = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
+                if measure.rate != BYTES else None)
+        return Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
+                        measure.answer(self.tokens), self.stream, self.tells, composed.marks, room)
+
+    def gives_in(self, error: HttpFailed, q: Question) -> bool:
+        "Was it the form of `q` that the server refused? Then the next one has another."
+        if q.stream and q.usage and "stream_options" in error.body and 400 <= error.status < 500: self.tells = False
+        elif self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
+        else: return False
+        return True
+
+# %% ../../nbs/providers/wire.ipynb #209dc9ae
+class Ahead(ReadsAhead, Putting):
+    "Has a server read the beginning of a question before there is one."
+    def read_ahead(self, compose: Any) -> Beforehand:
+        "Begin: the system prompt is put together here, by `compose(measure, beside)`, and sent in the background."
+        self.ahead = Beforehand(partial(self.begin, compose(self.measures.of(self.name, self.model), self.beside())))
+        return self.ahead
+
+    async def begin(self, composed: Composed) -> None:
+        "Send `composed` as a question with nothing in it. `BackendFailure` and `HttpFailed` as for any question."
+        other = replace(self, http=Http(self.http.verify))
+        try:
+            headers, model = other.headers(), other.model or await other.first_model()
+            measure = self.measures.of(self.name, model)
+            await other.look(measure, model, headers)
+            while True:
+                q = other.question("", composed, model, measure)
+                try: return await other.ask(replace(q, tokens=1, room=q.most), headers, Heard(), None, None)
+                except HttpFailed as error:
+                    if not other.gives_in(error, q): raise
+        finally: await other.http.close()
+
 # %% ../../nbs/providers/wire.ipynb #b126ced1
-class Provider(Asking):
+class Provider(Ahead):
     "A backend over HTTP. Call it with a prompt and a system prompt; what comes back is text for reason, or `BackendFailure`."
     async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None,
                        meter: Any = None, compose: Any = None) -> str:
@@ -220,22 +261,18 @@ class Provider(Asking):
 
         `hear` is called with each piece that holds a word, and every request passes the `meter`. `compose` puts the system prompt together
         in the place of `system_prompt`. `BackendFailure` says why there is no answer."""
+        await self.settled()
         headers, model = self.headers(), model or self.model or await self.first_model()
         measure, composed = self.measures.of(self.name, model), Composed(system_prompt)
         if compose is not None:
             await self.look(measure, model, headers)
             composed = await self.fitted(compose, measure, model, headers, meter is None or meter.affords(model, 0, 0, self.endpoint.url))
         while True:
-            heard, form = Heard(), self.dialect.forms[self.form]
-            need = (measure.rate.of(utf8_bound(composed.text) + utf8_bound(prompt) + self.beside()) + measure.answer(self.tokens)
-                    if measure.rate != BYTES else None)
-            q = Question(prompt, composed.text + FORMS.get(form, ""), model, form, self.schema() if form != "plist" else None,
-                         measure.answer(self.tokens), self.stream, self.tells, composed.marks, need)
+            heard, q = Heard(), self.question(prompt, composed, model, measure)
             if compose is not None: compose.sent(composed)
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
-                if q.stream and q.usage and "stream_options" in error.body and 400 <= error.status < 500: self.tells = False
-                elif self.form + 1 < len(self.dialect.forms) and not_that_form(error): self.form += 1
+                if self.gives_in(error, q): pass
                 elif compose is not None and is_too_long(error) and measure.too_long(error.body, utf8_bound(q.system) + utf8_bound(prompt)):
                     composed = compose(measure, self.beside())
                 else: raise await self.explained(error, model) from None
