@@ -265,6 +265,27 @@ def test_what_is_only_odd_is_not_refused(text, roots, memex):
     assert level(text, roots) != DENY
 
 
+def test_the_gravest_reason_stands_first_whatever_was_put_in_front_of_it(roots):
+    "A person reads three reasons; nine odd commands in front of one that deletes do not push it out, and that there are more is said."
+    odd = "; ".join(f"odd{n}" for n in range(9))
+    for text, reason in (("rm -rf src", "It deletes folders"), ("git reset --hard", "git"), ("mkfs.ext4 /dev/sda", "/dev/sda")):
+        alone, behind = judge_command(text, roots, HOME), judge_command(f"{odd}; {text}", roots, HOME)
+        assert behind.level == alone.level > ASK and behind.reasons[0] == alone.reasons[0] and reason in behind.reasons[0], behind
+    tools = ToolRegistry()
+    tools.register(Tool("shell", "Run a command", [Parameter("command", kind="command")], lambda args: ""))
+    def asked(command): return shell_gate(tools, roots, HOME)(Action.of({"target": "tool", "payload": {"action": "call", "tool": "shell", "args": {"command": command}}}), Signal()).reason
+    said = asked(f"{odd}; rm -rf src")
+    assert said.startswith(IRREVERSIBLE) and "It deletes folders" in said and "8 more such reasons" in said, said
+    assert "more such" not in asked("odd1; rm -rf src")
+
+
+def test_of_many_names_the_last_is_looked_at_too(roots):
+    many = " ".join(f"a{n}" for n in range(200))
+    for text in (f"rm -rf {many} /etc", f"rm -rf {many}; rm -rf /etc", f"chmod -R 777 {many} /usr"): assert judge_command(text, roots, HOME).level == DENY, text[-30:]
+    assert "and 197 more." in judge_command(f"rm -rf {many}", roots, HOME).reasons[0]
+    for text in ("rm $(ls)", "rm -r $(ls) b", "find . -name x | xargs rm -r"): assert not re.search(r": 1\b|deletes 1\b|, 1\b", " ".join(judge_command(text, roots, HOME).reasons)), text
+
+
 # Repositories -------------------------------------------------------------------------------------------------------
 
 @needs.git

@@ -32,7 +32,7 @@ from .words import Impure, bad_character, unseen_character
 # %% ../../nbs/shell/judge.ipynb #b9a1dedb
 @record
 class Judged:
-    """A verdict: `level` is READ, ASK, CONFIRM or DENY. `script` is what would run, with every program's path; `None` when nothing may.
+    """A verdict: `level` is READ, ASK, CONFIRM or DENY. `reasons`: the gravest first. `script` is what would run, with every program's path; `None` when nothing may.
     `late`: some of its words are known only while it runs, or it was given to a shell."""
     level: int
     reasons: tuple[str, ...]
@@ -40,16 +40,21 @@ class Judged:
     late: bool = False
 
 # %% ../../nbs/shell/judge.ipynb #acec563f
-_MOST_NAMES = 1_024
+_MOST_NAMES, _MOST_FINDINGS = 1_024, 64
 
 class _Findings:
     def __init__(self, roots: Sequence[Root], here: str = ""):
-        self.roots, self.places, self.level, self.reasons = roots, Places(roots, _MOST_NAMES), READ, []
+        self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
         self.places.here, self.known = here, NOTHING
 
     def add(self, level: int, reason: str) -> None:
+        if len(self.found) < _MOST_FINDINGS or level > self.level: self.found[reason] = max(level, self.found.get(reason, READ))
         self.level = max(self.level, level)
-        if reason not in self.reasons and len(self.reasons) < 8: self.reasons.append(reason)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        "What was found, the gravest first."
+        return tuple(sorted(self.found, key=lambda reason: -self.found[reason]))
 
 # %% ../../nbs/shell/judge.ipynb #20c5f2f2
 _HARMLESS = Regex(r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|TERM|(?:D[UF]_|LS_)?BLOCK_?SIZE|LS_COLORS|TIME_STYLE"
@@ -356,12 +361,15 @@ def _judge_script(findings: _Findings, script: Script) -> Script:
 
 def _to_bash(findings: _Findings, text: str, why: str) -> Judged:
     "What only a shell could carry out is asked about as a whole, unless it holds a command that is refused."
+    graver = {reason: level for reason, level in findings.found.items() if level > ASK}
+    for reason in graver: del findings.found[reason]
     findings.add(ASK, f"It goes to bash as it stands, because {why}.")
     for word in re.split(r"[\s;|&()`\"'$<>{}]+", text)[:200]:
         if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"):
             findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
     _text_harm(findings, text, 0)
-    return Judged(findings.level, tuple(findings.reasons),
+    if max(findings.found.values()) < findings.level: findings.found |= graver
+    return Judged(findings.level, findings.reasons,
                   Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
 
 # %% ../../nbs/shell/judge.ipynb #cc818aad
@@ -414,7 +422,7 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
     if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
         and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
         return Judged(ASK, (gone,), script)
-    return Judged(findings.level, tuple(findings.reasons), script, _unsettled(script))
+    return Judged(findings.level, findings.reasons, script, _unsettled(script))
 
 def _unsettled(script: Script) -> bool:
     "Are there words in it that are known only while it runs?"
