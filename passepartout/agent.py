@@ -122,7 +122,7 @@ def boot_agent(cls: type, settings: Settings, where: Any = None) -> Agent:
 # %% ../nbs/19_agent.ipynb #ab04fc8e
 def fit_out(agent: Agent, where: Any = None) -> None:
     "Everything between an open journal and an agent that answers."
-    sandbox_problem = try_sandbox()
+    sandbox = try_sandbox()
     open_vault(agent)
     gates_or_nothing(agent)
     install_index(agent, where)
@@ -133,5 +133,5 @@ def fit_out(agent: Agent, where: Any = None) -> None:
     agent.memory.load()
     recover(agent)
     apply_retention(agent)
-    agent.problems += sandbox_findings(sandbox_problem())
+    agent.problems += sandbox_findings(sandbox())
     diagnostics_startup_run(agent)

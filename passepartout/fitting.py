@@ -149,16 +149,16 @@ def install_shell(agent: Any) -> None:
     agent.tools.register(shell_tool(agent.roots, own_places(settings), private_tags=settings.privacy_filter_tags))
 
 # %% ../nbs/18f_fitting.ipynb #ed67480f
-def try_sandbox() -> Callable[[], str]:
-    "Begin to try the sandbox, in a thread. What is returned waits for the end of that and says what is wrong, if anything is."
+def try_sandbox() -> Callable[[], Any]:
+    "Begin to try the sandbox, in a thread. What is returned waits for the end of that and is what was found: with a `problem` and a `remedy`, if anything is wrong."
     from passepartout.shell import sandbox
-    found: list[str] = []
-    thread = threading.Thread(target=lambda: found.append(sandbox.find_bubblewrap().problem), name="passepartout-sandbox", daemon=True)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(sandbox.find_bubblewrap()), name="passepartout-sandbox", daemon=True)
     thread.start()
-    def problem() -> str:
+    def result() -> Any:
         thread.join()
-        return found[0] if found else "The sandbox could not be tried."
-    return problem
+        return found[0] if found else sandbox.Bubblewrap(problem="The sandbox could not be tried.", remedy="Start passepartout again.")
+    return result
 
 # %% ../nbs/18f_fitting.ipynb #067ac774
 def install_skills(agent: Any, stays: bool = False) -> None:

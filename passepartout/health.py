@@ -67,11 +67,10 @@ def clock_findings(behind: float) -> Iterator[Finding]:
     yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.",
                   "Due dates and expiries may be off.", "Set the system clock.")
 
-def sandbox_findings(problem: str) -> Iterator[Finding]:
-    "About a sandbox with a `problem`; empty when it works."
-    if problem:
-        yield Finding(problem, "Commands run without isolation, so every one of them asks first.",
-                      "Install bubblewrap, or allow user namespaces.", in_place=True)
+def sandbox_findings(sandbox: Any) -> Iterator[Finding]:
+    "About a sandbox that has a `problem`."
+    if sandbox.problem:
+        yield Finding(sandbox.problem, "Commands run without isolation, so every one of them asks first.", sandbox.remedy, in_place=True)
 
 # %% ../nbs/17f_health.ipynb #2d217da1
 def under_way(effect: dict) -> tuple[str, str]:

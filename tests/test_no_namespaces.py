@@ -39,7 +39,7 @@ def test_the_tier_rises_to_ask_and_it_is_said_why(passepartout):
     done = passepartout("ask", "what is due this week?")
     assert done.returncode == 0 and done.stderr == ""                                          # the notes can be asked about as ever
     done = passepartout("doctor")
-    assert done.returncode == 1 and "bubblewrap does not work here" in done.stdout and "allow user namespaces" in done.stdout
+    assert done.returncode == 1 and "bubblewrap does not work here" in done.stdout and "Allow user namespaces" in done.stdout
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def check_sqlite(patient: Patient) -> Iterator[Any]:
 def check_sandbox(patient: Patient) -> Iterator[Any]:
     "Whether commands can be kept in a sandbox."
     found = find_bubblewrap()
-    yield from sandbox_findings(found.problem)
+    yield from sandbox_findings(found)
     if found.works: yield f"Commands run in a sandbox ({found.path})."
 
 # %% ../../nbs/checkup/19bf_machinecheck.ipynb #cdeba174

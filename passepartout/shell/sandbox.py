@@ -54,10 +54,11 @@ def system_mounts(network: bool = False) -> list[str]:
 # %% ../../nbs/shell/sandbox.ipynb #4d591579
 @record
 class Bubblewrap:
-    "The sandbox program of this machine, and what it can do; or, with a `problem`, why there is none."
+    "The sandbox program of this machine, and what it can do; or, with a `problem`, why there is none, and what would help (`remedy`)."
     path: str = ""
     problem: str = ""
     full: bool = True                  # knows --size and --disable-userns
+    remedy: str = ""
 
     @property
     def works(self) -> bool: return not self.problem
@@ -73,8 +74,8 @@ def find_bubblewrap(path: str | None = None) -> Bubblewrap:
     "Look for bubblewrap and try it. Asked once for each process and path."
     path = path or next((each for each in PLACES if os.access(each, os.X_OK)), None)
     if path is None:
-        return Bubblewrap(problem="bubblewrap is not installed. Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf "
-                                  "install bubblewrap).")
+        return Bubblewrap(problem="bubblewrap is not installed.",
+                          remedy="Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).")
     said = ""
     for full in (True, False):
         if (calls := filter_fd()) is None:
@@ -90,9 +91,10 @@ def find_bubblewrap(path: str | None = None) -> Bubblewrap:
         finally: os.close(calls)
         if done.returncode == 0: return Bubblewrap(path, "", full)
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"
-    return Bubblewrap(path,
-                      f"bubblewrap does not work here: {shown(said)}. The kernel or the container forbids user namespaces (see the sysctls "
-                      "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns).")
+    said = re.split(r"\. |, likely ", shown(said.removeprefix("bwrap: ")))[0].rstrip(".")
+    return Bubblewrap(path, f"bubblewrap does not work here: {said}. The kernel or the container forbids user namespaces.",
+                      remedy="Allow user namespaces (see the sysctls kernel.unprivileged_userns_clone, user.max_user_namespaces and "
+                             "kernel.apparmor_restrict_unprivileged_userns).")
 
 # %% ../../nbs/shell/sandbox.ipynb #934f0611
 def interpreter() -> tuple[str, str]:

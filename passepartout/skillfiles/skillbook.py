@@ -92,7 +92,7 @@ class Looked(Shelf):
     def untestable(self) -> str:
         "Why no skill can be run at all."
         if self.wrap.works or self.unsandboxed: return ""
-        return f"there is no sandbox for it. {self.wrap.problem} Or, if you trust every skill with all that you can do yourself, set skills_without_sandbox = yes."
+        return f"there is no sandbox for it. {self.wrap.problem} {self.wrap.remedy} Or, if you trust every skill with all that you can do yourself, set skills_without_sandbox = yes."
 
 # %% ../../nbs/skillfiles/17g_skillbook.ipynb #11c47ad3
 class Vetted(Looked):
