@@ -34,6 +34,7 @@ def said(agent, tool, **args):
     verdict = judgement.verdict
     text = verdict.text if isinstance(verdict, Rejected) else getattr(verdict, "reason", "")
     judgement.close()
+    text = text.partition(" It would run: ")[0]                # what stands behind it is cut where the reason is long enough, and shown apart
     return type(verdict).__name__, getattr(verdict, "gate", None), re.sub(r"[^\s:]*code\b", "CODE", text)
 
 
