@@ -110,7 +110,7 @@ def is_habit(stamp: Stamp, node: Node) -> bool:
     "Whether this date is that of a habit."
     return stamp.kind == "scheduled" and stamp.repeat is not None and str(node.properties.get("STYLE", "")).strip().lower() == "habit"
 
-# %% ../nbs/08b_agenda.ipynb #b2b35505
+# %% ../nbs/08b_agenda.ipynb #104a5421
 class Calendar(NamedTuple):
     "The live dates of one file by day."
     events: list               # of (day, number, stamp, node), by day
@@ -119,6 +119,7 @@ class Calendar(NamedTuple):
     ahead: int                 # the longest notice that a deadline gives by itself
     facts: dict                # place of a node -> what `node_facts` says of it, once it was listed
 
+# %% ../nbs/08b_agenda.ipynb #b2b35505
 def make_calendar(outline: Outline) -> Calendar:
     "Sort the dates of a file into what can be found by day and what cannot."
     events, tasks, always = [], [], []
@@ -132,6 +133,7 @@ def first_two(entry: tuple) -> tuple:
     "File and line of an entry."
     return entry[:2]
 
+# %% ../nbs/08b_agenda.ipynb #ee060cbd
 def near(calendar: Calendar, start: date, end: date, today: date, warn: int) -> list:
     "The entries that can be listed between `start` and `end`."
     covered = start <= today <= end
@@ -166,7 +168,7 @@ def check_range(start: date, end: date) -> None:
     if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
     if (end - start).days > LONGEST: raise PassepartoutError(f"An agenda from {start} to {end} is too long; ask for at most ten years.")
 
-# %% ../nbs/08b_agenda.ipynb #9de7c20b
+# %% ../nbs/08b_agenda.ipynb #44375d4e
 def listed(stamp: Stamp, start: date, end: date, today: date, warn: int = 14, *, once: bool = False,
            habit: bool = False) -> Iterator[tuple[date, int, tuple[int, int] | None]]:
     "(day, days until its date, part) for each time that one date is listed. `once`: its delay holds for the first turn only."
@@ -178,6 +180,7 @@ def first_turn_only(outline: Outline, stamp: Stamp) -> bool:
     "Whether the delay of a date is written with two signs."
     return stamp.warn is not None and " --" in outline.text[stamp.start:stamp.end]
 
+# %% ../nbs/08b_agenda.ipynb #9de7c20b
 class Facts(NamedTuple):
     "What all items of one node have in common."
     title: str
@@ -199,6 +202,7 @@ def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int,
     return Item(day, "event" if stamp.kind == "plain" else stamp.kind, left, stamp.at if first else None,
                 stamp.until if part is None else None, part, *facts, stamp.repeat is not None, habit)
 
+# %% ../nbs/08b_agenda.ipynb #330d57ad
 def sort_key(item: Item) -> tuple:
     "By day; habits last; then what has a time; then appointments, deadlines, plans, most overdue first, notices last; then priority and place."
     timed = item.at is not None and item.days == 0
@@ -238,6 +242,7 @@ def say_when(item: Item) -> str:
     if item.part: word = f"day {item.part[0]} of {item.part[1]}"
     return f"{clock} {word}".strip() or "all day"
 
+# %% ../nbs/08b_agenda.ipynb #bcbbb5f5
 def say_item(item: Item) -> str:
     "One item as one line: when, what, where it stands."
     what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))

@@ -47,13 +47,13 @@ def find(change: Change, ident: str | None) -> MemoryObject | None:
         return change.objects[ident]
     return change.base.objects.get(ident)
 
-# %% ../nbs/06e_changes.ipynb #7f8858d3
+# %% ../nbs/06e_changes.ipynb #06784466
 def relist(change: Change, old: MemoryObject, children: tuple[str, ...]) -> None:
     "Put a version of `old` with other children in its place."
     change.objects[old.id] = MemoryObject(old.id, old.type, old.attributes, old.content, old.parent_id, children, b"", old.label)
     change.stale.add(old.id)
 
-
+# %% ../nbs/06e_changes.ipynb #7f8858d3
 def detach(change: Change, found: MemoryObject) -> None:
     "Take an object off its parent's list."
     parent = find(change, found.parent_id)
@@ -156,7 +156,7 @@ def refresh(change: Change) -> None:
             ready.append(parent)
     change.stale.clear()
 
-
+# %% ../nbs/06e_changes.ipynb #eeb43175
 def climb(change: Change, ident: str | None) -> None:
     "Compute the hashes of one object and of its ancestors."
     fresh: tuple[MemoryObject, ...] = ()

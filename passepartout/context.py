@@ -32,11 +32,12 @@ from .records import record
 from .awareness.summaries import in_our_words
 from .tuples import NamedTuple
 
-# %% ../nbs/09_context.ipynb #eb40c6eb
+# %% ../nbs/09_context.ipynb #3baf0422
 def turn_in(agent, signal: Any) -> Any:
     "The open turn of `signal`; `None` when there is none, or when it is no signal."
     return find(signal) if isinstance(signal, Signal) and (find := getattr(agent, "turn_of", None)) is not None else None
 
+# %% ../nbs/09_context.ipynb #eb40c6eb
 def confidential(agent, signal: Any, turn: Any = None) -> bool:
     "Whether `signal` carries private text, or belongs to a turn that does (`turn`, for who knows it already)."
     if not isinstance(signal, Signal): return False
@@ -48,13 +49,14 @@ def confide(agent, signal: Any) -> None:
     "From now on the turn of `signal` is private: somebody who read private text speaks in it."
     if (turn := turn_in(agent, signal)) is not None: turn.private = True
 
-# %% ../nbs/09_context.ipynb #f098a730
+# %% ../nbs/09_context.ipynb #2fb3eb49
 class Entry(NamedTuple):
     "One line of the log."
     at: float
     text: str
     private: bool
 
+# %% ../nbs/09_context.ipynb #f098a730
 class Log:
     "The agent's recent log lines, newest last."
     def __init__(self, most: int = 500, width: int = 400):
@@ -101,6 +103,7 @@ def newest_last(lines: Iterable[tuple[str, bool]], most: int, local: bool, head:
     "The (text, private) pairs as lines under `head`, within `most` tokens; the oldest go first."
     return _newest_last(tuple(lines), most, local, head, count)
 
+# %% ../nbs/09_context.ipynb #0532cfde
 _QUOTES = Regex(r"(PROBABILISTIC: \S+ (?:failed|did not vote): |LOOP: \w+ in a signal of \S+: )(.+)", re.S)
 
 def for_models(line: str) -> str:
@@ -108,6 +111,7 @@ def for_models(line: str) -> str:
     if not line.startswith(("PROBABILISTIC: ", "LOOP: ")) or (found := _QUOTES.fullmatch(line)) is None: return line
     return found[1] + in_our_words(found[2])
 
+# %% ../nbs/09_context.ipynb #9919e5f7
 def log_view(agent, local: bool = False, most: int | None = None, count: Counter | None = None) -> Sight:
     "The agent's log as a model sees it, within an eighth of a context of `most` tokens."
     sights = agent.outlook() if (most is None or count is None) and hasattr(agent, "outlook") else None

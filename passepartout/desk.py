@@ -21,7 +21,7 @@ from .org import plain_text
 from .sessions import list_sessions, offered, plan_rewind, rewind
 from .undo import undo_action
 
-# %% ../nbs/19m_desk.ipynb #0c6641b8
+# %% ../nbs/19m_desk.ipynb #967f1363
 def candidates(index: Any, wanted: str) -> list[Any]:
     "The rows that the words `wanted` fit best, some more than one of them when they are not clear."
     said = wanted.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
@@ -33,6 +33,7 @@ def candidates(index: Any, wanted: str) -> list[Any]:
     found = rows_of(index, "n.title LIKE ? ESCAPE '\\' AND n.place > 0 LIMIT 99", f"%{said}%")
     return [row for row in found if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", row.title, re.I)] or found
 
+# %% ../nbs/19m_desk.ipynb #0c6641b8
 def find_place(agent: Any, wanted: str) -> Any:
     "The row of the index for the note that `wanted` names: an identity, a path, path:line, or the words of a heading. `PassepartoutError` when there is none, or more than one."
     index = agent.indexed()
@@ -113,6 +114,7 @@ async def take_back(agent: Any, session: str, given: Mapping, source: Any) -> di
                     "back as well." if not given.get("dry") else f"They edited {', '.join(plan.edits[:5])}.")
     return {"text": "\n".join(told), "turns": list(plan.turns), "edits": list(plan.edits)}
 
+# %% ../nbs/19m_desk.ipynb #7c5be6cd
 async def edits(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Take back the edits of the turns that were taken back last."
     told, done = [], 0
@@ -123,6 +125,7 @@ async def edits(agent: Any, session: str, given: Mapping, source: Any) -> dict:
         done += bool(reply.effects)
     return {"text": "\n".join(told) or "There is no edit left to be taken back.", "done": done, "left": len(told) - done}
 
+# %% ../nbs/19m_desk.ipynb #46444e52
 async def listing(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "The sessions, latest first."
     rows = [each._asdict() for each in list_sessions(agent.journal, min(int(given.get("limit") or 50), 1000))]

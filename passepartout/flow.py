@@ -97,7 +97,7 @@ def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PE
     return (not named or any(label_of(v).private or label_of(v).origin not in ("person", "settings") and not words.hold(plain_data(v))
                              for v in named))
 
-# %% ../nbs/14c_flow.ipynb #5a0e57a3
+# %% ../nbs/14c_flow.ipynb #213f3ab0
 def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label], named: bool) -> Case:
     "The case of a single proposal: `label(value)` says whose a value is, `read` what had been read before."
     by_name, given = tool.by_name, {}
@@ -106,12 +106,14 @@ def alone(tool: Tool, action: Action, read: Label, label: Callable[[Any], Label]
     planned = is_trusted(read) and read.origin != "attested" or bool(tool.commands) and not tool.foreign or only_looks(tool, given)
     return Case(action, FrozenDict(given), planned, alone="named" if named else "text", read=read)
 
+# %% ../nbs/14c_flow.ipynb #d8291d21
 def only_looks(tool: Tool, given: Mapping[str, Value]) -> bool:
     "Does a call look up what the person named, and nothing else?"
     said = {name: value for name, value in given.items() if plain_data(value) != tool.by_name[name].default}
     return (bool(said) and not tool.foreign and all(asks_only(tool, tool.by_name[name]) and label_of(value) == PERSON
                                                     for name, value in said.items()))
 
+# %% ../nbs/14c_flow.ipynb #5a0e57a3
 def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], Label]) -> Value:
     "An argument with the label of whoever said it; of a list, part by part. A default of ours is nobody's choice, one of somebody else's tool its own word."
     if data == parameter.default or data is False and parameter.default is None:
@@ -126,6 +128,7 @@ def whole_call(tool: Tool, case: Case) -> dict[str, Value]:
               for name, data in (case.action.payload.get("args") or {}).items() if name in tool.by_name and name not in case.args}
     return {**case.args, **filled}
 
+# %% ../nbs/14c_flow.ipynb #e19bd6e6
 def is_left_to_model(case: Case, label: Label) -> bool:
     "Is this the word of a model that had read nothing foreign, for a tool that the person allowed by its name?"
     return case.alone == "named" and label == MODEL
@@ -148,13 +151,14 @@ def is_answered_for(tool: Tool, action: Action, read: Label, label: Callable[[An
         if mine.private or not is_trusted(mine) and not (named and mine == MODEL): return False
     return True
 
-# %% ../nbs/14c_flow.ipynb #e145ce29
+# %% ../nbs/14c_flow.ipynb #a2f788c3
 def stood_in(label: Label) -> str:
     "Where a value stood, as the end of a sentence."
     if label.origin == "model" and not label.sources: return "a model wrote it, you did not"
     where = f"{', '.join(label.sources[:3])}" if label.sources else "something that was read"
     return f"it comes from {where}, which you did not write"
 
+# %% ../nbs/14c_flow.ipynb #e145ce29
 def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobody_endorses) -> list[str]:
     "Why the call has to be asked about, in sentences; none when it may run."
     if not case.planned and not case.alone: return [made_late(case.read)]

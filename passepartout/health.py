@@ -53,13 +53,14 @@ def examine(checks: Sequence[Callable[[Any], Iterable]], subject: Any) -> Iterat
                                 "Start passepartout again. If this comes back, one of its files may be damaged: passepartout restore puts "
                                 "the record back from a backup.", "unhealthy")
 
-# %% ../nbs/17f_health.ipynb #7c8e1f48
+# %% ../nbs/17f_health.ipynb #7a998a97
 def chain_findings(verdict: Any) -> Iterator[Finding]:
     "About the result of checking the audit chain; `None`: it was not checked."
     if verdict is not None and not verdict.ok:
         yield Finding(f"The audit chain does not hold: {verdict.problem}", "The record of what the agent did was changed or cut off.",
                       "Look at it: passepartout trace --verify. To go on with what is there: passepartout journal accept", "unhealthy")
 
+# %% ../nbs/17f_health.ipynb #7c8e1f48
 def clock_findings(behind: float) -> Iterator[Finding]:
     "About a clock that stands so many seconds before the last entry of the journal."
     if behind <= 60: return
@@ -67,12 +68,13 @@ def clock_findings(behind: float) -> Iterator[Finding]:
     yield Finding(f"The clock stands {behind / size:,.0f} {unit} before the last entry of the journal.",
                   "Due dates and expiries may be off.", "Set the system clock.")
 
+# %% ../nbs/17f_health.ipynb #6ed4ed86
 def sandbox_findings(sandbox: Any) -> Iterator[Finding]:
     "About a sandbox that has a `problem`."
     if sandbox.problem:
         yield Finding(sandbox.problem, "Commands run without isolation, so every one of them asks first.", sandbox.remedy, in_place=True)
 
-# %% ../nbs/17f_health.ipynb #2d217da1
+# %% ../nbs/17f_health.ipynb #b624b637
 def under_way(effect: dict) -> tuple[str, str]:
     "The tool or target of an effect, and what it was called with, in one line."
     try: _, target, payload = json.loads(effect.get("action") or "")
@@ -87,6 +89,7 @@ def _shortened(text: str, most: int = 160) -> str:
     line = " ".join(text.split())
     return f"{line[:most]}{'…' * (len(line) > most)}"
 
+# %% ../nbs/17f_health.ipynb #2d217da1
 def effect_findings(effects: Iterable[dict], severity: str = "degraded") -> Iterator[Finding]:
     "About effects of which nobody knows whether they happened."
     for effect in effects:
@@ -100,7 +103,7 @@ def effect_findings(effects: Iterable[dict], severity: str = "degraded") -> Iter
                       f"It began{at}{f' with {shown(str(path))}' if path else ''}: {said.rstrip('.')}. It is not repeated by itself.",
                       f"{look}. If it was not, and you still want it, ask again. All that is known: passepartout trace{turn}", severity)
 
-# %% ../nbs/17f_health.ipynb #7c52c276
+# %% ../nbs/17f_health.ipynb #ef54f548
 def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Finding]:
     "About actions that ended between two files: the effects of each that happened, and those that did not."
     for done, left in actions:
@@ -110,6 +113,7 @@ def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Findin
                       "Nothing is lost; what was to be moved stands in both.",
                       "Take back the part that was done: passepartout undo; then ask again.")
 
+# %% ../nbs/17f_health.ipynb #7c52c276
 def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding]:
     "About requests that an earlier run did not answer any more, the latest `most` of them: their `text`, and what had been done for them (`effects`)."
     if len(requests) > most:
@@ -130,6 +134,7 @@ def done_for(effects: Iterable[dict]) -> str:
             + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others))
     return " and ".join(told) or "nothing was changed, sent or run for it"
 
+# %% ../nbs/17f_health.ipynb #8a7080f6
 def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterator[Finding]:
     "About a person's rules: what is wrong with them, and which do nothing."
     for problem in problems:
@@ -138,7 +143,7 @@ def rule_findings(problems: Iterable[str], absent: Iterable[str] = ()) -> Iterat
                       "reload passepartout")
     for rule in absent: yield Finding(rule, "Everything else is as you said.", "If the name is a mistake, correct it.")
 
-# %% ../nbs/17f_health.ipynb #b7ee2a2d
+# %% ../nbs/17f_health.ipynb #dab95b79
 def check_gates(agent):
     "Findings about gates that have to be there."
     if problem := manifest_problem(agent):
@@ -152,6 +157,7 @@ def check_start(agent):
     "What was found while the agent started."
     yield from agent.problems
 
+# %% ../nbs/17f_health.ipynb #b7ee2a2d
 def check_providers(agent):
     "Findings about providers that the cascade names and nobody set up, unless that was told already."
     told = {word.strip("'.:") for problem in agent.problems

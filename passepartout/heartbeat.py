@@ -134,16 +134,19 @@ class Beginning(Known):
 # %% ../nbs/19k_heartbeat.ipynb #8007f287
 class Looking(Beginning):
     "One look at everything."
+    @property
+    def longest(self) -> float: return min(LOOK, self.agent.settings.daemon_sleep_interval)
+
     def look(self) -> float:
         "Begin what is due; the seconds until somebody has to look again."
         try: return self.one_look()
         except PassepartoutError as error:
             if error.message != self.told: self.agent.log(f"JOBS: {error.message}")
             self.told = error.message
-            return LOOK
+            return self.longest
 
     def one_look(self) -> float:
-        now, wait = self.clock(), LOOK
+        now, wait = self.clock(), self.longest
         self.left = {name: beat for name, beat in self.left.items() if not beat.ended.is_set()}
         for skill in self.skills():
             if skill.name in self.running or skill.name in self.left: continue

@@ -51,7 +51,7 @@ class Job:
                                                    for each in ([self.triggers] if isinstance(self.triggers, str) else self.triggers)))
         if not callable(self.work): raise SkillError("The work of a job must be a function.")
 
-# %% ../nbs/18c_jobs.ipynb #536c9fca
+# %% ../nbs/18c_jobs.ipynb #c8725d2c
 @record
 class PutForward:
     "What became of a proposal: asked, done, rejected, or again (it waits already, or was refused lately)."
@@ -59,10 +59,12 @@ class PutForward:
     text: str = ""
     approval: str = ""
 
+# %% ../nbs/18c_jobs.ipynb #04018f98
 def explained(action: Action, why: str) -> Action:
     "The action with an explanation for the person, if it brings none."
     return action if action.payload.get("explanation") else action.model_copy(update={"payload": {**action.payload, "explanation": why}})
 
+# %% ../nbs/18c_jobs.ipynb #536c9fca
 async def put_forward(agent: Any, proposal: Any, name: str, reason: str = "", label: Label = NOTES, session: str = "main") -> PutForward:
     "Propose an action for the job `name`, as text from `label`. Never raises for what gates or tools say."
     why = brief(reason or f"The job {name} proposes it.")
@@ -96,10 +98,11 @@ def before(agent: Any, action: Action) -> str:
         if row["state"] == "denied" and row["by"] == "person" and now - row["at"] < REFUSED: return "It was refused lately."
     return ""
 
-# %% ../nbs/18c_jobs.ipynb #e526f065
+# %% ../nbs/18c_jobs.ipynb #3e20c49b
 class Over(PassepartoutError):
     "The run is over, so nothing more is done for it."
 
+# %% ../nbs/18c_jobs.ipynb #e526f065
 @dataclass(eq=False)
 class OneRun:
     "One run of a job: what it is told, and whether it may go on."
@@ -207,6 +210,7 @@ async def run_job(beat: Beat) -> str:
     await let_go(beat)
     return state
 
+# %% ../nbs/18c_jobs.ipynb #1a21a726
 def note_end(beat: Beat, state: str, why: str, failures: int) -> None:
     "Write down how a run ended."
     now, done = beat.diary.clock(), state == "done"

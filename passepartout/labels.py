@@ -68,7 +68,7 @@ def child(whole: Value, data: Any, shape: Any) -> Value:
         return Value(data, whole.label if shape == FREE else whole.sure, None, whole.sure, whole.chosen, whole.sender, size)
     return Value(data, whole.label, shape, whole.sure, whole.chosen, whole.sender, size)
 
-# %% ../nbs/03b_labels.ipynb #4233d8e9
+# %% ../nbs/03b_labels.ipynb #2cc3f3ed
 def part(value: Value, name: str) -> Value:
     "The field `name` of a record. `PassepartoutError` when it has none."
     name = field_name(name)
@@ -79,6 +79,7 @@ def part(value: Value, name: str) -> Value:
     known = value.shape if isinstance(value.shape, Mapping) else {}
     return child(value, inner, known.get(name, known.get("*")))
 
+# %% ../nbs/03b_labels.ipynb #4233d8e9
 def chosen_in(whole: Value, each: Value) -> Value:
     "A part of `whole` that has labels of its own: whatever chose the whole chose it as well."
     return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
@@ -106,6 +107,7 @@ def joined(values: Iterable[Value]) -> Label:
     "The label of something that is made from all of them."
     return reduce(Label.join, map(label_of, values), PERSON)
 
+# %% ../nbs/03b_labels.ipynb #df45e64f
 def chosen_by(values: Iterable[Value]) -> Label:
     "The label of whoever decided which values these are, down to their last part."
     return reduce(Label.join, map(_chosen, values), PERSON)
@@ -118,6 +120,7 @@ def parts_in(value: Value) -> Iterable:
     "The items of a list, or what the fields of a record hold."
     return value.data.values() if isinstance(value.data, Mapping) else value.data if isinstance(value.data, (list, tuple)) else ()
 
+# %% ../nbs/03b_labels.ipynb #5a72cb38
 def kept_by(value: Value) -> Label:
     "The label of whoever decided how many items a list has, or which keys a record: of one that was put together, whoever chose it; of a result, whoever answers for its form."
     if any(isinstance(each, Value) for each in parts_in(value)):
@@ -139,7 +142,7 @@ def is_trusted(label: Label) -> bool:
     "Do the person, their settings or a service answer for it?"
     return label.origin in ANSWERED
 
-# %% ../nbs/03b_labels.ipynb #9dfbbd30
+# %% ../nbs/03b_labels.ipynb #82953b8b
 LINK = Regex(r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.)[^\s<>\"'()]+", re.IGNORECASE)
 NAMED = Regex(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]{0,63}\.){1,20}[^\W\d_]{2,}(?>(?:\.[^\W\d_]{2,})*)(?:/[^\s<>\"'()]*)?")
 _MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is no account
@@ -150,6 +153,7 @@ def addresses_in(text: Any) -> list[str]:
     folded = as_typed(str(text))
     return [folded[start:end].rstrip(".,;:!?") for start, end in spans_in(folded)]
 
+# %% ../nbs/03b_labels.ipynb #cc743555
 def spans_in(folded: str) -> Iterator[tuple[int, int]]:
     "Where they stand in a text as somebody types it."
     folded, at = _MOMENT.sub(lambda day: " " * len(day.group()), folded), 0
@@ -159,6 +163,7 @@ def spans_in(folded: str) -> Iterator[tuple[int, int]]:
         yield from ((found.start(), end) for end in ends)
         at = ends[0]
 
+# %% ../nbs/03b_labels.ipynb #9dfbbd30
 def whole_accounts(run: str) -> list[str]:
     "Where an account ends in the run of letters and digits that begins with it: each beginning of the run whose check digits are right; when there is none, all of it up to a word that is no part of an account."
     if not _IBAN.match(run): return [run]
@@ -173,6 +178,7 @@ def is_checked(account: str) -> bool:
 
 _IBAN, _GAP = Regex(r"[A-Z]{2}\d{2}", re.IGNORECASE), Regex(r"[ -]")
 
+# %% ../nbs/03b_labels.ipynb #720bf58c
 def as_typed(text: str) -> str:
     "A text as somebody would type it who sees it: what cannot be seen is gone, and there is one kind of space, dash and dot."
     if text.isascii(): return text

@@ -28,7 +28,7 @@ from .rules import Rule, RuleError, ready, strictest
 from .storage.ledger import genuine_record
 from .verify import normalise
 
-# %% ../nbs/19bc_learning.ipynb #51e5dc53
+# %% ../nbs/19bc_learning.ipynb #dc7523db
 EQUAL, MOST = 3, 500
 
 @record
@@ -39,6 +39,7 @@ class Answer:
     tier: str                      # allow or deny
     at: float
 
+# %% ../nbs/19bc_learning.ipynb #51e5dc53
 def answers(agent, since: float | None = None) -> list[Answer]:
     "The questions about tools that are there now, and that a rule could have answered, oldest first; those that the person answered."
     said = {r["body"]["approval"]: ("allow" if r["body"]["state"] == "approved" else "deny", r["at"])
@@ -102,7 +103,7 @@ def patterns_for(answer: Answer, places: Any) -> dict[str, str] | None:
         where[parameter.name] = patterns[0]
     return where
 
-# %% ../nbs/19bc_learning.ipynb #18e5b7c1
+# %% ../nbs/19bc_learning.ipynb #a787822e
 def proposals(agent, since: float | None = None, least: int = EQUAL) -> list[Proposal]:
     "The rules that the person's answers suggest, those that spare most questions first."
     groups: dict[tuple, list[Answer]] = {}
@@ -114,6 +115,7 @@ def proposals(agent, since: float | None = None, least: int = EQUAL) -> list[Pro
              and (made := _proposal(agent, equal, dict(where), said)) is not None]
     return sorted(found, key=lambda each: (-each.count, each.name))
 
+# %% ../nbs/19bc_learning.ipynb #18e5b7c1
 def _proposal(agent, equal: list[Answer], where: dict[str, str], said: list[Answer]) -> Proposal | None:
     last, other = equal[-1], next((t.name for t in agent.tools if t.name != equal[-1].tool.name), "something-else")
     name = re.sub(r"[^a-z0-9 ./_-]", "", f"{last.tier} {last.tool.name} {' '.join(where.values())}".lower())[:60].strip()
@@ -167,7 +169,7 @@ def record_rule(agent, name: str, state: str, text: str = "") -> None:
     batch.record("shadow-rule", {"name": name, "state": state, "text": text, "by": "person"})
     batch.commit_now(durable=True)
 
-# %% ../nbs/19bc_learning.ipynb #eb6239fa
+# %% ../nbs/19bc_learning.ipynb #cb52af94
 def try_rule(agent, name: str) -> Proposal:
     "Try a proposal in the shadow. `PassepartoutError` when there is none of that name."
     found = [each for each in proposals(agent) if each.name.startswith(name)]
@@ -177,6 +179,7 @@ def try_rule(agent, name: str) -> Proposal:
     record_rule(agent, found[0].name, "tried", found[0].text)
     return found[0]
 
+# %% ../nbs/19bc_learning.ipynb #eb6239fa
 def adopt_rule(agent, name: str) -> str:
     "Append a rule that was tried to the file of rules; its path. It counts from the next start on. Raises `PassepartoutError`."
     found = [(each, text) for each, (_, text) in shadows(agent).items() if each.startswith(name)]

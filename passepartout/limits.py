@@ -27,10 +27,11 @@ class TimeLimitExceeded(PassepartoutError):
 class _Overtime(BaseException):
     "Raised inside the function; no `except Exception` of its own catches it."
 
-# %% ../nbs/10a_limits.ipynb #5b5ed30c
+# %% ../nbs/10a_limits.ipynb #1d6207d7
 def _alarm_is_free() -> bool:
     return threading.current_thread() is threading.main_thread() and signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
+# %% ../nbs/10a_limits.ipynb #03383d99
 _AGAIN_S, _ONCE_MORE_S = 0.001, 0.25
 
 def _at_the_door(frame: types.FrameType | None) -> bool:
@@ -39,6 +40,7 @@ def _at_the_door(frame: types.FrameType | None) -> bool:
     return (frame.f_globals.get("__name__") == "contextlib" or frame.f_code in [clock.__wrapped__.__code__
             for clock in (_alarm, _timer, time_limit)])
 
+# %% ../nbs/10a_limits.ipynb #5b5ed30c
 @contextmanager
 def _alarm(seconds: float, mine: type):
     over = False
@@ -156,6 +158,7 @@ class _Watch:
             deadline.task.cancel()
         if self.waiting: self.wind(max(min(each.when for each in self.waiting), now + self.SOON_S))
 
+# %% ../nbs/10a_limits.ipynb #08cdf82f
 _here = threading.local()
 
 def _watch() -> _Watch:

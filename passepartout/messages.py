@@ -66,23 +66,26 @@ TOOL, CLI, SYSTEM, MESSAGE, CALL, PLAN = (Keyword("tool"), Keyword("cli"), Keywo
                                           Keyword("plan"))
 TYPES = frozenset({EVENT, REQUEST, LOG, Keyword("response")})
 
-# %% ../nbs/03_messages.ipynb #7b62f048
+# %% ../nbs/03_messages.ipynb #3dc8cdd4
 def _keyword(value):
     if value is None or type(value) is Keyword and "_" not in value: return value
     if isinstance(value, str) and value.strip(": "): return keyword(value)
     raise ProtocolError(f"{value!r} is not a name; a keyword such as :CLI is expected.")
 
+# %% ../nbs/03_messages.ipynb #5882c78b
 def _mapping(value):
     if type(value) is FrozenDict: return value
     if type(value) is Plist or is_mapping(value): return freeze_mapping(value)
     if value is None or value == [] or value == (): return EMPTY
     raise ProtocolError(f"A payload is a property list, not {type(value).__name__}.")
 
+# %% ../nbs/03_messages.ipynb #a1ed4ef2
 def first_problem(what: str, error: ValidationError) -> str:
     "The first thing that pydantic found wrong with `what`, in a sentence."
     detail = error.errors(include_url=False)[0]
     return f"The field {'.'.join(map(str, detail['loc'])) or 'value'} of {what} does not fit: {detail['msg']}."
 
+# %% ../nbs/03_messages.ipynb #7b62f048
 QUICK = {"type": _keyword, "target": _keyword, "payload": _mapping, "meta": _mapping}      # the same checks as below, for the fields that all messages have
 
 Name = Annotated[InstanceOf[Keyword] | None, BeforeValidator(_keyword)]

@@ -69,13 +69,13 @@ def canonical(value: Any) -> str:
 # %% ../nbs/06d_objects.ipynb #3c70bd82
 DIGEST = 32         # bytes of a hash
 
-# %% ../nbs/06d_objects.ipynb #8d4f8282
+# %% ../nbs/06d_objects.ipynb #f4ff3503
 def own_text(found: MemoryObject) -> str:
     "The part of the hashed text that is the object's own: id, type, attributes, content and parent id, each with its length."
     ident, content, above = found.id, found.content, canonical(found.parent_id)
     return f"s{len(ident)}:{ident}s{len(found.type)}:{found.type}{canonical(found.attributes)}s{len(content)}:{content}{above}"
 
-
+# %% ../nbs/06d_objects.ipynb #8d4f8282
 def hashed_bytes(found: MemoryObject, children: Iterable[bytes]) -> bytes:
     "What is hashed: the hash of the object's own text, and the hashes of its children."
     return sha256(own_text(found).encode("utf-8", "surrogatepass")).digest() + b"".join(children)

@@ -25,13 +25,14 @@ from .plist import Keyword, read_plist, write_plist
 from .records import record
 from .tools import Tool, ToolError, ToolRegistry, shown
 
-# %% ../nbs/12p_plan.ipynb #d587fb4c
+# %% ../nbs/12p_plan.ipynb #99884157
 @record
 class Form:
     "One form: its parts with their kinds, and the type of its value."
     parts: Mapping[str, str]
     gives: str = "any"
 
+# %% ../nbs/12p_plan.ipynb #d587fb4c
 def form(text: str) -> Form:
     "A form from a line such as `field:word of:record -> any`."
     parts, _, gives = text.partition("->")

@@ -104,7 +104,7 @@ def local_zone(environ: Mapping[str, str] = os.environ, file: str = "/etc/localt
 def _zone_file(path: str) -> tzinfo:
     with open(path, "rb") as data: return ZoneInfo.from_file(data, key=path)
 
-# %% ../nbs/18a_schedule.ipynb #ff1d1d43
+# %% ../nbs/18a_schedule.ipynb #352176e5
 def moments(trigger: Any, after: float, zone: tzinfo) -> Iterator[float]:
     "The moments of `trigger` later than `after` (Unix seconds), in order. Intervals and changes have none."
     try: begin = datetime.fromtimestamp(after, zone)
@@ -119,6 +119,7 @@ def _cron_moments(line: str, begin: datetime) -> Iterator[float]:
     try: yield from (at.timestamp() for at in CronSim(line, begin))
     except (OverflowError, ValueError): return
 
+# %% ../nbs/18a_schedule.ipynb #ff1d1d43
 def _stamp_moments(stamp: Stamp, begin: datetime, zone: tzinfo) -> Iterator[float]:
     at, hours = stamp.at or time(), stamp.repeat.count if stamp.repeat and stamp.repeat.unit == "h" else 0
     first = datetime.combine(stamp.day, at)

@@ -78,7 +78,7 @@ def fold_outline(outline: Outline) -> list[Section]:
 # %% ../nbs/08c_search.ipynb #d1166719
 CALLED, BEGUN = 3.0, 1.0       # more than state and age can make up for
 
-# %% ../nbs/08c_search.ipynb #ae2c09e6
+# %% ../nbs/08c_search.ipynb #7249ca43
 def term_points(section: Section, needle: str) -> tuple[float, bool]:
     "(points for one term, whether it stands in the section itself); no points when it is nowhere."
     if needle in section.title: return (12.0 if needle + " " in section.title else 9.0), True
@@ -87,6 +87,7 @@ def term_points(section: Section, needle: str) -> tuple[float, bool]:
     if needle in section.body: return (5.0 if filed else 3.0 + min(section.body.count(needle), 4) * 0.2), True
     return (4.0 if filed else 0.0), False
 
+# %% ../nbs/08c_search.ipynb #ae2c09e6
 def called_so(section: Section, terms: Sequence[Term]) -> bool:
     "Whether the section is called exactly what was asked for."
     return f" {' '.join([term.needle.strip() for term in terms])} " in section.names
@@ -96,6 +97,7 @@ def name_points(section: Section, terms: Sequence[Term]) -> float:
     name = f" {' '.join([term.needle.strip() for term in terms])} "
     return CALLED if name in section.names else BEGUN if any(each.startswith(name) for each in section.names) else 0.0
 
+# %% ../nbs/08c_search.ipynb #dbf191c4
 def score(section: Section, terms: Sequence[Term]) -> float:
     "How well the section matches; 0.0 when a term is missing or none is its own."
     total, own = 0.0, False
@@ -112,7 +114,7 @@ def standing(node: Node, modified: float, now: float) -> float:
     state = 0.5 if node.open else -0.5 if node.done else 0.0
     return state - (3.0 if node.hidden else 0.0) + 0.5 / (1.0 + max(0.0, now - modified) / (30 * 86400))
 
-# %% ../nbs/08c_search.ipynb #b6bd552a
+# %% ../nbs/08c_search.ipynb #19d21256
 @record
 class Hit:
     "A section that matches, and where it stands."
@@ -131,6 +133,7 @@ class Hit:
         "The hit in plain values, for programs."
         return {name: getattr(self, name) for name in self.__slots__}
 
+# %% ../nbs/08c_search.ipynb #b6bd552a
 @record
 class Found:
     "The hits of one search, best first."
@@ -176,6 +179,7 @@ def find(outlines: Iterable[Outline], query: str, *, limit: int = 8, now: float 
     return Found(hits, len(scored), why, public=sum(not is_private(outline.tags(node), private) for *_, outline, node in scored),
                  private=doubt)
 
+# %% ../nbs/08c_search.ipynb #4f0d3262
 def matches(outline: Outline, terms: Sequence[Term]) -> list[tuple[Section, float]]:
     "(section, points) of a file. The file itself only counts beside its sections when it holds a term in its own text, or is itself what was asked for."
     found = [(section, points) for section in outline.derived("folded", fold_outline) if (points := score(section, terms))]
@@ -189,12 +193,13 @@ def make_hit(outline: Outline, node: Node, terms: Sequence[Term], points: float)
     return Hit(outline.file, outline.path(node), plain_text(node.title), node.line, at, text, node.keyword, outline.tags(node),
                round(points, 2), node.hidden)
 
-# %% ../nbs/08c_search.ipynb #a768f3f5
+# %% ../nbs/08c_search.ipynb #78417a41
 def no_terms(query: str) -> str:
     "Why a query without words finds nothing."
     if not query.strip(): return "There is nothing to look for: give one or more words."
     return f"There is no word to look for in {query.strip()[:60]!r}: give letters or digits, as in roof \"three offers\"."
 
+# %% ../nbs/08c_search.ipynb #a768f3f5
 def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Sequence[str] = ()) -> tuple[str, bool]:
     "(why a query with words finds nothing, whether private notes had a say in that): a word that is nowhere, with the nearest ones that are, or words that never meet."
     if not outlines: return "There are no notes in this folder.", False

@@ -77,11 +77,13 @@ def plan_rewind(journal: Any, session: str, keep: str | None = None, count: int 
     return Rewind(turns, tuple(said_in(record) for record in going if spoken(record)), edited_in(journal, session, turns),
                   going[0]["seq"] if going else 0)
 
+# %% ../nbs/17k_sessions.ipynb #4d4639dc
 def spoken(record: dict) -> bool:
     "Did the person say this, other than to take something back or to answer a question?"
     body = record["body"] or {}
     return body.get("origin") == PERSON.origin and bool(body.get("text")) and not str(body["text"]).startswith("/")
 
+# %% ../nbs/17k_sessions.ipynb #b09b181c
 def edited_in(journal: Any, session: str, turns: Sequence[str]) -> tuple[str, ...]:
     "The notes whose edits in these turns still stand."
     return tuple(dict.fromkeys(shown(effect["detail"]["edit"]["path"]) for effect in undoable(journal, session) if effect["turn"] in turns))
@@ -105,12 +107,14 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
     agent.foci.forget(session)
     return plan, notes
 
+# %% ../nbs/17k_sessions.ipynb #19781d90
 def as_of(journal: Any, session: str, kind: str, before: int | None = None) -> dict | None:
     "The latest record of a kind in a session, or the latest with a number below `before`."
     found = [record for record in journal.records(session=session, kinds=[kind], newest=True, limit=None if before else 1)
              if before is None or record["seq"] < before]
     return found[0]["body"] if found else None
 
+# %% ../nbs/17k_sessions.ipynb #3d39418d
 def recalled(agent: Any, turns: Sequence[str]):
     "Put memory back as it was before these turns; yields what could not be."
     records = [record for turn in reversed(turns) for record in reversed(agent.journal.records(turn=turn, kinds=["written"]))]

@@ -20,7 +20,7 @@ from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
 from passepartout.jobs import Job, put_forward
 from passepartout.messages import PERSON
-from passepartout.schedule import DAY, LATE, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
+from passepartout.schedule import DAY, LATE, LOOK, Remembered, ScheduleError, due, next_moment, read_trigger, wait_for
 from passepartout.skills import Skill
 
 ZONES = [ZoneInfo(name) for name in ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "UTC")]
@@ -454,3 +454,8 @@ async def test_the_scribe_writes_into_the_inbox_that_the_notes_have(tmp_path):
     assert await ran(agent, "scribe") == "done"
     assert ['"inbox.md"' in ask.action for ask in agent.pending(source="cli")] == [True]
     await agent.close()
+
+
+@pytest.mark.parametrize("longest, waits", [(3600.0, LOOK), (4.0, 4.0)])
+def test_an_idle_daemon_looks_around_as_often_as_the_settings_want(longest, waits):
+    assert Heart(Agent.bare(daemon_sleep_interval=longest)).look() == waits

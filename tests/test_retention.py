@@ -362,7 +362,7 @@ def test_a_turn_that_was_taken_back_and_erased_stands_nowhere(tmp_path):
 
 @pytest.mark.parametrize("typed", ["tell me  about\tthe pineapple", "  the pineapple ", "two lines\nabout the pineapple", "x" * 10_500 + " pineapple", "the pineapple has the token ghp_" + "aB3dE5gH7jK9" * 3])
 def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
-    from passepartout.terminal.chat import append_line, remember_lines
+    from passepartout.terminal.lineediting import append_line, remember_lines
     agent = a_life(tmp_path, ["Hm."], [])
     history = agent.journal.path.parent / "history"
     remember = remember_lines(history, harmless=lambda line: True)          # as before lines with secrets were left out
@@ -376,7 +376,7 @@ def test_a_line_of_the_history_goes_however_it_was_typed(tmp_path, typed):
 
 def test_a_typed_secret_stands_in_no_file(tmp_path):
     from passepartout.redaction.secrets import Secret, Vault
-    from passepartout.terminal.chat import append_line, cleaner
+    from passepartout.terminal.lineediting import append_line, cleaner
     from passepartout.tui.entry import History
     history, token = tmp_path / "history", "ghp_" + "aB3dE5gH7jK9" * 3
     window, agent = History(history), Agent.bare()

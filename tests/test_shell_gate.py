@@ -642,17 +642,17 @@ def test_a_pager_is_read_as_cat(roots):
 
 def test_a_name_that_stands_for_another_program_is_asked_about(tmp_path, monkeypatch):
     "The table says what a program does under its options; an administrator's link may put another one there."
-    from passepartout.shell import judge
+    from passepartout.shell import single
     from passepartout.shell.programs import another, pinned
     real = {"ls": pinned("ls"), "sort": pinned("sort")}
     for target, asked in (("ls", False), ("ls-9.4", False), ("gls", False), ("coreutils", False), ("x86_64-linux-gnu-ls", False), ("busybox", True), ("toybox", True), ("env", True), ("lsattr", True), ("ls2x", True)):
         (tmp_path / target).write_text("")
         (link := tmp_path / f"link-{target}").symlink_to(tmp_path / target)
         assert (another("ls", str(link)) is not None) == asked, target
-    monkeypatch.setattr(judge, "pinned", lambda name: str(tmp_path / "link-busybox") if name == "ls" else pinned(name))
+    monkeypatch.setattr(single, "pinned", lambda name: str(tmp_path / "link-busybox") if name == "ls" else pinned(name))
     (tmp_path / "memex").mkdir()
     root = Root(tmp_path / "memex")
-    assert judge.judge_command("ls", [root], "/home/ada").level == judge.ASK and judge.judge_command("date", [root], "/home/ada").level == judge.READ
+    assert judge_command("ls", [root], "/home/ada").level == ASK and judge_command("date", [root], "/home/ada").level == READ
     root.close()
 
 
@@ -703,7 +703,7 @@ def test_what_is_named_in_a_commit_is_judged_by_its_name(text, memex, roots):
 
 def test_words_that_come_late_are_judged_in_parts_that_hold_up_nobody(memex, roots):
     from passepartout.shell.inside import MOST_CALL, MOST_NAMES, names_in
-    from passepartout.shell.judge import judge_late
+    from passepartout.shell.single import judge_late
     each = {"end": "\n", "put": "", "most": 5_000, "lines": 0, "always": False}
     parts = names_in("x\n" * 5_000 + ("a/" * 100 + "b\n") * 500, each)
     assert max(map(len, parts)) == MOST_NAMES and max(sum(map(len, part)) for part in parts) <= MOST_CALL and sum(map(len, parts)) == 5_500

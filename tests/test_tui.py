@@ -5,7 +5,7 @@ import pytest
 from waits import wait_for
 from textual import events
 
-from passepartout.terminal.chat import COMMANDS
+from passepartout.terminal.slash import COMMANDS
 from passepartout.terminal.client import DistantAgent, Calls
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon

@@ -29,7 +29,7 @@ def month(day: date) -> tuple[date, date]:
     following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
     return day.replace(day=1), following - timedelta(1)
 
-# %% ../../nbs/awareness/08m_views.ipynb #32b5ee6f
+# %% ../../nbs/awareness/08m_views.ipynb #08af31a6
 def open_items(outlines: Iterable[Outline]) -> list[Item]:
     "The open tasks of all files: those with a date first, by date; then by priority and place."
     items = []
@@ -40,6 +40,7 @@ def open_key(item: Item) -> tuple:
     "The order of open tasks: dated ones first, then by priority and place."
     return item.day is None, item.day or date.max, item.priority or "B", item.file, item.line
 
+# %% ../../nbs/awareness/08m_views.ipynb #32b5ee6f
 def open_in(outline: Outline) -> list[Item]:
     "The open tasks of one file, in the order of the text."
     dates: dict[int, tuple[bool, Stamp]] = {}
@@ -72,13 +73,14 @@ def unscheduled(items: Iterable[Item]) -> list[Item]:
     waits = {(i.file, i.line) for i in waiting(items)}
     return [i for i in items if i.day is None and (i.file, i.line) not in waits]
 
-# %% ../../nbs/awareness/08m_views.ipynb #00b738ee
+# %% ../../nbs/awareness/08m_views.ipynb #a843c91c
 Projects = Callable[[Item], tuple[str, int] | None]        # item -> (name, line) of the file or heading that it is a part of
 
 def is_project(keyword: str | None, tags: Iterable[str]) -> bool:
     "Whether a heading is one that tasks below it are a part of."
     return bool(keyword) or any(tag.casefold() == "project" for tag in tags)
 
+# %% ../../nbs/awareness/08m_views.ipynb #00b738ee
 def projects_in(outlines: Iterable[Outline]) -> Projects:
     "The function that finds the project of an item in these outlines."
     files = {o.file: o for o in outlines}
@@ -89,6 +91,7 @@ def projects_in(outlines: Iterable[Outline]) -> Projects:
         return (display_title(outline, node) if node.index else node.title), node.line
     return project_of
 
+# %% ../../nbs/awareness/08m_views.ipynb #33e2abed
 def by_project(items: Iterable[Item], project_of: Projects) -> dict[str, list[Item]]:
     "Name of the project → its items. Names are those of the first file or heading that has them, with the file where two are alike."
     found, names = {}, {}
@@ -99,6 +102,7 @@ def by_project(items: Iterable[Item], project_of: Projects) -> dict[str, list[It
         found.setdefault(name, []).append(item)
     return found
 
+# %% ../../nbs/awareness/08m_views.ipynb #13e0f118
 def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
     "Tag → items that have it or are below it, by name; those without a tag under the empty name, at the end."
     found: dict[str, list[Item]] = {}

@@ -75,6 +75,7 @@ def explained(path: Path | None) -> Iterator[None]:
         raise PurseFailed(f"What is spent cannot be written down ({error}), so no provider that costs money is asked. Check {path} and the "
                           "free space there. If the file is damaged, move it away; what was spent is then forgotten.") from error
 
+# %% ../../nbs/cascade/13e_purse.ipynb #b2eef952
 def open_purse(path: Path | None) -> sqlite3.Connection:
     "The database at `path`, or in memory. `PurseFailed` when it cannot be used."
     with explained(path):
@@ -116,6 +117,7 @@ def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, want
     unit = NANO if currency == "money" else 1
     return BudgetError(text, max(left, 0) / unit, wanted / unit, setting=name, resets=resets.timestamp() if resets else None)
 
+# %% ../../nbs/cascade/13e_purse.ipynb #9d5df4de
 def unpriced(call: Call, names: list[str]) -> BudgetError:
     "The refusal of a call whose price nobody knows, while there are budgets of money."
     return BudgetError(f"nobody knows what {call.model[:80] or 'it'} costs at {call.provider}, and {' and '.join(names)} cannot be kept "
@@ -184,7 +186,7 @@ class Purse(Reserving):
         "It took nothing."
         with self.writing() as db: return db.execute("DELETE FROM call WHERE id = ? AND state = 'reserved'", (number,)).rowcount == 1
 
-# %% ../../nbs/cascade/13e_purse.ipynb #3573de6c
+# %% ../../nbs/cascade/13e_purse.ipynb #5022f3d8
 class Standing(NamedTuple):
     "A budget as it stands: its setting, limit and what is spent or set aside of it."
     setting: str
@@ -192,6 +194,7 @@ class Standing(NamedTuple):
     limit: int
     stands: int
 
+# %% ../../nbs/cascade/13e_purse.ipynb #3573de6c
 class Reckoning(Purse):
     "The purse, with what is asked of it afterwards."
     def standing(self, call: Call) -> list[Standing]:

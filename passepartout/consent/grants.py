@@ -27,10 +27,11 @@ from ..records import record
 from ..rules import UNREADABLE, Places, Rule, ready, strictest
 from ..storage.store import Draft
 
-# %% ../../nbs/consent/17ba_grants.ipynb #e34317a4
+# %% ../../nbs/consent/17ba_grants.ipynb #777e5455
 class GrantRefused(PassepartoutError):
     "A grant that is not given; the message says why."
 
+# %% ../../nbs/consent/17ba_grants.ipynb #e34317a4
 @record
 class Grant:
     "Calls of one tool that need no further yes: patterns for some arguments, others free, all the rest exact."
@@ -60,7 +61,7 @@ def covers(grant: Grant, tool: Any, args: Mapping[str, Any], places: Places, ses
     rule = Rule("grant", (tool.name,), "allow", grant.where)
     return strictest(ready([rule], tool), args, places) is not None
 
-# %% ../../nbs/consent/17ba_grants.ipynb #eac2e167
+# %% ../../nbs/consent/17ba_grants.ipynb #a580b57c
 def usual_scope(tool: Any, args: Mapping[str, Any], places: Places) -> dict[str, tuple[str, ...] | None]:
     "Argument -> its patterns, or `None` where it is free. What is missing has to be exact."
     harmless = not tool.effects.open_world and (tool.edits or tool.effects.read_only)
@@ -72,6 +73,7 @@ def _scope(parameter: Any, value: Any, harmless: bool, places: Places) -> tuple[
     if parameter.kind == "address" and value: return (_host(value),)
     return None if parameter.kind == "text" and harmless else ()
 
+# %% ../../nbs/consent/17ba_grants.ipynb #eac2e167
 def _folder(names: Any, access: str) -> str:
     if names is UNREADABLE or names[-1].endswith("/"):
         raise GrantRefused("It cannot be said where this path leads, so nothing more than this one time can be allowed.")
@@ -139,7 +141,7 @@ LONGEST = timedelta(days=30)
 _SPAN = Regex(r"(?:for\s+)?(\d{1,4}|an?)\s*(m|min|minutes?|h|hours?|d|days?)\b", re.I)
 _UNTIL = Regex(r"(?:until\s+)?(?:(\d{4}-\d\d-\d\d)(?:[ T](\d{1,2}:\d\d))?|(\d{1,2}:\d\d))(?=\s|$)", re.I)
 
-# %% ../../nbs/consent/17ba_grants.ipynb #d05f4b9f
+# %% ../../nbs/consent/17ba_grants.ipynb #2f9f441d
 def read_until(text: str, now: datetime) -> tuple[datetime, str]:
     "When `for 1 hour`, `until 18:00` or `until 2026-11-21` is over, and what stands behind it. `GrantRefused` when it is past, too far off, or no time."
     text = text.strip()
@@ -150,6 +152,7 @@ def read_until(text: str, now: datetime) -> tuple[datetime, str]:
         raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
     return end, rest
 
+# %% ../../nbs/consent/17ba_grants.ipynb #d05f4b9f
 def _span(text: str, now: datetime) -> tuple[datetime, str] | None:
     if (found := _SPAN.match(text)) is None: return None
     count, unit = 1 if found[1].lower() in ("a", "an") else int(found[1]), found[2][0].lower()

@@ -163,6 +163,7 @@ def shortened(value, most: int = 200) -> str:
     "A value for a sentence: quoted, and cut visibly."
     return cited(value, most)
 
+# %% ../../nbs/gates/permissions.ipynb #809cbe81
 def rule_sentence(rule: Rule) -> str:
     "A rule in a sentence: its name, where it stands, and why it is there."
     return f"the rule “{rule.name}” ({os.path.basename(rule.source)} line {rule.line})" + (f": {rule.because}" if rule.because else ".")
@@ -184,20 +185,23 @@ def call_verdict(mine: Permissions, action: Action, signal: Signal, tool: Tool, 
     return Rejected(f"{tool.name} is denied by {rule_sentence(found.rule)} {unread(mine, tool, action)}Tell the person what you "
                     "would have done." if found.rule else switched_off(tool.name))
 
+# %% ../../nbs/gates/permissions.ipynb #96d500bd
 def unread(mine: Permissions, tool: Tool, action: Action) -> str:
     "What is said besides to whoever wrote a command that cannot be taken apart; nothing when all can be."
     said, args = mine.commands, pick(action.payload, "args") or NOTHING
     lost = said is not None and any(UNREADABLE in said(text).forms for name in tool.commands if isinstance(text := args.get(name), str))
     return "The command cannot be taken apart, so it may be what the rule is about: if it is not, write it in plain commands, without what only a shell can do. " if lost else ""
 
+# %% ../../nbs/gates/permissions.ipynb #ea587c3e
 def switched_off(name: str) -> str:
     "What is said of a tool that the settings deny."
     return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
+
 def locked(problem: str) -> str:
     "What is said while the rules have a fault."
     return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
 
-# %% ../../nbs/gates/permissions.ipynb #f3f21a37
+# %% ../../nbs/gates/permissions.ipynb #cfac2f7f
 class Asking(NamedTuple):
     "A step of a plan that the permissions would ask about: its number, its tool, and the name of the rule that wants it."
     step: str
@@ -205,6 +209,7 @@ class Asking(NamedTuple):
     rule: str = ""
     often: bool = False            # it stands in a loop
 
+# %% ../../nbs/gates/permissions.ipynb #f3f21a37
 def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, prefix: str = "", often: bool = False,
                  first: int = 1) -> list[Asking]:
     "The steps of a plan that the permissions would ask about, as far as their values are written out."
@@ -220,6 +225,7 @@ def asking_steps(mine: Permissions, steps: Sequence[Mapping], session: str, pref
                                       len(step.get("then") or ()) + 1 if part == "else" else 1)
     return found
 
+# %% ../../nbs/gates/permissions.ipynb #27616ef5
 def asking_step(mine: Permissions, tool: Tool, written: Mapping[str, Any], session: str, step: str, often: bool) -> list[Asking]:
     "What the permissions would ask about one call of a plan, as far as its values are written out: nothing, or one entry."
     args = {p.name: p.default for p in tool.parameters} | {name: value

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from ..org import Node, Outline, plain_text
 from ..tuples import NamedTuple
 
-# %% ../../nbs/indexing/08f_identity.ipynb #e7354f1d
+# %% ../../nbs/indexing/08f_identity.ipynb #941d3768
 def framed(parts: Iterable[bytes]) -> bytes:
     "The parts, each with its length."
     return b"".join([b"%d:%b" % (len(part), part) for part in parts])
@@ -24,6 +24,7 @@ def digest(*parts: bytes) -> bytes:
     "12 bytes over the parts, each with its length."
     return blake2b(framed(parts), digest_size=12).digest()
 
+# %% ../../nbs/indexing/08f_identity.ipynb #e7354f1d
 def own_text(outline: Outline, node: Node) -> str:
     "The text that belongs to `node` and to none of its children, without the stars or indentation in front."
     skipped = marker(outline, node)
@@ -42,6 +43,7 @@ def own_hashes(outline: Outline) -> list[bytes]:
     "The own hash of every node, in their order."
     return [blake2b(own_text(outline, node).encode("utf-8", "surrogatepass"), digest_size=12).digest() for node in outline.nodes]
 
+# %% ../../nbs/indexing/08f_identity.ipynb #4436ab8e
 def tree_hashes(outline: Outline, own: Sequence[bytes]) -> list[bytes]:
     "The tree hash of every node, in their order ([Merkle 1987](https://doi.org/10.1007/3-540-48184-2_32))."
     found, below, fronts = [b""] * len(own), {}, {}

@@ -59,7 +59,7 @@ def number_value(number: Decimal, made_of: list[Value], out_of: Iterable[Value] 
             else float(round(number, 10)))
     return Value(data, joined([*made_of, *out_of]), chosen=chosen_by([*made_of, *out_of]))
 
-# %% ../../nbs/plans/12q_planrun.ipynb #483c6318
+# %% ../../nbs/plans/12q_planrun.ipynb #7f43ff02
 def as_list(value: Value) -> list[Value]:
     "The items that a value has; nothing is an empty list. Raises `PlanStopped`."
     if value.data is None: return []
@@ -68,6 +68,7 @@ def as_list(value: Value) -> list[Value]:
     if len(found) > MOST_ITEMS: raise PlanStopped(f"A list has {len(found):,} items; {MOST_ITEMS:,} are allowed.")
     return found if value.chosen == PERSON else [chosen_in(value, each) for each in found]
 
+# %% ../../nbs/plans/12q_planrun.ipynb #483c6318
 def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Value] = ()) -> Value:
     "A list with these items. `chosen`: what decided which ones they are, besides what decided that of the lists that it was taken `out_of`. That it is empty tells something about those, so an empty one has their label."
     size, chosen = weighed(found), reduce(Label.join, map(kept_by, out_of), chosen)
@@ -75,6 +76,7 @@ def list_value(found: list[Value], chosen: Label = PERSON, out_of: Iterable[Valu
     return Value(tuple(replace(each, chosen=each.chosen.join(chosen)) for each in found) if chosen != PERSON else tuple(found), PERSON,
                  chosen=chosen, size=size)
 
+# %% ../../nbs/plans/12q_planrun.ipynb #1df4e670
 def weighed(found: Iterable[Value]) -> int:
     "The size of something made of these, within bounds: a list of a list twice over, sixty times, is a short plan and a huge value. Raises `PlanStopped`."
     size = 1 + sum(each.size for each in found)
@@ -199,12 +201,13 @@ def chosen_value(scope: Scope, node: Node) -> Value:
     value = scope.value(node["then"] if held else node["else"])
     return replace(value, chosen=value.chosen.join(decided))
 
-# %% ../../nbs/plans/12q_planrun.ipynb #8c31cbee
+# %% ../../nbs/plans/12q_planrun.ipynb #da34edb1
 def product(scope: Scope, node: Node) -> Value:
     "What several numbers make, multiplied; bounded, so that no plan fills the memory with digits."
     made_of = scope.values(node["multiply"])
     return number_value(reduce(lambda a, b: min(a * b, Decimal(MOST_NUMBER) * 2), map(as_number, made_of), Decimal(1)), made_of)
 
+# %% ../../nbs/plans/12q_planrun.ipynb #8c31cbee
 def difference(scope: Scope, node: Node) -> Value:
     "One number taken from another."
     less, all_of_it = scope.value(node["subtract"]), scope.value(node["from"])
@@ -240,6 +243,7 @@ def together(lists: list[Value]) -> Value:
     "Several lists as one, after one another."
     return list_value([each for one in lists for each in as_list(one)], out_of=lists)
 
+# %% ../../nbs/plans/12q_planrun.ipynb #09990969
 def rest(scope: Scope, node: Node) -> Value:
     "A list without the items of another."
     dropped, whole = as_list(scope.value(node["without"])), as_list(scope.value(node["of"]))

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/providers/catalogue.html.md"""
 # %% auto #0
 __all__ = ['SERVICES', 'NEARBY', 'BUILT_IN', 'Service', 'dialect_of', 'named', 'unreadable', 'service_of', 'cascade_of',
            'in_a_file', 'nobody_chose', 'variables_of', 'with_keys', 'unused_key', 'key_bindings', 'missing_keys',
-           'Made', 'backend_for', 'near_name', 'model_in_a_file', 'provider', 'choose_tiers', 'set_up', 'Nearby']
+           'Made', 'backend_for', 'model_in_a_file', 'provider', 'choose_tiers', 'near_name', 'set_up', 'Nearby']
 
 # %% ../../nbs/providers/catalogue.ipynb #595598e8
 import asyncio
@@ -55,18 +55,20 @@ def dialect_of(kind: str) -> Any:
                                 quick=kind in ("openai", "compatible"))
     return made()
 
-# %% ../../nbs/providers/catalogue.ipynb #d4a2ff9e
+# %% ../../nbs/providers/catalogue.ipynb #980ff58a
 def named(entries: tuple[str, ...]) -> dict[str, str]:
     "The values of `name=value` texts by the name of a provider."
     return {provider_name(name): value.strip() for name, equals, value in (entry.partition("=") for entry in entries) if equals
             and value.strip()}
 
+# %% ../../nbs/providers/catalogue.ipynb #fb37c3ba
 def unreadable(settings: Any) -> list[str]:
     "Sentences about entries that name no value."
     return [f"{setting}: {entry[:60]!r} is not of the form {form}, and was left out."
             for setting, form in (("provider_urls", "name=http://127.0.0.1:8000/v1"), ("provider_models", "name=model"))
             for entry in getattr(settings, setting) if not all(part.strip() for part in entry.partition("="))]
 
+# %% ../../nbs/providers/catalogue.ipynb #d4a2ff9e
 def service_of(settings: Any, name: str, variables: Mapping[str, str]) -> Service | None:
     "What is known of the provider `name` with these settings, or `None`."
     url, known = named(settings.provider_urls).get(name), SERVICES.get(name)
@@ -91,10 +93,12 @@ def in_a_file(settings: Any) -> list[str]:
     "The provider that reads a model from a file, if the settings name one."
     return ["gguf"] if settings.gguf_file is not None else []
 
+# %% ../../nbs/providers/catalogue.ipynb #4ba68071
 def nobody_chose(settings: Any) -> bool:
     "Is the cascade the packaged one?"
     return settings.origin.get("provider_cascade", "").startswith("default line ")
 
+# %% ../../nbs/providers/catalogue.ipynb #1176fd97
 def variables_of(settings: Any, environ: Mapping[str, str]) -> dict[str, str]:
     "What `.env` and, above it, the environment say, a key for this program alone at the top; an empty variable counts as none."
     return {**settings.secrets, **{name: value for name, value in environ.items() if value.strip()}, **own_keys(environ)}
@@ -103,6 +107,7 @@ def with_keys(variables: Mapping[str, str]) -> list[str]:
     "The services whose key stands among `variables`."
     return [name for name, service in SERVICES.items() if service.key and variables.get(service.key, "").strip()]
 
+# %% ../../nbs/providers/catalogue.ipynb #ea711825
 def unused_key(settings: Any, environ: Mapping[str, str]) -> str | None:
     "The sentence about a key that nothing uses, if nobody has said who is to be asked."
     if not nobody_chose(settings) or with_keys(settings.secrets): return None
@@ -135,13 +140,14 @@ def missing_keys(settings: Any, environ: Mapping[str, str]) -> list[str]:
                 wanted.append(key)
     return [key for key in dict.fromkeys(wanted) if not variables.get(key, "").strip()]
 
-# %% ../../nbs/providers/catalogue.ipynb #b50a3cc5
+# %% ../../nbs/providers/catalogue.ipynb #734b7579
 @record
 class Made:
     "A backend, and whether it runs on this machine."
     fn: Callable
     local: bool
 
+# %% ../../nbs/providers/catalogue.ipynb #b50a3cc5
 def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, environ: Mapping[str, str],
                 measures: Any = None) -> Made | None:
     "The backend for `name`, `None` when nobody knows it. `PassepartoutError` for an address that is none. Opens no connection."
@@ -153,19 +159,14 @@ def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, env
     made = make(service)
     return Made(made, made.endpoint.local)
 
-def near_name(name: str, settings: Any) -> str:
-    "The provider that was probably meant, as a question; empty when none is near."
-    from difflib import get_close_matches
-    found = get_close_matches(name[:40], [*SERVICES, *BUILT_IN, "local", "gguf", "auto", *named(settings.provider_urls)], 1, 0.6)
-    return f" Did you mean {found[0]}?" if found else ""
-
 def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
     "The backend for the model in the file that the settings name."
     from passepartout.providers.gguf import Gguf
     return Gguf(settings.gguf_file, tools, settings.answer_tokens, settings.stream_answers, measures)
 
+# %% ../../nbs/providers/catalogue.ipynb #3433ab81
 def provider(name: str, service: Service, settings: Any, http: Any, tools: Any, vault: Any, measures: Any = None) -> Any:
-    "The provider for a service. On this machine the first word may take as long as the whole answer (`local_timeout_s`): a model is loaded first, and may read slowly. So it may where answers come whole."
+    "The provider for a service, with the times that it may take."
     from passepartout.net.endpoints import Endpoint, Times
     from passepartout.awareness.measure import Measures
     from passepartout.cascade.prices import listed_window
@@ -192,6 +193,13 @@ def choose_tiers(agent: Any, names: Sequence[str]) -> list[str]:
     agent.model_selector, chosen.blind = chosen, blind
     return wrong + [f"tier_{tier} names {name}, and provider_cascade does not, so {name} is never asked." for tier in ("small", "large")
                     for name in chosen.models[tier] if name not in names]
+
+# %% ../../nbs/providers/catalogue.ipynb #6936b396
+def near_name(name: str, settings: Any) -> str:
+    "The provider that was probably meant, as a question; empty when none is near."
+    from difflib import get_close_matches
+    found = get_close_matches(name[:40], [*SERVICES, *BUILT_IN, "local", "gguf", "auto", *named(settings.provider_urls)], 1, 0.6)
+    return f" Did you mean {found[0]}?" if found else ""
 
 # %% ../../nbs/providers/catalogue.ipynb #e642d24e
 def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -40,18 +40,20 @@ def say_again(stamp: Stamp) -> str:
     count, unit = stamp.repeat.count, _UNITS[stamp.repeat.unit]
     return f", every {unit}" if count == 1 else f", every {count} {unit}s"
 
-# %% ../../nbs/reflex/answers.ipynb #7aace6b3
+# %% ../../nbs/reflex/answers.ipynb #74fd58e2
 def dates_of(place: Place, around: Surroundings) -> list[Stamp]:
     "The dates that a heading has for the future or had in the past, as they stand in its file."
     outline, node = node_at(place, around)
     return [stamp for stamp in stamps(outline) if stamp.node == node.index and stamp.active
             and stamp.kind in ("scheduled", "deadline", "plain")]
 
+# %% ../../nbs/reflex/answers.ipynb #640e8afc
 def next_day(stamp: Stamp, today: date) -> date:
     "The day of a date; of one that repeats, the next."
     if not stamp.repeat: return stamp.day
     return next(occurrences(stamp, max(today, stamp.day), date(max(today.year, stamp.day.year) + 11, 1, 1)), stamp.day)
 
+# %% ../../nbs/reflex/answers.ipynb #7aace6b3
 def say_date(stamp: Stamp, today: date) -> str:
     "A date in words: what kind it is, its day (the next one, if it repeats), its hours."
     day = next_day(stamp, today)
@@ -59,7 +61,7 @@ def say_date(stamp: Stamp, today: date) -> str:
     until = f" until {say_day(stamp.until_day)}" if stamp.until_day and stamp.until_day != stamp.day else ""
     return {"scheduled": "planned for ", "deadline": "due "}.get(stamp.kind, "") + say_day(day) + hours + until + say_again(stamp)
 
-# %% ../../nbs/reflex/answers.ipynb #fa3183be
+# %% ../../nbs/reflex/answers.ipynb #e47b2eff
 _NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
 _WHEN = Regex(r"(?:when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+"
               r"|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled"
@@ -75,6 +77,7 @@ def headings_called(words: str, around: Surroundings, today: date) -> tuple[Plac
              and (places := tuple(p for p in match.places if p.kind != "file"))]
     return min(clear, key=lambda each: each[0])[1] if clear else ()
 
+# %% ../../nbs/reflex/answers.ipynb #8299e2a3
 def wholes_called(words: str, around: Surroundings, today: date) -> list[Place]:
     "The headings that are no tasks, and the files, whose titles fit these words best: what can have a date of its own and tasks below it."
     text = _THE.sub("", object_of(words))
@@ -84,6 +87,7 @@ def wholes_called(words: str, around: Surroundings, today: date) -> list[Place]:
     found = [(way, place) for place in wholes if (way := way_of(text, place)) < 3 and clear(text, way)]
     return [place for way, place in found if way == min(way for way, _ in found)]
 
+# %% ../../nbs/reflex/answers.ipynb #fa3183be
 def below(place: Place, above: Place) -> bool:
     "Whether a place lies in another one."
     return place.file == above.file and place.path[:len(above.path)] == above.path and len(place.path) > len(above.path)
@@ -115,18 +119,20 @@ def when_is(request: Request, around: Surroundings) -> dict | None:
         return say(f"{name_of(place, around)} has no date.") if isinstance(place, Place) else decline(which_one(found[1]))
     return say("\n".join(line_about(place, dates, around, request.today) for place, dates in dated)) if dated else None
 
-# %% ../../nbs/reflex/answers.ipynb #4cc758f1
+# %% ../../nbs/reflex/answers.ipynb #8bc979ae
 def within(stamp: Stamp, span: Span) -> bool:
     "Whether a date, or one of its repetitions, or a part of its range lies in the span."
     if not stamp.repeat and stamp.until_day: return stamp.day <= span.end and stamp.until_day >= span.start
     return next(occurrences(stamp, span.start, span.end), None) is not None
 
+# %% ../../nbs/reflex/answers.ipynb #ee4ba9f1
 def readings(line: str, today: date) -> Iterator[tuple[str, Span]]:
     "Each way to read the words behind *is* as a heading and the days that are asked about; the longest days first."
     spots = [found.start() for found in re.finditer(r"\S+", line)]
     for start in spots[1:][-6:]:
         if span := read_span(words_of(line[start:]), today): yield line[:start].strip(), span
 
+# %% ../../nbs/reflex/answers.ipynb #4cc758f1
 def is_it_then(request: Request, around: Surroundings) -> dict | None:
     "is the dentist on thursday?, are the bins next week?"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
@@ -152,7 +158,7 @@ _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?
                   r"|completed|open|waiting)(?:\s+(?:yet|now|already|or\s+not))?|(?:did|have|haven't|didn't)\s+(?:i|we)\s+(?:already\s+)?(?:do|done"
                   r"|finish|finished|complete|completed)\s+(?P<what>.{2,100}?)(?:\s+(?:yet|already))?", re.I)
 
-# %% ../../nbs/reflex/answers.ipynb #7d754d0d
+# %% ../../nbs/reflex/answers.ipynb #c3898e2a
 def is_it_done(request: Request, around: Surroundings) -> dict | None:
     "is the Q3 report done?, have I finished the letter?"
     line = request.text.strip().rstrip("?!. ").replace("’", "'")
@@ -163,6 +169,7 @@ def is_it_done(request: Request, around: Surroundings) -> dict | None:
     if _THE.sub("", words).lower() in _NO_NAME: return None
     return settled(lambda around: told_state(words, asked, around, request.today), around)
 
+# %% ../../nbs/reflex/answers.ipynb #7d754d0d
 def told_state(words: str, asked: str, around: Surroundings, today: date) -> dict | None:
     "The states of the tasks that are called so, each behind a yes or a no."
     match = look_up(around, Command("when", object_of(words), ""), today)
@@ -194,12 +201,13 @@ def day_beside(request: Request, around: Surroundings) -> str | dict | None:
     return decline(f"I count from a day, and no heading called “{line[found.end():ends[0]][:60]}” has a date. Say the day itself, for "
                    f"example: {line[:found.end()]}3.12.{line[ends[0]:]}")
 
-# %% ../../nbs/reflex/answers.ipynb #aa6c77b8
+# %% ../../nbs/reflex/answers.ipynb #c9a4a19d
 def in_days(words: str, today: date) -> bool:
     "Whether German words begin with a day."
     parts = words.split()[:4]
     return any((english := in_english_days(" ".join(parts[:size]))) and read_day(english, today) for size in range(1, len(parts) + 1))
 
+# %% ../../nbs/reflex/answers.ipynb #aa6c77b8
 def one_day(line: str, start: int, end: int, dated: list, around: Surroundings, today: date) -> str | dict:
     "The `line` with the one coming day of what was found in place of its words from `start` to `end`."
     days = {day for _, dates in dated for stamp in dates if (day := next_day(stamp, today)) >= today}
@@ -229,6 +237,7 @@ def how_long(request: Request, around: Surroundings) -> dict | None:
     if day := read_day(words_of(found[3]), request.today): return say(f"That is {say_day(day)}: {say_count((day - request.today).days)}.")
     return settled(lambda around: until(found[3], found["joint"].lower(), around, request.today), around)
 
+# %% ../../nbs/reflex/answers.ipynb #eb9038a3
 def until(words: str, joint: str, around: Surroundings, today: date) -> dict | None:
     "The days until what the notes call so; each with its own line, if several are called so. Nothing is counted to is said, unless it may have been another question: *how long to boil an egg*."
     ahead = sorted((min(days), place) for place, dates in dated_places(words, around, today)
@@ -243,6 +252,7 @@ def until(words: str, joint: str, around: Surroundings, today: date) -> dict | N
     return decline(f"Nothing with a date is called “{words.strip()[:60]}” in your notes, so I can't count to it. Say the day itself, for "
                    "example: how many days until 11 december")
 
+# %% ../../nbs/reflex/answers.ipynb #d747c410
 def say_count(days: int) -> str:
     "How far away a day is."
     if days in (0, 1, -1): return {0: "today", 1: "tomorrow", -1: "yesterday"}[days]
@@ -278,7 +288,7 @@ def kept(request: Request) -> str:
     text = _TO_A_FILE.sub(r" in \1", _TO_A_LIST.sub("", text.rstrip(".?!"))).partition(" ")[2].strip() or text
     return text[1:-1] if len(text) > 2 and text[0] + text[-1] in ('""', "“”", "''") else text
 
-# %% ../../nbs/reflex/answers.ipynb #9ce7b137
+# %% ../../nbs/reflex/answers.ipynb #81e7862d
 _LACKS = {"Where to, or to which day?": "to", "Which day shall I remind you?": "", "To which day?": "to", "For which day?": "for", "On which day?": "on"}
 _MEANT_BY = Regex(r"Which day do you mean by “([^”\n]+)”\?")
 _LEADS = frozenset("to until till for on by at in at from about of that every each an daran auf bis am um zu".split())
@@ -293,6 +303,7 @@ def says_only_when(text: str, today: date) -> bool:
     if known or _HOW_FAR.fullmatch(" ".join(bare)): return True
     return (said := in_english_days(text)) is not None and said != text.lower() and says_only_when(said, today)
 
+# %% ../../nbs/reflex/answers.ipynb #9ce7b137
 def filled_in(request: Request, around: Surroundings) -> str | None:
     "The sentence before together with what it lacked, if the last answer asked for that; `None` otherwise."
     if not around.earlier or "\n" in request.text or not 0 < len(request.text) <= 200: return None

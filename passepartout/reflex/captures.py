@@ -35,7 +35,7 @@ def say(text: str) -> dict:
     "The proposal to tell the person `text`."
     return {"type": "REQUEST", "payload": {"action": "MESSAGE", "text": text}}
 
-
+# %% ../../nbs/reflex/captures.ipynb #2abec6c8
 def decline(text: str) -> dict:
     "The proposal to tell the person that nothing was done, and what would help: to a program that is no success."
     return {"type": "REQUEST", "payload": {"action": "MESSAGE", "text": text, "declined": True}}

@@ -36,7 +36,7 @@ def which_one(said: str) -> str:
     "What to say when *it* means nothing."
     return f"I don't know which one “{said}” is: the last answer named no heading, or several. Nothing was done. Please say a few words of its title."
 
-# %% ../../nbs/reflex/edits.ipynb #b78604eb
+# %% ../../nbs/reflex/edits.ipynb #4f1a70e3
 _HEADINGS = lambda place: place.kind == "heading"
 
 def either(best: Sequence[tuple[Match, Command]], around: Surroundings, today: date) -> Outcome:
@@ -46,6 +46,7 @@ def either(best: Sequence[tuple[Match, Command]], around: Surroundings, today: d
     longest = max((command.target for command in meant.values()), key=len)
     return question(f"“{longest}” fits several.", best[0][1].said, tuple(meant), around, lambda place: carry_out(meant[place], place, around, today))
 
+# %% ../../nbs/reflex/edits.ipynb #b78604eb
 def propose(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
     "What becomes of the readings of one sentence."
     if " " in readings[0].target and readings[0].target.lower() in PRONOUNS: return decline(which_one(readings[0].target))
@@ -92,13 +93,14 @@ _ORDINALS |= {stem + end: n for n, stem in enumerate("erste zweite dritte vierte
 _LAST, _BESIDE_A_NUMBER = frozenset("last letzte letzten letztes".split()), frozenset("the please one der die das den bitte".split())
 _NUMBER = Regex(r"(?:(?:number|no|nr|option|item)\.?\s*|#\s*)?(\d{1,2})\s*[.)]?")
 
-# %% ../../nbs/reflex/edits.ipynb #8fe38a3d
+# %% ../../nbs/reflex/edits.ipynb #40f05961
 def number_in(request: Request) -> int | None:
     "The number that an answer such as `2`, `number 2` or `the second one` says; -1 for the last."
     words = tuple(w for w in request.words if w not in _BESIDE_A_NUMBER) or request.words
     if found := _NUMBER.fullmatch(" ".join(request.words) or request.text.strip()): return int(found[1])
     return (-1 if len(words) == 1 and words[0] in _LAST else _ORDINALS.get(words[0])) if len(words) == 1 else None
 
+# %% ../../nbs/reflex/edits.ipynb #8fe38a3d
 def chosen(request: Request, asked: Question) -> Place | None:
     "The place that an answer in words means."
     text = re.sub(r"\s+one$|^(?:(?:i\s+mean|i\s+meant|it'?s|the\s+one)\s+)+(?:(?:in|from|about|with)\s+)?", "",
@@ -116,7 +118,7 @@ def settled(work: Callable[[Surroundings], Outcome], around: Surroundings) -> Ou
     except IndexFailed: return settled(work, replace(around, index=lambda: None))
     except NotesChanged as change: return decline(change.message)
 
-# %% ../../nbs/reflex/edits.ipynb #f1591da5
+# %% ../../nbs/reflex/edits.ipynb #45eec2e4
 def open_question(around: Surroundings, today: date) -> Question | None:
     "The question that the last answer asked, if it would be asked again like this."
     if not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
@@ -126,6 +128,7 @@ def open_question(around: Surroundings, today: date) -> Question | None:
              or by_words(request, before))
     return found if isinstance(found, Question) and found.text == answered else None
 
+# %% ../../nbs/reflex/edits.ipynb #f1591da5
 def by_number(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a number: the choice, or a sentence when there is nothing to choose."
     if (number := number_in(request)) is None or not around.earlier or not around.earlier[-1][1].endswith(ENDING): return None
@@ -136,6 +139,7 @@ def by_number(request: Request, around: Surroundings) -> Outcome:
         return decline(f"There is no number {number}; there are {len(asked.places)}. Nothing was done.")
     return settled(lambda _: asked.then(asked.places[number - (number > 0)]), around)
 
+# %% ../../nbs/reflex/edits.ipynb #8c97ba43
 def by_words(request: Request, around: Surroundings) -> Outcome:
     "What becomes of the words of a title, when a question is open."
     asked = open_question(around, request.today)
@@ -148,6 +152,7 @@ def edit(request: Request, around: Surroundings) -> Outcome:
     found = read_command(request)
     return settled(lambda around: propose(found, around, request.today), around) if isinstance(found, tuple) else found
 
+# %% ../../nbs/reflex/edits.ipynb #946bd702
 def look(request: Request, around: Surroundings) -> Outcome:
     "The heading that somebody wants to see; `None` when there is none of that name."
     found = show_command(request)
@@ -162,17 +167,19 @@ _DID = ("Added the ", "Scheduled “", "Set ", "Moved “", "Archived “", "Ren
         "Changed the text below “")
 _UNHEARD = ("I didn't understand", "I don't understand", "I don't know which one", "I delete nothing", "I can't", "Nothing in your notes is called", "Which day", "To which day", "For which day", "What is done", "There is no number")
 
-# %% ../../nbs/reflex/edits.ipynb #09f2b234
+# %% ../../nbs/reflex/edits.ipynb #f0e8aee7
 def entries(told: str) -> list[tuple[str, str, int]]:
     "The lines of an answer that name a heading by its place: the line, the file, and the number of its line. The text of a note is no list."
     found = [(line, _ENTRY.fullmatch(line[:1000])) for line in told.split("\n")[:MOST_ENTRIES]] if not _SHOWN.match(told) else []
     return [(line, file, int(number)) for line, match in found if match for file, number in [[part for part in match.groups() if part]]]
 
+# %% ../../nbs/reflex/edits.ipynb #b4224b8b
 def readable(file: str, around: Surroundings) -> Outline | None:
     "A file, if it is there."
     try: return around.outline(file)
     except NotesChanged: return None
 
+# %% ../../nbs/reflex/edits.ipynb #09f2b234
 def place_of(entry: tuple[str, str, int], around: Surroundings) -> Place | None:
     "The heading that an entry names, if it can be told."
     line, file, number = entry
@@ -183,12 +190,13 @@ def place_of(entry: tuple[str, str, int], around: Surroundings) -> Place | None:
     left = [place for place in called if len(place.title) == longest and place.kind != "file" and not place.hidden]
     return left[0] if len(left) == 1 else None
 
+# %% ../../nbs/reflex/edits.ipynb #8f3e8b0c
 def last_list(around: Surroundings) -> list[tuple[str, str, int]]:
     "The entries of the last answer that has some, among those that may still be on the screen. One heading in a sentence is no list."
     lists = (entries(answered) for _, answered in reversed(around.earlier[-6:]))
     return next((found for found in lists if len(found) > 1 or found and not found[0][0].startswith(("“", "Yes", "No"))), [])
 
-# %% ../../nbs/reflex/edits.ipynb #ebf7c0aa
+# %% ../../nbs/reflex/edits.ipynb #ded5c731
 _NUMBERS = Regex(r"(?:numbers?\s+)?\d{1,2}(?:\s*,\s*(?:and\s+)?\d{1,2}|\s+(?:and|und|&)\s+\d{1,2})+", re.I)
 _FIRST_FEW = Regex(r"(?:the\s+)?first\s+(two|three|four|five|[2-9])(?:\s+(?:ones|tasks))?", re.I)
 
@@ -197,6 +205,7 @@ def numbers_in(text: str) -> list[int]:
     if few := _FIRST_FEW.fullmatch(text): return [*range(1, (int(few[1]) if few[1].isdigit() else _ORDINALS[few[1].lower()]) + 1)]
     return [int(number) for number in re.findall(r"\d+", text)] if _NUMBERS.fullmatch(text) else []
 
+# %% ../../nbs/reflex/edits.ipynb #13224ad5
 def by_places(request: Request, around: Surroundings) -> Outcome:
     "The offer to do the same with several entries of the last list, by their titles; `None` when no numbers are said, or there is no list."
     found = read_command(request)
@@ -212,6 +221,7 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
     return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
 
+# %% ../../nbs/reflex/edits.ipynb #ebf7c0aa
 def by_place(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant."
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)

@@ -32,10 +32,11 @@ from ..targets import (FILLERS, Place, files_called, files_holding, fits, has_id
                                   resolve_target, same_file)
 from ..tuples import NamedTuple
 
-# %% ../../nbs/reflex/lookups.ipynb #430e65f6
+# %% ../../nbs/reflex/lookups.ipynb #cd16756b
 class NotesChanged(PassepartoutError):
     "What was looked up is no longer there; the message says so, and that nothing was done."
 
+# %% ../../nbs/reflex/lookups.ipynb #430e65f6
 @record
 class Surroundings:
     "What a sentence may refer to: the notes, what was asked and answered before (oldest first), and which tags make a title private."
@@ -156,6 +157,7 @@ def headings_for(around: Surroundings, command: Command, today: date, spared: Ca
     way = way_of(command.target, found.places[0])
     return Match("one", found.places, way) if clear(command.target, way) else Match("alike", found.places, way)
 
+# %% ../../nbs/reflex/lookups.ipynb #2e14c2c1
 def resembles(text: str, place: Place) -> bool:
     "Whether a word of some meaning in `text` is spelled like one of the title."
     words = [w.strip() for w in read_words(text).needles if w.strip() not in VAGUE and len(w.strip()) > 2]

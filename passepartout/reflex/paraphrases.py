@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from ..lazy import Regex
 
-# %% ../../nbs/reflex/paraphrases.ipynb #a6a93069
+# %% ../../nbs/reflex/paraphrases.ipynb #ef93c1e5
 _NOW = r"(?: (?:now|today|next|first|right now|for today|this morning|this evening))?"
-FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
+_DUE = (
     (rf"what(?:'s| is| should be)? (?:on my plate|up|the plan|my plan|going on|the schedule|my schedule){_NOW}", "what is due today"),
     (r"(?:what's|what is) (?:my|the) (?:plan|schedule) for (?P<what>.+)", "what is due {what}"),
     (r"(?:the |my |our )?(?:plan|schedule|programme?) (?:for|of) (?P<what>.+)", "what is due {what}"),
@@ -29,7 +29,10 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"what do (?:i|we) still (?:have|need) to do", "all open tasks"),
     (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
     (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my "
-     r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"),
+     r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"))
+
+# %% ../../nbs/reflex/paraphrases.ipynb #a6a93069
+_NAMED = (
     (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
@@ -38,27 +41,36 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:notes?|page|entry)", "journal of {what}"),
     (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),
     (r"(?:how many )?days (?:are (?:there|left) )?(?:until|till|to) (?P<what>.+)", "how many days until {what}"),
-    (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
-    (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
-     r"|tomorrow|today|next week|[\d.]{3,10})", "move {words} to {when}"),
     (r"(?:clean up|tidy up|tidy|sort|sort out|process|empty|triage|go through) (?:my |the )?inbox", "what is in my inbox"),
     (r"(?:did|have) (?:i|we) (?:already )?(?:pay|paid|call|called|send|sent|book|booked|buy|bought|order|ordered|finish|finished|return|returned"
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
-    (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
-    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
-(r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
+    (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
+
+# %% ../../nbs/reflex/paraphrases.ipynb #ad9a990d
+_CHANGED = (
+    (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
+    (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
+     r"|tomorrow|today|next week|[\d.]{3,10})", "move {words} to {when}"),
+    (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
+    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
+    (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
-    (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"),
-    (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?P<when>(?:in \w+ (?:days?|weeks?|months?)|tomorrow|(?:on |next )?\w+day|next (?:week"
-     r"|month))(?: at [\d:.]{1,5}(?: ?[ap]m)?)?),? (?:please )?remind me (?P<what>(?:to|about|of|that) .+)", "remind me {when} {what}"),
+     r"|month))(?: at [\d:.]{1,5}(?: ?[ap]m)?)?),? (?:please )?remind me (?P<what>(?:to|about|of|that) .+)", "remind me {when} {what}"))
+
+# %% ../../nbs/reflex/paraphrases.ipynb #51ccea2f
+_HAPPENING = (
+    (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
-    (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}")))
+    (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))
+
+# %% ../../nbs/reflex/paraphrases.ipynb #680866fe
+FORMS = tuple([(Regex(pattern, re.I), english) for pattern, english in (*_DUE, *_NAMED, *_CHANGED, *_HAPPENING)])
 NOT_NAMES = frozenset("help export import print delete priority share count hide sort my the all a an no any some more to todo task new our your this that it what which".split())
 
 # %% ../../nbs/reflex/paraphrases.ipynb #fa5cdc16

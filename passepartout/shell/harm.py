@@ -27,13 +27,14 @@ def listed(names: Sequence[str]) -> str:
     if not names: return "what it is given"
     return ", ".join(map(shown, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
-# %% ../../nbs/shell/harm.ipynb #d74f3ef4
+# %% ../../nbs/shell/harm.ipynb #c3b1d194
 _SCRATCH = Regex(r"/(?:var/)?tmp(?:/(?!\.\.?(?:/|$))[^/]*)*/?")
 
 def scratch(name: str) -> bool:
     "Whether `name` lies in a temporary folder, or is one."
     return _SCRATCH.fullmatch(name) is not None
 
+# %% ../../nbs/shell/harm.ipynb #d74f3ef4
 def _outside(names: Sequence[str], places: Places) -> str | None:
     "The first of `names` that lies outside the opened folders and the temporary ones, in words; or that they are too many to say."
     for name in names:
@@ -65,7 +66,7 @@ def operands_of(words: Sequence[str]) -> list[str]:
         return [w for w in words[:at] if not w.startswith("-")] + list(words[at + 1:])
     return [w for w in words if not w.startswith("-") or w == "-"]
 
-# %% ../../nbs/shell/harm.ipynb #d046b329
+# %% ../../nbs/shell/harm.ipynb #ba44cd98
 def _rm(words, places):
     names = operands_of(words)
     if _flags(words, "rR", "--recursive"): return _spoils(names, places, "It deletes folders with all they hold:")
@@ -75,6 +76,7 @@ def _dd(words, places):
     targets = [w[3:] for w in words if w.startswith("of=")]
     return _spoils(targets, places, "It overwrites") if targets and targets != ["/dev/null"] else None
 
+# %% ../../nbs/shell/harm.ipynb #d046b329
 _LOOKS = {"fdisk": "-l --list", "sfdisk": "-l -d --list --dump", "gdisk": "-l", "hdparm": "-I -i -C",
           "cryptsetup": "luksDump isLuks luksUUID status", "wipefs": ""}
 
@@ -88,6 +90,7 @@ def _disk(words, places, name=""):
     devices = [w for w in words if w.startswith("/dev/")]
     return (DENY, f"It changes the disk {shown(devices[0])}.") if devices else None
 
+# %% ../../nbs/shell/harm.ipynb #a6575129
 def _modes(words, places):
     return (_spoils(operands_of(words)[1:], places, "It changes the permissions of everything in") if _flags(words, "R", "--recursive")
             else None)
@@ -115,6 +118,7 @@ def _values(words: Sequence[str], short: str, long: str) -> list[str]:
         elif word.startswith(short) and not word.startswith("--"): found.append(word[len(short):])
     return found
 
+# %% ../../nbs/shell/harm.ipynb #a4b59d16
 def _filled(names: Sequence[str], places: Places) -> list[str]:
     found = []
     for name in names[:64]:
@@ -133,13 +137,14 @@ def overwritten(name: str, words: Sequence[str], places: Places) -> list[str]:
     sources, target = _from_to(words)
     return _filled([target, *(f"{target.rstrip('/')}/{each.rstrip('/').rpartition('/')[2]}" for each in sources)], places)
 
-# %% ../../nbs/shell/harm.ipynb #26686478
+# %% ../../nbs/shell/harm.ipynb #39712e82
 def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
     "What `mv` with these `words` would move to a folder that is thrown away."
     sources, target = _from_to(words)
     return ([each for each in sources if not _passing(each, places)] if name == "mv"
             and (_passing(target, places) or target == "/dev/null") else [])
 
+# %% ../../nbs/shell/harm.ipynb #26686478
 def _passing(name: str, places: Places) -> bool:
     "Whether a name, however it is spelled, lies in a temporary folder and in none that is open to the agent."
     if not scratch(os.path.normpath(os.path.join(places.roots[0].path, places.absolute(name)))): return False

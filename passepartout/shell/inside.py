@@ -35,7 +35,7 @@ def set_limits(limits: dict) -> None:
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (value, value))
 
-# %% ../../nbs/shell/inside.ipynb #7ef2627c
+# %% ../../nbs/shell/inside.ipynb #3909991b
 HIGH = 100
 
 def high(fd: int) -> int:
@@ -44,6 +44,7 @@ def high(fd: int) -> int:
     try: return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH)
     finally: os.close(fd)
 
+# %% ../../nbs/shell/inside.ipynb #7ef2627c
 def text_fd(text: str) -> int:
     "A descriptor from which `text` can be read."
     fd = os.memfd_create("text")
@@ -51,13 +52,14 @@ def text_fd(text: str) -> int:
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 
-# %% ../../nbs/shell/inside.ipynb #699ef1d0
+# %% ../../nbs/shell/inside.ipynb #6e81308f
 def say(table: dict, fd: int, text: str) -> None:
     "Write all of `text` to a command's descriptor; a closed one is an OSError."
     if fd not in table: raise OSError(9, "Bad file descriptor")
     data = text.encode("utf-8", "surrogateescape")
     while data: data = data[os.write(table[fd], data):]
 
+# %% ../../nbs/shell/inside.ipynb #699ef1d0
 def do_cd(stage, words: list, table: dict) -> int:
     "Change the folder that the following commands start in."
     places = [w for w in words[1:] if w not in ("-P", "-L", "--", "-e", "-@")] if words[1:2] != ["-"] else words[1:]
@@ -70,12 +72,12 @@ def do_cd(stage, words: list, table: dict) -> int:
     if places == ["-"]: say(table, 1, stage.env["PWD"] + "\n")
     return 0
 
-# %% ../../nbs/shell/inside.ipynb #2cfbd908
 def do_pwd(stage, words: list, table: dict) -> int:
     "Print the current folder."
     say(table, 1, os.getcwd() + "\n")
     return 0
 
+# %% ../../nbs/shell/inside.ipynb #2cfbd908
 def is_name(text: str) -> bool:
     "Can this be the name of a variable?"
     return text.isascii() and text.isidentifier()
@@ -124,6 +126,7 @@ def unescape(text: str, end: str) -> str:
         else: found.append("\\" + letter)
     return "".join(found) + text[at:] + end
 
+# %% ../../nbs/shell/inside.ipynb #1445419c
 def character(code: int, letter: str) -> str:
     "The character, or the byte, for a number after a backslash."
     if letter in "uU": return chr(code) if code < 0x110000 and not 0xd800 <= code < 0xe000 else ""
@@ -133,6 +136,7 @@ def character(code: int, letter: str) -> str:
 def succeed(stage, words, table):
     "`true` and `:`."
     return 0
+
 def fail(stage, words, table):
     "`false`."
     return 1
@@ -167,6 +171,7 @@ def others(alone: bool) -> list[int]:
     while more: more = {pid for pid, parent in parents.items() if parent in ours and pid not in ours}; ours |= more
     return list(ours - {mine})
 
+# %% ../../nbs/shell/inside.ipynb #3cd5a92e
 def memory_of(pids: list[int]) -> int:
     "Bytes of memory that only these processes use."
     total = 0
@@ -177,15 +182,17 @@ def memory_of(pids: list[int]) -> int:
         except (OSError, ValueError): pass
     return total * resource.getpagesize()
 
+# %% ../../nbs/shell/inside.ipynb #19c8ec4b
 def adopt_orphans() -> None:
     "Become the parent of every orphan among the descendants."
     import ctypes
     ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)              # PR_SET_CHILD_SUBREAPER, from linux/prctl.h
 
-# %% ../../nbs/shell/inside.ipynb #bb5a2dc1
+# %% ../../nbs/shell/inside.ipynb #dde0319a
 class Ended(Exception):
     "The script is over before its last command; the argument says which limit ended it."
 
+# %% ../../nbs/shell/inside.ipynb #bb5a2dc1
 class Stage:
     "What the commands of one script share."
     def __init__(self, control: socket.socket, job: dict):
@@ -221,14 +228,15 @@ class Stage:
             raise
         return opened
 
-# %% ../../nbs/shell/inside.ipynb #4ba82adb
-MOST_SAID, MOST_TEXT, MOST_INPUT = 1 << 18, 40_000, 8 << 20    # bytes: in one message, of one output, and of all names
-MOST_NAMES, MOST_CALL = 100, 8_000                             # names and bytes of one call: judging them holds up nobody else
-
+# %% ../../nbs/shell/inside.ipynb #5c583daa
 def began(stage: Stage, pid: int) -> int:
     "Note a new process."
     stage.ended.pop(pid, None)
     return pid
+
+# %% ../../nbs/shell/inside.ipynb #4ba82adb
+MOST_SAID, MOST_TEXT, MOST_INPUT = 1 << 18, 40_000, 8 << 20    # bytes: in one message, of one output, and of all names
+MOST_NAMES, MOST_CALL = 100, 8_000                             # names and bytes of one call: judging them holds up nobody else
 
 def judged(stage: Stage, number: int, names: list | None = None) -> tuple[list | None, str]:
     "What the agent lets run as command `number` with what is known by now, and what it says about it."
@@ -258,6 +266,7 @@ def complain(table: dict, text: str, status: int) -> int:
     except OSError: pass
     return status
 
+# %% ../../nbs/shell/inside.ipynb #7410b8c1
 def forked(stage: Stage, command: list, table: dict) -> int:
     "Run a built-in in a process of its own; its process id."
     sys.stdout.flush()
@@ -332,6 +341,7 @@ def fill(stage: Stage, late: dict) -> int:
         os.close(kept)
     return status
 
+# %% ../../nbs/shell/inside.ipynb #6377ab9c
 def taken(fd: int) -> str:
     "What was written to `fd`, as the words of a command can hold it."
     if os.lseek(fd, 0, os.SEEK_END) > MOST_TEXT:
@@ -361,6 +371,7 @@ def names_in(text: str, each: dict) -> list[list[str]]:
     most = min(each["most"] or MOST_NAMES, MOST_NAMES)
     return [part for group in groups for part in split(group, most)]
 
+# %% ../../nbs/shell/inside.ipynb #035cf61a
 def split(names: list, most: int) -> list[list[str]]:
     "`names` in parts of `most` at most, none too long to be judged in time."
     parts, length = [], 0
@@ -399,11 +410,12 @@ def run_one(stage: Stage, command: list, table: dict) -> int:
         return complain(table, f"{command[1][0]}: {error.strerror or error}", 127 if isinstance(error, FileNotFoundError) else 126)
     return wait(stage, [pid])[pid]
 
-# %% ../../nbs/shell/inside.ipynb #bceec52d
+# %% ../../nbs/shell/inside.ipynb #1d318127
 def needs_all(command: list) -> bool:
     "Does the command get one output as several words?"
     return len(command) > 4 and bool(command[4]["each"])
 
+# %% ../../nbs/shell/inside.ipynb #bceec52d
 def pipeline(stage: Stage, commands: list) -> int:
     "Run commands at once, each one's output the next one's input. The status of the last."
     running, statuses, source, waiting = [], [], stage.table[0], []
@@ -446,6 +458,7 @@ def wait(stage: Stage, pids: list[int]) -> dict[int, int]:
         if time.monotonic() - stage.looked > 0.1: census(stage)
     return statuses
 
+# %% ../../nbs/shell/inside.ipynb #8c5d78ce
 def reaped():
     "Every child that has ended, orphans that were given to us included."
     while True:
@@ -454,6 +467,7 @@ def reaped():
         if pid == 0: return
         yield pid, waited
 
+# %% ../../nbs/shell/inside.ipynb #93164d6b
 def census(stage: Stage) -> None:
     "`Ended` when there are too many processes, or they use too much memory together."
     pids, stage.looked = others(stage.alone), time.monotonic()
@@ -470,6 +484,7 @@ def sweep(stage: Stage, seconds: float = 3.0) -> None:
             except OSError: pass
         time.sleep(0.002)
 
+# %% ../../nbs/shell/inside.ipynb #5ccb2b2a
 def childless() -> bool:
     "Has every child ended? Orphans are given to us, so whoever has no child has no descendant."
     for _ in reaped(): pass
@@ -526,8 +541,9 @@ def perform(stage: Stage, items: list) -> int:
         if status and is_judged_cd(commands): break
     return status
 
+# %% ../../nbs/shell/inside.ipynb #421c1d32
 def is_judged_cd(commands: list) -> bool:
-    "Is it the `cd` of a judged script, whose folder is absolute? What follows was judged as seen from there, and is left when it cannot be entered."
+    "Is it the `cd` of a judged script, whose folder is absolute?"
     return len(commands) == 1 and commands[0][1][:1] == ["cd"] and commands[0][1][-1].startswith("/")
 
 # %% ../../nbs/shell/inside.ipynb #618d1747

@@ -85,10 +85,11 @@ def readable(data: bytes) -> str:
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     return _NO_TEXT.sub("", _TITLE.sub(_titled, text)).translate(_NOT_SHOWN)
 
-# %% ../../nbs/shell/run.ipynb #b490377e
+# %% ../../nbs/shell/run.ipynb #344061b3
 class ShellError(PassepartoutError):
     "A script cannot be run as it is."
 
+# %% ../../nbs/shell/run.ipynb #b490377e
 FILES = ("read", "write", "append")
 
 def file_redirects(script: Script) -> Iterator[Redirect]:

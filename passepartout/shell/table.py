@@ -295,6 +295,7 @@ def _longest() -> Mapping[str, tuple[tuple[int, tuple[str, ...], Program], ...]]
     for words in sorted(table(), key=len, reverse=True): found.setdefault(words[0], []).append((len(words) - 1, words[1:], table()[words]))
     return {name: tuple(entries) for name, entries in found.items()}
 
+# %% ../../nbs/shell/table.ipynb #7179a6a3
 @cache
 def table() -> Mapping[tuple[str, ...], Program]:
     "Every declaration, by its words."
@@ -304,6 +305,7 @@ def table() -> Mapping[tuple[str, ...], Program]:
         found[tuple(each.name.split())] = each
     return found
 
+# %% ../../nbs/shell/table.ipynb #689a98c5
 def lookup(name: str, words: Sequence[str]) -> tuple[Program, int] | None:
     "The declaration for `name` called with `words`, and how many of the words belong to its name."
     for count, more, declared in _longest().get(name, ()):

@@ -106,12 +106,13 @@ class Verdict(NamedTuple):
     def __bool__(self) -> bool:
         return self.ok
 
-# %% ../../nbs/storage/05b_chain.ipynb #e7f475ce
+# %% ../../nbs/storage/05b_chain.ipynb #8b1371ee
 def without_text(row: tuple) -> tuple:
     "The same record after its text was erased."
     text, proof = row[5:7]
     return (*row[:5], None, proof_parts(proof)[0] + text_digest(text, proof))
 
+# %% ../../nbs/storage/05b_chain.ipynb #e7f475ce
 def text_digest(text: str | None, proof: bytes) -> bytes:
     "The SHA-256 of a record's salt and `text`; of an erased one, the digest that took the salt's place in its `proof`."
     if type(text) is str and type(proof) is bytes: return hashlib.sha256(proof[32:] + text.encode()).digest()
@@ -161,7 +162,7 @@ def check(mac, rows: Iterable[tuple], seq: int = 0, head: bytes = START, *, key:
         return Verdict(False, seq - first, f"{NO_TAKEOVER}.", "forged", first + 1, head)
     return conclude(seq - first, seq, head, gone, unsealed)
 
-# %% ../../nbs/storage/05b_chain.ipynb #8d2632c9
+# %% ../../nbs/storage/05b_chain.ipynb #c12299c1
 def field_of(row: tuple, field: str) -> int | str | None:
     "What the text of `row` says of this `field`, when that is a number or a text; else None."
     try:
@@ -170,6 +171,7 @@ def field_of(row: tuple, field: str) -> int | str | None:
         return None
     return value if isinstance(value, (int, str)) else None
 
+# %% ../../nbs/storage/05b_chain.ipynb #9af9ed6d
 def without_requested(gone: set, row: tuple) -> set:
     "What of `gone` the `erase` record `row` does not account for. A range may be as long as it likes: no more than `gone` is looked at."
     try:
@@ -180,6 +182,7 @@ def without_requested(gone: set, row: tuple) -> set:
         pass
     return gone
 
+# %% ../../nbs/storage/05b_chain.ipynb #8d2632c9
 def conclude(checked: int, seq: int, head: bytes, lost: set, unsealed: int) -> Verdict:
     "The verdict on rows that all fit: `lost` are those whose text is gone without a request, `unsealed` is how many bear the seal of another key."
     if lost:

@@ -61,7 +61,7 @@ def as_ranges(numbers: Sequence[int]) -> list[list[int]]:
     runs = ([n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
     return [[run[0], run[-1]] for run in runs]
 
-# %% ../../nbs/storage/05e_erasure.ipynb #0e5a9688
+# %% ../../nbs/storage/05e_erasure.ipynb #447346b3
 def _standing(store: Ledger, numbers: Sequence[int]) -> dict:
     "How the effects and approvals stand of which these records tell."
     among, found = set(numbers), {}
@@ -71,6 +71,7 @@ def _standing(store: Ledger, numbers: Sequence[int]) -> dict:
         if concerned := [row for row in rows if row[1] in among or row[3] in among]: found[table] = concerned
     return found
 
+# %% ../../nbs/storage/05e_erasure.ipynb #0e5a9688
 def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     "Within the transaction: remove the texts that are still there, and have the draft say so."
     rows = [store.execute(f"{ROWS} WHERE seq = ?", (n,)).fetchone() or _refuse(f"There is no record {n} that could be erased.")
@@ -87,13 +88,14 @@ def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> N
 
 def _refuse(text: str): raise JournalError(text)
 
-# %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
+# %% ../../nbs/storage/05e_erasure.ipynb #f87fddfc
 class Erased(NamedTuple):
     "How many texts were removed, how many earlier versions of notes with them, and whether the bytes are gone from the disk already."
     records: int = 0
     images: int = 0
     gone: bool = True
 
+# %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
 class _Request(Draft):
     __slots__ = ("withdrawn",)
 
@@ -125,6 +127,7 @@ def erase_images(store: Ledger, numbers: Iterable[int], batch: int = 2000) -> Er
     "Remove the versions of notes that are kept with these records, and nothing else of them. Numbers without one are passed over."
     return erase_records(store, numbers, batch, _drop)
 
+# %% ../../nbs/storage/05e_erasure.ipynb #81e33d75
 def _drop(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> None:
     "Within the transaction: remove the versions that are still there, and have the draft say so."
     there = [n for n in wanted if store.execute("SELECT 1 FROM images WHERE seq = ?", (n,)).fetchone()]

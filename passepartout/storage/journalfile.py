@@ -123,6 +123,7 @@ def set_up(db: sqlite3.Connection, path) -> None:
         raise JournalError(f"The journal {path} is laid out in another way than passepartout does it ({lacking[0].split('(')[0].lower()}). Somebody changed the file; "
                            "put back a copy (passepartout restore FILE), or move it away to begin a new one.")
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #c6342168
 def _statements() -> list[str]: return [_plainly(each) for each in _TABLES.split(";") if each.strip()]
 
 def _plainly(sql: str | None) -> str: return " ".join((sql or "").split())

@@ -18,7 +18,7 @@ from .chain import JournalError, Verdict, check, encode_body, head_of
 from .journalfile import explained, is_alive
 from .store import Draft, Store
 
-# %% ../../nbs/storage/05d_ledger.ipynb #78f31d26
+# %% ../../nbs/storage/05d_ledger.ipynb #86455be3
 def begin_effect(store: Store, seq: int, draft: Draft, effect: str, before: bytes | None) -> None:
     "`effect` was announced with record `seq`; `before` is what the file held until then."
     if effect in store.put_off: store.write_put_off()      # a second one of that name: the table refuses it
@@ -26,6 +26,7 @@ def begin_effect(store: Store, seq: int, draft: Draft, effect: str, before: byte
     if before is not None:
         store.execute("INSERT INTO images VALUES (?, ?)", (seq, before))
 
+# %% ../../nbs/storage/05d_ledger.ipynb #78f31d26
 def settle_effect(store: Store, seq: int, draft: Draft, effect: str, state: str) -> None:
     "Record `seq` says that `effect` ended in `state`. Raises `JournalError` when it was not begun, or is settled already."
     if begun := store.put_off.get(effect):
@@ -81,11 +82,12 @@ def _standing(store: Store, approval: str, wanted: tuple[str, ...]) -> dict:
         raise ApprovalGone(f"Request {approval} has expired, so nothing was done. Ask again if you still want it.")
     return asked[1]
 
-# %% ../../nbs/storage/05d_ledger.ipynb #bdcf0169
+# %% ../../nbs/storage/05d_ledger.ipynb #8a2814a5
 def is_after_break(store: Store, seq: int) -> bool:
     "Does record `seq` stand behind all that was found not to hold?"
     return store.checked.ok or seq > store.checked.seq
 
+# %% ../../nbs/storage/05d_ledger.ipynb #bdcf0169
 def _unbroken(store: Store, seq: int) -> bool:
     "Whether the records from number `seq` to the end of the chain are all there, as they were written, and it is not in what was found not to hold."
     if not is_after_break(store, seq): return False
@@ -95,6 +97,14 @@ def _unbroken(store: Store, seq: int) -> bool:
         if first is None or first[0] != seq: return False
         return check(store.mac, rows, seq, head_of([first]), key=store.key).ok
 
+# %% ../../nbs/storage/05d_ledger.ipynb #81b871ff
+def _tells_all(store: Store, seq: int, index: str, where: str) -> bool:
+    with explained(store.path):
+        told, there = [store.db.execute(f"SELECT seq FROM chain {by} WHERE {where} AND seq >= ? ORDER BY seq", (seq,)).fetchall()
+                       for by in (f"INDEXED BY {index}", "NOT INDEXED")]
+    return told == there
+
+# %% ../../nbs/storage/05d_ledger.ipynb #e22d6298
 def whole_since(store: Store, seqs: Iterable[int], index: str, where: str) -> set[int]:
     "Those of the records `seqs` since which the chain is whole, and `index` holds all records `where` that is so: a break ends what stands before it, and nothing that came later."
     seqs = sorted(seqs)
@@ -102,12 +112,7 @@ def whole_since(store: Store, seqs: Iterable[int], index: str, where: str) -> se
     if _unbroken(store, seqs[0]): return set(seqs)
     return set(seqs[bisect_left(seqs, True, key=lambda seq: _unbroken(store, seq)):])
 
-def _tells_all(store: Store, seq: int, index: str, where: str) -> bool:
-    with explained(store.path):
-        told, there = [store.db.execute(f"SELECT seq FROM chain {by} WHERE {where} AND seq >= ? ORDER BY seq", (seq,)).fetchall()
-                       for by in (f"INDEXED BY {index}", "NOT INDEXED")]
-    return told == there
-
+# %% ../../nbs/storage/05d_ledger.ipynb #fd7c4ad6
 def _spent(store: Store, approval: str, decided: int) -> bool:
     if not _unbroken(store, decided):
         raise ApprovalGone(f"Records since the approval of {approval} are missing or do not bear the journal's seal, so it does not count. "
@@ -115,14 +120,16 @@ def _spent(store: Store, approval: str, decided: int) -> bool:
     later = store.db.execute("SELECT body FROM chain WHERE seq > ? AND kind = 'approval' AND instr(body, ?)", (decided, approval))
     return any(json.loads(body).get("approval") == approval for body, in later)
 
-# %% ../../nbs/storage/05d_ledger.ipynb #84eb620d
+# %% ../../nbs/storage/05d_ledger.ipynb #37277fac
 def _ask(store: Store, seq: int, draft: Draft, approval: str) -> None:
     store.execute("INSERT INTO approvals VALUES (?, ?, 'pending', NULL)", (seq, approval))
 
+# %% ../../nbs/storage/05d_ledger.ipynb #3a0cf986
 def _decide(store: Store, seq: int, draft: Draft, approval: str, state: str) -> None:
     _standing(store, approval, ("pending",) if state == "approved" else ("pending", "approved"))
     store.execute("UPDATE approvals SET state = ?, decided = ? WHERE id = ?", (state, seq, approval))
 
+# %% ../../nbs/storage/05d_ledger.ipynb #84eb620d
 def _consume(store: Store, seq: int, draft: Draft, approval: str, action_hash: str) -> None:
     asked = _standing(store, approval, ("approved",))
     if _spent(store, approval, store.execute("SELECT decided FROM approvals WHERE id = ?", (approval,)).fetchone()[0]):
@@ -326,17 +333,19 @@ def compare(store: Ledger) -> str | None:
                 return f"The list of {table} says {row[1] if row else 'nothing'} of {id}, the chain says {(expected.get(id) or [0, 'nothing'])[1]}."
     return _images(store) or _memories(store)
 
+# %% ../../nbs/storage/05d_ledger.ipynb #69c70bf3
 def _memories(store: Ledger) -> str | None:
     bad = next((id for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
                 if seal != memory_seal(store, id, hash, body)), None)
     return None if bad is None else f"The memory object {bad} was changed by somebody without the key; it is not used."
 
-# %% ../../nbs/storage/05d_ledger.ipynb #27864496
+# %% ../../nbs/storage/05d_ledger.ipynb #92338c73
 def is_image(before: Any, intent: str) -> bool:
     "Is `before` what the file held by the text of this intent: its bytes, or None where there was no file?"
     kept = hashlib.sha256(before).hexdigest() if isinstance(before, bytes) else None if before is None else "no bytes"
     return kept == (told_in(intent) or {}).get("before_sha256")
 
+# %% ../../nbs/storage/05d_ledger.ipynb #27864496
 def _images(store: Ledger) -> str | None:
     "What is wrong with the earlier versions of files, or None."
     rows = store.db.execute("SELECT c.seq, c.body, i.before FROM chain c LEFT JOIN images i ON i.seq = c.seq WHERE c.kind = 'intent' AND "

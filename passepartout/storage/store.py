@@ -195,6 +195,7 @@ def _keys(store: Writer) -> dict:
     known = dict(store.db.execute("SELECT name, value FROM meta WHERE name IN ('key', 'first_key')"))
     return {"key": store.key, "foreign": known.get("first_key", store.key) != store.key, "ours": known.get("key") == store.key}
 
+# %% ../../nbs/storage/05c_store.ipynb #b382a9f0
 def _after(store: Writer, seq: int) -> sqlite3.Cursor:
     "The records after number `seq`, in order."
     return store.db.execute(f"{ROWS} WHERE seq > ? ORDER BY seq", (seq,))
@@ -227,6 +228,7 @@ def _begin(store: "Store", lost: str | None) -> None:
         _take_over(store, lost)
     store._places = Whereabouts(store.path)
 
+# %% ../../nbs/storage/05c_store.ipynb #b860c022
 def _take_over(store: "Store", lost: str) -> None:
     "Record that a new key has taken the place of the one that was lost."
     draft = Draft("", "", store.clock)

@@ -41,7 +41,8 @@ def chat(memex: Memex = None, session: Session = "main", today: Today = None, no
     """Talk with the agent.
 
     /help lists the commands; Ctrl-C stops a turn, Ctrl-D leaves."""
-    from passepartout.terminal.chat import hear_resuming, run_chat
+    from passepartout.terminal.chat import run_chat
+    from passepartout.terminal.lineediting import hear_resuming
     hear_resuming()
     with reached(memex, today, alone=no_daemon) as agent: code = run_chat(agent, session)
     raise typer.Exit(code)

@@ -87,7 +87,8 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #5c8c6543
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
     "Go on in a conversation."
-    from passepartout.terminal.chat import hear_resuming, run_chat
+    from passepartout.terminal.chat import run_chat
+    from passepartout.terminal.lineediting import hear_resuming
     hear_resuming()
     with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name))
     raise typer.Exit(code)

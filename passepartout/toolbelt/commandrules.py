@@ -127,7 +127,7 @@ def line_forms(line: Line, roots: Sequence[Root]) -> Iterator[str]:
     for command, folders in line.commands:
         if command.argv: yield from forms(command.argv, folders, roots)
 
-# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #f6ef0f70
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #78ae6869
 def names_of(path: str, memex: str, under: bool = False) -> Iterator[tuple[str, ...]]:
     "The names of a place, absolute and beneath the notes; `under`: of everything in it."
     end, kind = ("/", Begun) if under else ("", str)
@@ -138,11 +138,13 @@ def names_of(path: str, memex: str, under: bool = False) -> Iterator[tuple[str, 
         yield (kind(path.rstrip("/") + end),)
         if under and top.startswith(path.rstrip("/") + "/"): yield kind(top), kind("")
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #49012354
 def place_words(command: Simple) -> list[str]:
     "The words and targets of redirections of a command that may be paths."
     values = [value for word in command.argv[1:] for value in ([word] if word[:1] != "-" else [word.partition("=")[2], word[2:]])]
     return [*filter(None, values), *[str(r.target) for r in command.redirects if r.kind in ("read", "write", "append")]]
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #f6ef0f70
 def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) -> Iterator[tuple[str, ...] | object]:
     "The names of what the words and redirections of a command lead to."
     base, memex = command.argv[0].rpartition("/")[2] if command.argv else "", roots[0].path

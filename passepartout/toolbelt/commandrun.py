@@ -64,7 +64,7 @@ def judge_again(roots: Sequence[Root], watch: Watch) -> Callable[[Simple, Mappin
         tuple[Simple | None, str]]:
     "What decides about commands in `roots` whose last words have just become known, and has `watch` look where they lead."
     def judged(command: Simple, values: Mapping[str, str], names: Sequence[str] | None) -> tuple[Simple | None, str]:
-        from passepartout.shell.judge import judge_late
+        from passepartout.shell.single import judge_late
         from passepartout.shell.past import past_objection
         made, said = judge_late(command, roots, values, names)
         if made is None: return None, said

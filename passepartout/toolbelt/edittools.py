@@ -125,6 +125,7 @@ class Note:
                                "nothing was changed.")
         return [] if after == self.before else [FileEdit(self.file, self.before, after, summary)]
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #4f83cfa7
 def open_note(file: OpenedPath, cache: NoteCache, suffixes: Sequence[str] = SUFFIXES, new: bool = False) -> Note:
     "The note that the gates opened. With `new`, one that does not exist is an empty one. Raises `RewriteError`."
     if not file.display.lower().endswith(tuple(suffixes)):
@@ -168,6 +169,7 @@ class Editor:
         note, node = self.find(context, heading)
         return note.edit(make(note.outline, node), said.replace("{}", self.name(note.outline, node), 1))
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #c6a371fe
 def moment(context: ToolContext) -> datetime:
     "The time that is written into logs: now, on the day that the agent takes for today."
     now = (context.now or datetime.now()).replace(tzinfo=None, second=0, microsecond=0)

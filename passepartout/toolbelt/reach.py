@@ -39,7 +39,7 @@ def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
     outline = parse_note(text, note)
     return any(is_private(outline.tags(node), private) for node in outline.nodes)
 
-# %% ../../nbs/toolbelt/12cb_reach.ipynb #575bbd8e
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #c6aa6f91
 def operands(command: Simple) -> list[str]:
     "The words of a command that may be paths."
     words = [part for word in command.argv[1:] for part in {word, word.partition("=")[2],
@@ -47,6 +47,7 @@ def operands(command: Simple) -> list[str]:
                                                               if re.match(r"-[A-Za-z]", word))} if part]
     return words + [str(r.target) for r in command.redirects if r.kind == "read"]
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #575bbd8e
 def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
     "The files (`kind` is file) or folders (dir) that stand in the words of `script`. A folder counts where names are printed: elsewhere `.` may be a pattern, and `cd` tells nothing."
     found = set()
@@ -59,6 +60,7 @@ def named_in(script: Script, roots: Sequence[Root], kind: str) -> set[str]:
                 if place.kind == kind: found.add(place.path)
     return found
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #bc3d2acc
 def reached(script: Script, roots: Sequence[Root]) -> tuple[set[str], set[str]]:
     "The files that `script` names, and the folders in which it may open notes besides."
     files = named_in(script, roots, "file")

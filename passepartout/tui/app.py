@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..terminal.chat import Command, help_text
+from ..terminal.slash import Command, help_text
 from ..conditions import PassepartoutError
 from ..terminal.render import Line
 from .desk import NoteDesk

@@ -19,7 +19,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import TextArea
 
-from ..terminal.chat import append_line
+from ..terminal.lineediting import append_line
 from ..terminal.render import clean
 
 # %% ../../nbs/tui/entry.ipynb #5dc10ea5

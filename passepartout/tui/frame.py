@@ -16,7 +16,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal
 
-from ..terminal.chat import Command
+from ..terminal.slash import Command
 from ..terminal.render import Line
 from .entries import LOOKS
 from .entry import Editor

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..terminal.chat import ALONE, Chat, Command, COMMANDS
+from ..terminal.chat import ALONE, Chat
+from ..terminal.slash import COMMANDS, Command
 from ..terminal.render import Line, record_line
 from .desk import NoteDesk
 from .entries import shown

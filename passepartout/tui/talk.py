@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..terminal.chat import COMMANDS, Chat, Command
+from ..terminal.chat import Chat
+from ..terminal.slash import COMMANDS, Command
 from ..conditions import PassepartoutError
 from ..terminal.render import Line
 from ..serving.sockets import DaemonError
