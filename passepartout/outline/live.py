@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/outline/live.html.md"""
 __all__ = ['LANGUAGES', 'orders_in', 'new_orders']
 
 # %% ../../nbs/outline/08l_live.ipynb #90dc6f58
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
@@ -21,14 +22,15 @@ _HARMLESS = r"(?::(?:exports|results|eval|cache|hlines|colnames|rownames)(?:[ \t
 
 # %% ../../nbs/outline/08l_live.ipynb #8bda6911
 _ORG = (
-    ("%%(", r"%%\([^\n]*", "", "an expression that Emacs runs whenever it builds an agenda"),
+    ("%%(", r"%%\(", "", "an expression that Emacs runs whenever it builds an agenda", "expression"),
+    ("#+begin", r"(?m)^[ \t]*#\+begin(?:_src[ \t][^\n]*[ \t]:|_export|_query|:)[^\n]*", rf"[ \t]*#\+begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*", "a block that a program carries out or takes elsewhere", r"(?im)^[ \t]*#\+end"),
     ("#+", r"(?m)^[ \t]*#\+\S[^\n]*", rf"[ \t]*#\+(?:(?:{_NOTES})(?:\[[^\]]*\])?:.*|tblfm:[^']*|end_.*|begin_(?!src|export|query)\w+.*|begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*)", "a line by which a program sets, takes in or runs something"),
     ("header-args", r"(?m)^[ \t]*:header-args[^\n]*", "", "arguments for all blocks of code"),
     ("export_", r"(?m)^[ \t]*:export_\w+\+?:[^\n]*", r"[ \t]*:export_(?:title|subtitle|author|date|description)\+?:.*", "where an export goes and how"),
     ("src_", r"(?<!\w)src_[^\s\[{]{1,60}\[[^\n]*", "", "an inline block of code with arguments"),
     ("call_", r"(?<!\w)call_[^\s(\[]{1,60}[(\[][^\n]*", r"[^=:]*", "a call of a block of code with arguments"),
-    ("@@", r"@@[\w-]+:[^\n]*", "", "code for an exported page"),
-    ("{{", r"(?<![\w}^_\\])\{\{\{?[ \t]*[\w$#>!%/.<:\"'-][^\n]*", "", "a macro, which a program fills in"),
+    ("@@", r"@@[\w-]+:", "", "code for an exported page", r"@@|\n[ \t]*\n"),
+    ("{{", r"(?<![\w}^_\\])\{\{\{?[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
     (":", r"(?<![\w:])(?:elisp|shell):\S[^\n]*", "", "a link that is a command"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
     ("//", r"https?://[^\s\[\]<>]*", r".*(?<!\.png)(?<!\.jpg)(?<!\.jpeg)(?<!\.gif)(?<!\.svg)(?<!\.webp)(?<!\.avif)(?<!\.bmp)(?<!\.tif)(?<!\.tiff)(?<!\.ico)", "a picture that is fetched from elsewhere"))
@@ -42,21 +44,22 @@ LANGUAGES = """text txt plain plaintext none console output log diff patch sh ba
     logql jq xquery xpath xslt openscad applescript autohotkey math abc chords lilypond bibliography""".split()
 
 _MARKDOWN = (
+    ("<", r"(?i)<(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)(?=[\s/>])", "", "a tag that a page carries out or fetches something for", r"(?i)</(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)"),
     ("<", r"(?i)<[a-z][a-z0-9-]*(?=[\s/>])[^>]*", r"""(?is)<(?!(?:script|style|i?frame\w*|object|embed|link|meta|base|svg|math|applet|portal)\b)[a-z][a-z0-9-]*(?:[^=]*|(?:\s+(?!on|style|srcdoc)[a-z][\w-]*(?:\s*=\s*(?:"(?! *//)[^"&:\\\t\r\n]*"|'(?! *//)[^'&:\\\t\r\n]*'|(?!//)[\w./%#-]+))?)*\s*/?|\s+href=(?:"https?://[^"<>]*"|'https?://[^'<>]*'))""",
      "a tag that a page carries out or fetches something for"),
     ("src", r"""(?i)\bsrc(?:set|doc)?\s*=\s*(?:["']\s*)?(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])[^\s>]*""", "", "a tag that a page carries out or fetches something for"),
-    ("", r"(?m)^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown"),
-    ("`", r"`\$?=[^=`~>\s][^`\n]*|`\$?=[ \t][^`\n]*", "", "an expression that is worked out when the note is shown"),
-    ("<?", r"<\?[^\n]*", "", "a template, which is carried out when the note is made or shown"),
-    ("<%", r"<%[^\n]*", "", "a template, which is carried out when the note is made or shown"),
-    ("{%", r"\{%[^\n]*", "", "a template, which is carried out when the note is made or shown"),
-    ("{{", r"(?<![\w}^_\\])\{\{[ \t]*[\w$#>!%/.<:\"'-][^\n]*", "", "a macro, which a program fills in"),
-    ("#+", r"(?im)^[ \t>*-]*#\+begin_(?:query|export)[^\n]*", "", "a line by which a program sets, takes in or runs something"),
+    ("", r"(?m)^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
+    ("`", r"`\$?=[^=`~>\s][^`]*|`\$?=[ \t][^`]*", "", "an expression that is worked out when the note is shown"),
+    ("<?", r"<\?", "", "a template, which is carried out when the note is made or shown", r"\?>"),
+    ("<%", r"<%", "", "a template, which is carried out when the note is made or shown", r"%>"),
+    ("{%", r"\{%", "", "a template, which is carried out when the note is made or shown", r"%\}"),
+    ("{{", r"(?<![\w}^_\\])\{\{[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
+    ("#+", r"(?im)^[ \t>*-]*#\+begin_(?:query|export)[^\n]*", "", "a block that a program carries out or takes elsewhere", r"(?i)#\+end"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
     ("](", r"(?i)\]\([ \t]*<?[ \t]*(?:javascript|vbscript|data|elisp|shell):[^\n)]*", "", "a link that is a command"))
 
 # %% ../../nbs/outline/08l_live.ipynb #82902a57
-_EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor"),)
+_EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor", r"(?im)^[^\n]*\bend:"),)
 _FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode|coding):[ \t]*[\w-]+;?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
 
 def _settings(text: str) -> Iterator[str]:
@@ -97,14 +100,37 @@ def _front(text: str) -> Iterator[str]:
     yield from (found[0] for found in _BUILT.finditer(text, 0, end if end > 0 else len(text)))
 
 # %% ../../nbs/outline/08l_live.ipynb #28033c01
-_READY = {form: (Regex(form[1], 2), Regex(form[2], 2 | 16) if form[2] else None) for form in (*_ORG, *_MARKDOWN, *_EDITORS)}
+_OWN = ("fence", "expression")                                                   # these ends are found in a way of their own
+_READY = {form: (Regex(form[1], 2), Regex(form[2], 2 | 16) if form[2] else None, Regex(form[4]) if form[4:] and form[4] not in _OWN else None)
+          for form in (*_ORG, *_MARKDOWN, *_EDITORS)}
 
 def _found(forms: Iterable[tuple], text: str, low: str) -> Iterator[tuple[str, str]]:
     for form in forms:
         if form[0] not in low: continue
-        finder, inert = _READY[form]
-        for found in finder.finditer(text):
-            if inert is None or inert.fullmatch(found[0]) is None: yield form[3], found[0].strip()
+        (finder, inert, closing), at = _READY[form], 0
+        while found := finder.search(text, at):
+            at = max(found.end(), at + 1)
+            if inert is not None and inert.fullmatch(found[0]): continue
+            if form[4:]: at = max(at, _end(form[4], closing, found, text))
+            yield form[3], text[found.start():at].strip()
+
+def _end(kind: str, closing: Regex | None, found: re.Match, text: str) -> int:
+    "Where the piece ends that begins with what was `found`."
+    if kind == "expression": return _closed(text, found.start() + 2)
+    if kind == "fence":
+        sign = _TICKS.search(found[0])[0]
+        closing = re.compile(rf"(?m)^[ \t>]*{re.escape(sign)}{re.escape(sign[0])}*[ \t]*$")
+    return ended.end() if (ended := closing.search(text, found.end())) else len(text)
+
+_TICKS, _PARENTHESES = Regex(r"`{3,}|~{3,}"), Regex(r'\\.|"(?:[^"\\]|\\.)*+"|[()]', 16)
+
+def _closed(text: str, at: int, most: int = 20_000) -> int:
+    "Behind the parenthesis that closes the one at `at`; the end of the line when none does."
+    depth = 0
+    for each in _PARENTHESES.finditer(text, at, at + most):
+        depth += {"(": 1, ")": -1}.get(each[0], 0)
+        if depth <= 0: return each.end()
+    return end if (end := text.find("\n", at)) >= 0 else len(text)
 
 # %% ../../nbs/outline/08l_live.ipynb #6658d2dc
 def orders_in(name: str, text: str) -> list[tuple[str, str]]:
