@@ -16,7 +16,8 @@ from ..lazy import Regex
 from .privacy import as_note
 
 # %% ../../nbs/outline/08l_live.ipynb #e87a65f2
-_REMOTE = r"<?[ \t]*(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])"            # an address that leaves the folder, also with signs in it that stand for others
+_REMOTE = r"<?[^!-~]{0,60}(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])"            # an address that leaves the folder, also with signs in it that stand for others
+_INSIDE = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"                            # a quotation or a list that something stands in
 _NOTES = r"title|subtitle|author|email|date|description|keywords|subject|language|filetags|tags|category|caption|name|tblname|results|todo|seq_todo|typ_todo|priorities|end|created|id|roam_\w+"
 _HARMLESS = r"(?::(?:exports|results|eval|cache|hlines|colnames|rownames)(?:[ \t]+\w[\w-]*)*|[-+]\w+(?:[ \t]+(?:\d+|\"[^\"\n]*\"))?)"
 
@@ -44,11 +45,11 @@ LANGUAGES = """text txt plain plaintext none console output log diff patch sh ba
     logql jq xquery xpath xslt openscad applescript autohotkey math abc chords lilypond bibliography""".split()
 
 _MARKDOWN = (
-    ("<", r"(?i)<(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)(?=[\s/>])", "", "a tag that a page carries out or fetches something for", r"(?i)</(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)"),
+    ("<", r"(?i)<(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)(?=[\s/>]|\Z)", "", "a tag that a page carries out or fetches something for", r"(?i)</(?:script|style|i?frame\w*|object|embed|svg|math|applet|portal)"),
     ("<", r"(?i)<[a-z][a-z0-9-]*(?=[\s/>])[^>]*", r"""(?is)<(?!(?:script|style|i?frame\w*|object|embed|link|meta|base|svg|math|applet|portal)\b)[a-z][a-z0-9-]*(?:[^=]*|(?:\s+(?!on|style|srcdoc)[a-z][\w-]*(?:\s*=\s*(?:"(?! *//)[^"&:\\\t\r\n]*"|'(?! *//)[^'&:\\\t\r\n]*'|(?!//)[\w./%#-]+))?)*\s*/?|\s+href=(?:"https?://[^"<>]*"|'https?://[^'<>]*'))""",
      "a tag that a page carries out or fetches something for"),
     ("src", r"""(?i)\bsrc(?:set|doc)?\s*=\s*(?:["']\s*)?(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])[^\s>]*""", "", "a tag that a page carries out or fetches something for"),
-    ("", r"(?m)^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
+    ("", rf"(?m)^{_INSIDE}(?:`{{3,}}|~{{3,}})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
     ("`", r"`\$?=[^=`~>\s][^`]*|`\$?=[ \t][^`]*", "", "an expression that is worked out when the note is shown"),
     ("<?", r"<\?", "", "a template, which is carried out when the note is made or shown", r"\?>"),
     ("<%", r"<%", "", "a template, which is carried out when the note is made or shown", r"%>"),
@@ -68,7 +69,7 @@ def _settings(text: str) -> Iterator[str]:
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
 # %% ../../nbs/outline/08l_live.ipynb #b4d69637
-_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n]*)?|\n[ \t]*\n", 16), Regex(_REMOTE, 2), Regex(rf"(?im)^[ \t>]*\[([^\]\n]+)\]:[ \t\n]*{_REMOTE}[^\n]*")
+_BRACKETS, _ADDRESS, _DEFINED = Regex(r"\\.|!\[|\[|\](?:\([ \t\n]*)?|\n[ \t]*\n", 16), Regex(_REMOTE, 2), Regex(rf"(?im)^{_INSIDE}\[([^\]\n]+)\]:[ \t\n]*{_REMOTE}[^\n]*")
 
 def _pictures(text: str) -> Iterator[str]:
     "What is fetched for pictures in Markdown."
@@ -83,7 +84,7 @@ def _pictures(text: str) -> Iterator[str]:
             pictured, (opened, begins) = pictures > 0, stack.pop() if stack else ("", 0)
             pictures -= opened[:1] == "!"
             if mark[1:] and pictured and _ADDRESS.match(text, found.end()): yield text[found.end():found.end() + 200].split("\n")[0].split(")")[0]
-            if mark[1:] or not pictured and begins != behind: continue
+            if not pictured and begins != behind: continue
             behind = found.end() + 1                                               # where a name would begin: ![text][name]
             if found.start() - begins < 1_000: names.add(_label(text[begins:found.start()]))
     if names: yield from (found[0].strip() for found in _DEFINED.finditer(text) if _label(found[1]) in names)
