@@ -1,10 +1,13 @@
 "What an edit writes into a note may be a program for whoever opens the note next: nothing of that kind is written unasked, unless the person said it"
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from markdown_it import MarkdownIt
 
 from conftest import thinned
 from passepartout.agent import Agent
@@ -155,3 +158,16 @@ def test_what_stands_within_an_order_is_part_of_it(agent, name):
     note.write_bytes(before)
     reply = turn(agent, ("replace-string", {"path": path, "old": old, "new": new}))
     assert len(reply.approvals) == 1 and "program" in reply.approvals[0].reason
+
+
+PIECES = ["![", "![", "[", "]", "](", "](", "(", ")", "<", ">", "http://e.x", "//e.x", "\\", "`", "``", "a", " ", "\n", "!", "&#104;ttps://e.x", "\n[p]: http://e.x\n", "[p]", "![p]", '"', "*", "> ", "- ", "\t", "    ", "\n\n", "![a](", "![a]", "[]", "|", "'", "&colon;", "https:", "HTTP://E.X", "/", "\\]", "\\[", "javascript:x",
+          "data:image/png;base64,x", "[P ]:\n<http://e.x>\n", "![x][p]", "<img src=http://e.x>", "<script", "&amp;", "\r\n", "\u00a0", "~~~", "```x\n", "```js\n", "\n```\n"]
+
+
+@settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=14).map("".join))
+def test_a_renderer_finds_nothing_that_is_not_found(text):
+    "The judge is a program that shows Markdown: what it would fetch, or hand on as a tag, or as a block of a language that is none."
+    page = MarkdownIt("commonmark").enable("table").render(text)
+    fetched = [address for address in re.findall(r'<img src="([^"]*)"', page) if re.match(r"(?i)[a-z][a-z0-9+.-]*:|//|/\\", address)]
+    assert orders_in("a.md", text) or not (fetched or re.search(r'class="language-x"|<script(?:[ >]|$)|<img src=http', page)), page
