@@ -232,7 +232,8 @@ def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
         reasons.append(f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {where}: from then on any model may read them.")
     if found := awakened(changes, lambda piece: agent.words(signal).hold(piece)):
-        reasons.append(f"It would write something into {where} that a program carries out when the note is opened, shown or exported: {', '.join(found[:3])}.")
+        files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
+        reasons.append(f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}.")
     return reasons
 
 # %% ../nbs/17_act.ipynb #ae34ade4

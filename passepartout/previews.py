@@ -277,8 +277,8 @@ def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Ite
 _WORD = Regex(r"[^\W_]+")
 
 # %% ../nbs/16b_previews.ipynb #38e9a3d6
-def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[str]:
-    "What kinds of things the `changes` bring in that a program would carry out, and that were not `said`."
+def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tuple[str, str]]:
+    "(file, what it is) for the things that the `changes` bring in, that a program would carry out, and that were not `said`."
     from passepartout.outline.live import new_orders
     return new_orders(((c.path, _text(c.before), _text(c.after)) for c in changes), said)
 

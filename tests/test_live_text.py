@@ -102,8 +102,16 @@ def test_what_the_person_said_is_theirs_also_when_a_model_writes_it(agent):
 def test_what_stands_there_already_may_be_moved_and_worked_on(agent):
     inbox = agent.settings.memex_dir / "inbox.org"
     inbox.write_text("* Inbox\n* TODO Birthday\nSCHEDULED: <%%(diary-anniversary 5 3 1990)>\n#+begin_src sh :tangle x\nls\n#+end_src\n* Bees\n")
-    for call in (("org-set-todo", {"path": "inbox.org", "heading": "Birthday", "state": "done"}), ("org-refile", {"path": "inbox.org", "heading": "Birthday", "target": "clip.org"}), ("org-set-tags", {"path": "clip.org", "heading": "Birthday", "add": ["x"]})):
+    for call in (("org-set-todo", {"path": "inbox.org", "heading": "Birthday", "state": "done"}), ("org-refile", {"path": "inbox.org", "heading": "Birthday", "target": "inbox.org", "under": "Bees"}), ("org-set-tags", {"path": "inbox.org", "heading": "Birthday", "add": ["x"]})):
         assert not turn(agent, call).approvals, call
+
+
+def test_a_stranger_s_order_is_not_carried_into_another_note(agent):
+    clip = agent.settings.memex_dir / "clip.org"
+    clip.write_text(f"* TODO Call the roofer\n<%%{LISP}>\n")
+    before = (agent.settings.memex_dir / "inbox.org").read_bytes()
+    reply = turn(agent, ("org-refile", {"path": "clip.org", "heading": "Call the roofer", "target": "inbox.org"}), text="move the roofer from clip.org into the inbox")
+    assert len(reply.approvals) == 1 and "into inbox.org" in reply.approvals[0].reason and (agent.settings.memex_dir / "inbox.org").read_bytes() == before
 
 
 def test_no_other_way_of_writing_leads_around_it(agent):

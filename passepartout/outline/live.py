@@ -144,10 +144,11 @@ def orders_in(name: str, text: str) -> list[tuple[str, str]]:
     if kind in ("org", "md", "markdown") and "![" in text: found += (("a picture that is fetched from elsewhere", piece) for piece in _pictures(text))
     return found
 
-def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bool]) -> list[str]:
-    "What kinds of orders (name, text before, text after) bring in that nobody gave before, and that were not `said`."
-    changes = tuple(changes)
-    after = [order for name, _, text in changes for order in orders_in(name, text)]
-    if not after: return []
-    gained = Counter(after) - Counter(order for name, text, _ in changes for order in orders_in(name, text))
-    return [*dict.fromkeys(what for what, piece in gained if not said(piece))]
+def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bool]) -> list[tuple[str, str]]:
+    "(file, what kind of order) for what (name, text before, text after) bring into a file that did not stand there before, and was not `said`."
+    found: dict[tuple[str, str], None] = {}
+    for name, before, after in changes:
+        if not (there := orders_in(name, after)): continue
+        gained = Counter(there) - Counter(orders_in(name, before))
+        found |= {(name, what): None for what, piece in gained if not said(piece)}
+    return [*found]
