@@ -34,7 +34,7 @@ _ORG = (
     ("{{", r"(?<![\w}^_\\])\{\{\{?[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
     (":", r"(?<![\w:])(?:elisp|shell):\S[^\n]*", "", "a link that is a command"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
-    ("//", r"https?://[^\s\[\]<>]*", r".*(?<!\.png)(?<!\.jpg)(?<!\.jpeg)(?<!\.gif)(?<!\.svg)(?<!\.webp)(?<!\.avif)(?<!\.bmp)(?<!\.tif)(?<!\.tiff)(?<!\.ico)", "a picture that is fetched from elsewhere"))
+    ("//", r"https?://[^\s\[\]<>]*", r"(?!.*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|tiff?|ico)\W*$).*", "a picture that is fetched from elsewhere"))
 
 # %% ../../nbs/outline/08l_live.ipynb #591fec3b
 LANGUAGES = """text txt plain plaintext none console output log diff patch sh bash zsh fish csh shell shell-session sh-session shellsession powershell ps1 pwsh bat batch cmd c h cpp c++ cc hpp cs csharp c# objc objective-c java kotlin kt kts scala groovy gradle go golang
