@@ -26,7 +26,7 @@ from .script import (BUILTINS, END, FILE, SPLIT, THROUGH, Fill, Pipeline, Redire
 from .syntax import read_script
 from .tree import LONGEST
 from .table import lookup
-from .within import SHELLS, STARTERS, commands_within
+from .within import SHELLS, STARTERS, commands_within, lines_to
 from .words import Impure, bad_character, unseen_character
 
 # %% ../../nbs/shell/judge.ipynb #b9a1dedb
@@ -139,10 +139,22 @@ def _given_to(words: Sequence[str]) -> str:
 
 def _text_harm(findings: _Findings, text: str, depth: int) -> None:
     "Look for harm in every command of a text that a shell is to carry out."
+    here, follows = "", "(" not in text                      # in parentheses a line comes back from where it went
     for words in commands_within(text, findings.known):
         base = words[0].rpartition("/")[2].lower()
+        if base in ("cd", "pushd"):
+            here = _gone(here, words[1:], str(findings.known.get("HOME") or "~")) if follows else ""
+            continue
+        if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
         if base in STARTERS or base in SHELLS: _inner_harm(findings, words, depth)
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
+
+def _gone(here: str, words: Sequence[str], home: str) -> str:
+    "Where a line stands that was `here` and goes on with `cd` and these words; nothing when nobody knows."
+    folder = next((word for word in words if word[:1] != "-" or word == "-"), home)
+    return "" if folder == "-" else _from(here, folder)
+
+def _from(here: str, word: str) -> str: return word if not here or not word or word[0] in "-/~" or "=" in word else f"{here.rstrip('/')}/{word}"
 
 # %% ../../nbs/shell/judge.ipynb #6cdc4fdd
 _OF_THE_SHELL = frozenset("eval exec source . builtin command alias unalias set shopt trap read readarray mapfile local declare typeset "
@@ -221,6 +233,7 @@ def _destroys(findings: _Findings, name: str, words: Sequence[str]) -> None:
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
     if base in STARTERS or base in SHELLS: _inner_harm(findings, words if base in STARTERS else [base, *words])
+    for line in lines_to([base, *words]): _text_harm(findings, line, 1)
 
 def _known(findings: _Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
     "A program in the table is judged by it, any other one is asked about."
