@@ -114,7 +114,19 @@ def _given_to(words: Sequence[str]) -> str:
 
 def harm_in_text(findings: Findings, text: str, depth: int) -> None:
     "Look for harm in every command of a text that a shell is to carry out."
+    here, follows = "", "(" not in text                      # in parentheses a line comes back from where it went
     for words in commands_within(text, findings.known):
         base = words[0].rpartition("/")[2].lower()
+        if base in ("cd", "pushd"):
+            here = _gone(here, words[1:], str(findings.known.get("HOME") or "~")) if follows else ""
+            continue
+        if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
         if base in STARTERS or base in SHELLS: harm_inside(findings, words, depth)
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
+
+def _gone(here: str, words: Sequence[str], home: str) -> str:
+    "Where a line stands that was `here` and goes on with `cd` and these words; nothing when nobody knows."
+    folder = next((word for word in words if word[:1] != "-" or word == "-"), home)
+    return "" if folder == "-" else _from(here, folder)
+
+def _from(here: str, word: str) -> str: return word if not here or not word or word[0] in "-/~" or "=" in word else f"{here.rstrip('/')}/{word}"
