@@ -129,6 +129,7 @@ def _inner_harm(findings: _Findings, words: Sequence[str], depth: int = 0) -> No
         if word.startswith("-") and base not in SHELLS: continue
         if base in SHELLS:
             return _text_harm(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
+        for line in lines_to(words[at:]) if depth < 2 else (): _text_harm(findings, line, depth + 1)
         if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)):
             findings.add(*found)
 
@@ -232,8 +233,7 @@ def _destroys(findings: _Findings, name: str, words: Sequence[str]) -> None:
     "Add the harm of a command that is asked about, its own or that of a command inside it."
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
-    if base in STARTERS or base in SHELLS: _inner_harm(findings, words if base in STARTERS else [base, *words])
-    for line in lines_to([base, *words]): _text_harm(findings, line, 1)
+    if base in STARTERS or base in SHELLS: _inner_harm(findings, [base, *words])
 
 def _known(findings: _Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
     "A program in the table is judged by it, any other one is asked about."
