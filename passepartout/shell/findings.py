@@ -19,7 +19,7 @@ from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
-from .within import SHELLS, STARTERS, commands_within
+from .within import SHELLS, STARTERS, commands_within, lines_to
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -103,6 +103,7 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
         if word.startswith("-") and base not in SHELLS: continue
         if base in SHELLS:
             return harm_in_text(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
+        for line in lines_to(words[at:]) if depth < 2 else (): harm_in_text(findings, line, depth + 1)
         if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)):
             findings.add(*found)
 

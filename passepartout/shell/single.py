@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
 from ..oneline import shown
-from .findings import Findings, harm_in_text, harm_inside, judge_redirections, judge_variables
+from .findings import Findings, harm_inside, judge_redirections, judge_variables
 from .harm import ASK, READ, harm
 from .later import read_find, read_xargs
 from .places import Places
@@ -24,7 +24,7 @@ from .repository import history_objection, is_data, repository_objection
 from .script import (BUILTINS, END, FILE, THROUGH, Fill, Pipeline, Script, Simple, any_hole, filled, has_hole, holes,
                                        named)
 from .table import lookup
-from .within import SHELLS, STARTERS, lines_to
+from .within import SHELLS, STARTERS
 from .words import Impure
 
 # %% ../../nbs/shell/single.ipynb #3c8f136f
@@ -122,8 +122,7 @@ def _destroys(findings: Findings, name: str, words: Sequence[str]) -> None:
     "Add the harm of a command that is asked about, its own or that of a command inside it."
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
-    if base in STARTERS or base in SHELLS: harm_inside(findings, words if base in STARTERS else [base, *words])
-    for line in lines_to([base, *words]): harm_in_text(findings, line, 1)
+    if base in STARTERS or base in SHELLS: harm_inside(findings, [base, *words])
 
 # %% ../../nbs/shell/single.ipynb #d3284637
 def _known(findings: Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
