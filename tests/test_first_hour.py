@@ -183,3 +183,16 @@ def test_a_task_goes_under_the_heading_that_was_named_behind_it(tmp_path):
     answers, files = play(tmp_path, {"todo.org": AGENDA}, "todo buy stamps under home", "yes", "todo read under the tree", "cancel the report", "next actions", "tasks in state WAIT")
     assert "“add a task under home: buy stamps”" in answers[0] and "** TODO buy stamps\n" in files["todo.org"] and "* TODO read under the tree" in files["inbox.org"], answers
     assert "** CANX Report" in files["todo.org"] and "todo:next" in answers[4] + "todo:next" and "Answer [WAIT]" in answers[5], answers
+
+
+@pytest.mark.parametrize("text, found, not_found", [
+    ("show NEXT items", "Take photos", "Choir"), ("LATER tasks", "Read it", "Choir"), ("later tasks", "Read it", "Take photos"), ("SOMEDAY list", "cello", "Choir"), ("office tasks", "TODO Renew", "Choir"), ("tasks at home", "Take photos", "cello"),
+    ("tasks @home", "Take photos", "cello"), ("what am I working on right now?", "Write report", "Read it"), ("what's in progress", "Write report", "Renew"), ("tasks for the house", "Mend", "Renew")])
+async def test_a_state_or_a_tag_of_these_notes_names_a_list(tmp_path, text, found, not_found):
+    memex = tmp_path / "memex"; memex.mkdir()
+    (memex / "gtd.org").write_text("#+TODO: TODO NEXT LATER SOMEDAY NOW | DONE\n* TODO Renew :@office:\n** NEXT Take photos :@home:\n* LATER Read it\n* NOW Write report\n* SOMEDAY Learn the cello\n* Choir <2026-11-19 Thu 19:00 +1w>\n")
+    (memex / "house.org").write_text("#+TITLE: House\n* TODO Mend\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    reply = await agent.handle(text)
+    await agent.close()
+    assert found in reply and not_found not in reply
