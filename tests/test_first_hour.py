@@ -196,3 +196,18 @@ async def test_a_state_or_a_tag_of_these_notes_names_a_list(tmp_path, text, foun
     reply = await agent.handle(text)
     await agent.close()
     assert found in reply and not_found not in reply
+
+
+@pytest.mark.parametrize("text, found", [("where is the tent?", True), ("what is the plumber's phone number", True), ("find ladder", False)])
+async def test_who_finds_nothing_hears_of_plain_texts(tmp_path, text, found):
+    memex = tmp_path / "memex"; memex.mkdir()
+    (memex / "a.md").write_text("# Ladder\nIn the shed.\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    assert ".txt" not in await agent.handle(text)
+    for name in ("a.txt", "b/B.TXT"): (memex / name).parent.mkdir(exist_ok=True); (memex / name).write_text("The tent and the plumber\n")
+    reply = await agent.handle(text)
+    assert ("2 files end in .txt" in reply) is found
+    if found:
+        told = reply.partition("“$ ")[2].partition("”")[0]
+        assert "tent and the plumber" in await agent.handle(f"$ {told}")
+    await agent.close()

@@ -17,7 +17,7 @@ from itertools import combinations, islice
 from ..conditions import PassepartoutError
 from ..indexing.finding import IndexedNotes
 from ..lazy import Regex
-from ..notes import MOST_BYTES, decode, parse_note
+from ..notes import MOST_BYTES, decode, parse_note, plain_texts
 from .notesource import ReadNotes, Source, notes_label
 from ..org import Node, Outline
 from ..outline.privacy import is_private
@@ -127,5 +127,7 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context, private=private) for hit in found.hits[:max(0, min(quote, 5))]]
-    text = told + say_found(asked, found, source.doubts(notes, today, not found.hits or bool(told)), passages)
+    nothing = not found.hits or bool(told)
+    remarks = [source.doubts(notes, today, nothing), plain_texts(context.resources["folder"], query) if nothing else ""]
+    text = told + say_found(asked, found, "\n".join(filter(None, remarks)), passages)
     return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))
