@@ -211,3 +211,27 @@ async def test_who_finds_nothing_hears_of_plain_texts(tmp_path, text, found):
         told = reply.partition("“$ ")[2].partition("”")[0]
         assert "tent and the plumber" in await agent.handle(f"$ {told}")
     await agent.close()
+
+
+APPOINTMENTS = "* Dentist Dr. Kraus\nThe crown.\n<2026-11-24 Tue 09:30-10:15> with the X-ray\n* Advent concert <2026-11-28 Sat 15:00>\n* Choir <2026-11-19 Thu 19:00 +1w>\n* Lyon <2026-12-03 Thu>--<2026-12-05 Sat>\n* Pair <2026-12-03 Thu> and <2026-12-05 Sat>\n"
+
+@pytest.mark.parametrize("lines, old, new", [
+    (["move the dentist to wednesday at 10"], "<2026-11-24 Tue 09:30-10:15>", "<2026-11-25 Wed 10:00-10:45>"), (["move dentist to 11am"], "<2026-11-24 Tue 09:30-10:15>", "<2026-11-24 Tue 11:00-11:45>"),
+    (["postpone the dentist by a week"], "<2026-11-24 Tue 09:30-10:15>", "<2026-12-01 Tue 09:30-10:15>"), (["reschedule the advent concert to sunday", "no, monday"], "<2026-11-28 Sat 15:00>", "<2026-11-23 Mon 15:00>"),
+    (["schedule the advent concert for 29 november", "at 5pm"], "<2026-11-28 Sat 15:00>", "<2026-11-29 Sun 17:00>")])
+def test_an_appointment_with_its_date_in_the_text_is_moved_where_it_stands(tmp_path, lines, old, new):
+    told, files = play(tmp_path, {"a.org": APPOINTMENTS}, *lines)
+    assert files["a.org"] == APPOINTMENTS.replace(old, new), told
+
+
+@pytest.mark.parametrize("line", ["move the choir to friday", "move Lyon to 10 december", "move the Pair to friday", "unschedule the dentist"])
+def test_a_date_in_the_text_that_is_more_than_one_day_stays(tmp_path, line):
+    told, files = play(tmp_path, {"a.org": APPOINTMENTS}, line)
+    assert files["a.org"] == APPOINTMENTS and "date" in told[0]
+
+
+@pytest.mark.parametrize("line, offered", [("postpone the tax return to friday", "move the tax return to 2026-11-20"), ("push the tax return back to tomorrow", "2026-11-20"), ("postpone the tax return until the 25th", "2026-11-25")])
+def test_what_is_put_off_does_not_come_earlier(tmp_path, line, offered):
+    told, files = play(tmp_path, {"a.md": "- [ ] Tax return 📅 2026-11-30\n"}, line, "yes")
+    assert "Monday 30 November 2026" in told[0] and offered in told[0]
+    assert files["a.md"] == f"- [ ] Tax return 📅 {offered[-10:]}\n"

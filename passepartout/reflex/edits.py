@@ -281,7 +281,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
-    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “")):
+    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
         amended = _AT_TIME.fullmatch(request.text.strip().rstrip("!."))
     said = request.text.strip().rstrip("!.")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:

@@ -63,7 +63,7 @@ def stated(request: Request) -> str | None:
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
     if found := _AT_NOW.fullmatch(line): return f"move {found[1]} to {found[2]}"
-    if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
+    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
