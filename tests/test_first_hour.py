@@ -235,3 +235,23 @@ def test_what_is_put_off_does_not_come_earlier(tmp_path, line, offered):
     told, files = play(tmp_path, {"a.md": "- [ ] Tax return 📅 2026-11-30\n"}, line, "yes")
     assert "Monday 30 November 2026" in told[0] and offered in told[0]
     assert files["a.md"] == f"- [ ] Tax return 📅 {offered[-10:]}\n"
+
+
+@pytest.mark.parametrize("line, written", [
+    ("todo find caterer ⏫ 📅 2026-12-01", "- [ ] find caterer ⏫ 📅 2026-12-01"), ("- [ ] find caterer 📅 2026-12-01", "- [ ] find caterer 📅 2026-12-01"), ("todo: find caterer ⏳ 2026-12-01", "- [ ] find caterer ⏳ 2026-12-01"),
+    ("todo water it 🔁 every 3 days 📅 2026-11-20", "- [ ] water it 🔁 every 3 days 📅 2026-11-20"), ("todo bins 🔁 every weekday ⏳ 2026-11-20", "- [ ] bins 🔁 every weekday ⏳ 2026-11-20"),
+    ("todo gift ⏳ 2026-11-20 📅 2026-11-25 #family", "- [ ] gift ⏳ 2026-11-20 📅 2026-11-25 #family"), ("todo fix bike [due:: 2026-11-22] [priority:: high]", "- [ ] fix bike ⏫ 📅 2026-11-22")])
+def test_a_task_in_the_signs_of_the_plug_in_keeps_what_they_say(tmp_path, line, written):
+    told, files = play(tmp_path, {"a.md": "- [ ] x 📅 2026-11-19\n"}, line)
+    assert files["inbox.md"] == written + "\n", told
+
+
+@pytest.mark.parametrize("note, written", [("a.md", "- [ ] call Ana ⏫ 📅 2026-11-20"), ("pages/a.md", "- TODO [#A] call Ana\n  DEADLINE: <2026-11-20 Fri>"), ("a.org", "* TODO [#A] call Ana\nDEADLINE: <2026-11-20 Fri>")])
+def test_a_priority_is_written_as_the_inbox_of_these_notes_has_it(tmp_path, note, written):
+    told, files = play(tmp_path, {note: "x\n"} | ({"journals/2026_11_18.md": "- x\n"} if "/" in note else {}), "todo call Ana by friday, high priority")
+    assert files[note.replace("a.", "inbox.")] == written + "\n", told
+
+
+def test_the_signs_of_the_plug_in_are_dates_in_org(tmp_path):
+    told, files = play(tmp_path, {"a.org": "* x\n"}, "todo find caterer ⏫ 📅 2026-12-01", "todo bins 🔁 every week ⏳ 2026-11-20")
+    assert files["inbox.org"] == "* TODO [#A] find caterer\nDEADLINE: <2026-12-01 Tue>\n* TODO bins\nSCHEDULED: <2026-11-20 Fri +1w>\n", told

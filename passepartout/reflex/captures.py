@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/captures.html.md"""
 # %% auto #0
 __all__ = ['MOST_TEXT', 'MOST_WORDS', 'MOST_TITLE', 'HEADS', 'tool_call', 'say', 'decline', 'Request', 'plain_words',
            'without_courtesy', 'capture_head', 'take_file', 'with_rest', 'first_of_several', 'task_parts',
-           'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority',
+           'repeated_parts', 'title_and_body', 'capture', 'letter_for', 'take_priority', 'with_priority', 'in_words',
            'propose_capture', 'capture_call', 'capture_words', 'placed']
 
 # %% ../../nbs/reflex/captures.ipynb #c5fe9524
@@ -15,7 +15,11 @@ import re
 from datetime import date
 
 from ..lazy import Regex
+from ..outline.bullets import takes_bullets
+from ..outline.markdown import HINT, LEVEL, LEVELS, MARK, URGENT
 from ..outline.priorities import SIGNS
+from ..outline.recurrences import read_rule
+from ..outline.timestamps import KINDS
 from .dates import WEEKDAY, NoSuchDate, say_day, words_of
 from .repetitions import split_repeat
 from .spans import closed_span
@@ -241,13 +245,29 @@ def take_priority(text: str) -> tuple[str, str]:
 def with_priority(title: str, letter: str, file: str) -> str:
     "A title with its priority, as it is written in such a file."
     if not letter: return title
-    return f"[#{letter}] {title}" if file.lower().endswith(".org") else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
+    return f"[#{letter}] {title}" if file.lower().endswith(".org") or takes_bullets("", file) else f"{title} {SIGNS.get(letter, SIGNS['C'])}"
+
+# %% ../../nbs/reflex/captures.ipynb #a8a9a093
+def in_words(line: str) -> str | None:
+    "A task with its signs of a plug-in as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
+    marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
+    level = next((URGENT[sign] for sign in line if sign in URGENT), None) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
+    if not marks and not level: return line
+    dates = [(KINDS[(m["sign"] or m["field"]).rstrip("\ufe0f").lower()], m["a"] or m["b"]) for m in marks if not m["every"]]
+    rules = [read_rule(m["every"]) for m in marks if m["every"]]
+    if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates) or any(rule is None or not rule.plain or rule.from_done for rule in rules): return None
+    words = f"{f'[#{level}] ' if level else ''}{MARK.sub('', LEVEL.sub('', line)).translate(dict.fromkeys(map(ord, URGENT)))}"
+    when = "".join(f" {'by' if kind == 'deadline' else 'on'} {day[:10]}{f' at {day[11:16]}' if len(day) > 10 else ''}" for kind, day in dates)
+    return " ".join(words.split()) + when + "".join(f" every {rule.count} {dict(d='day', w='week', m='month', y='year')[rule.unit]}s" for rule in rules)
 
 # %% ../../nbs/reflex/captures.ipynb #9915a3d6
 def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict:
     "The call that captures `text`, or the question that has to be answered before."
     first, newline, rest = text.partition("\n")
     literal, when, repeat = _unquoted(first) != first.strip(), None, ""
+    if kind == "task" and not literal:
+        said = in_words(first)
+        first, literal = said or first, said is None
     tags = _HASHTAGS.search(first) if kind == "task" and not literal else None
     letter, first = take_priority(first[:tags.start()] if tags else first) if kind == "task" and not literal else ("", first)
     if kind == "task" and not literal:

@@ -15,7 +15,7 @@ from datetime import date
 from ..capture import INBOX, inbox_among
 from ..lazy import Regex
 from .answers import TODO_OR_NOTE
-from .captures import Request, capture_head, decline, propose_capture, say, tool_call
+from .captures import Request, capture_head, decline, propose_capture, say, tool_call, with_priority
 from .edits import look, settled
 from .lookups import Outcome, Surroundings
 from .reading import read
@@ -48,7 +48,8 @@ def in_own_inbox(proposal: dict | None, text: str, around: Surroundings) -> dict
     if not proposal or "org-capture" not in str(proposal["payload"]) or INBOX in text.lower() or (place := own_inbox(around)) == INBOX:
         return proposal
     payload = proposal["payload"]
-    moved = lambda call, tool: ({**call, "args": {**call["args"], "file": place}}
+    title = lambda said: with_priority(said[5:], said[2], place) if re.match(r"\[#[A-Z]\] ", said) else said          # a letter is a sign in Markdown
+    moved = lambda call, tool: ({**call, "args": {**call["args"], "file": place, "title": title(call["args"]["title"])}}
                                 if call.get(tool) == "org-capture" and call["args"].get("file") == INBOX else call)
     steps = {"steps": [moved(step, "call") for step in payload["steps"]]} if "steps" in payload else {}
     told = {"explanation": payload["explanation"].replace(f" in {INBOX}", f" in {place}")} if "explanation" in payload else {}
