@@ -255,3 +255,17 @@ def test_a_priority_is_written_as_the_inbox_of_these_notes_has_it(tmp_path, note
 def test_the_signs_of_the_plug_in_are_dates_in_org(tmp_path):
     told, files = play(tmp_path, {"a.org": "* x\n"}, "todo find caterer ⏫ 📅 2026-12-01", "todo bins 🔁 every week ⏳ 2026-11-20")
     assert files["inbox.org"] == "* TODO [#A] find caterer\nDEADLINE: <2026-12-01 Tue>\n* TODO bins\nSCHEDULED: <2026-11-20 Fri +1w>\n", told
+
+
+@pytest.mark.parametrize("line, told, not_told", [("waiting for the certificate since when", "(todo:waiting OR todo:wait OR todo:hold) certificate”", "(todo:waiting certificate"),
+                                                  ("what did I do last week", "was done 2026-11-09 to 2026-11-15 or stands in a file called “2026-11-09”", "file:2026."),
+                                                  ("tasks due before december", "in November", "in December"), ("what is due before next week", "in November", "Tuesday task")])
+def test_a_stretch_and_a_filter_are_told_as_they_are(tmp_path, line, told, not_told):
+    (answer,), _ = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* WAITING Birth certificate\n* TODO one in November\nDEADLINE: <2026-11-20 Fri>\n* TODO Tuesday task\nSCHEDULED: <2026-11-24 Tue>\n* TODO one in December\nDEADLINE: <2026-12-30 Wed>\n"}, line)
+    assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("rule, after", [("every Friday", "2026-11-27"), ("every week on Friday", "2026-11-27"), ("every weekday", "2026-11-23"), ("every month on the 20th", "2026-12-20"), ("every month on the last Friday", "2026-11-27")])
+def test_a_turn_is_skipped_by_the_rule(tmp_path, rule, after):
+    (answer,), files = play(tmp_path, {"a.md": f"- [ ] sync 🔁 {rule} 📅 2026-11-20\n"}, "skip sync")
+    assert files["a.md"] == f"- [ ] sync 🔁 {rule} 📅 {after}\n", answer

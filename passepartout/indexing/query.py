@@ -304,12 +304,13 @@ STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is 
 
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_filter(query: str) -> str:
-    "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side."
-    leaves = read_tokens(query[:2_000])
-    if not leaves or not all(isinstance(each, Leaf) and each.field for each in leaves): return f"fits {query.strip()[:80]}"
+    "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several."
+    tokens = read_tokens(query[:2_000])
+    leaves = [each for each in tokens if each != "OR"]
+    if not leaves or "OR" in tokens and tokens[1::2] != ["OR"] * (len(tokens) // 2) or not all(isinstance(each, Leaf) and each.field for each in leaves): return f"fits {query.strip()[:80]}"
     told = []
     for leaf in leaves[:8]:
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
         text = " to ".join(dict.fromkeys(filter(None, text.split("..")))) if leaf.field in DATES else text
         told.append(STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60]))
-    return " and ".join(told)
+    return (" or " if "OR" in tokens else " and ").join(told) + (f", or {left} more of these" if (left := len(leaves) - 8) > 0 and "OR" in tokens else "")

@@ -20,7 +20,7 @@ from typing import Iterator
 from .elements import QUOTED_LINE, VERBATIM
 from ..lazy import Regex
 from .markdown import MARK
-from .recurrences import read_rule
+from .recurrences import Rule, plain_for, read_rule
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
 
@@ -179,7 +179,7 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
         if m["every"]:
-            if (rule := read_rule(m["every"])) and rule.plain: rules[node.index] = Repeat(".+" if rule.from_done else "+", rule.count, rule.unit)
+            rules[node.index] = read_rule(m["every"])
             continue
         text = m["a"] or m["b"] or m["c"] or m["d"]
         day = calendar_day(text[:4], text[5:7], text[8:10])
@@ -192,9 +192,10 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
                            m.end(), line))
     return [with_repeat(s, rules.get(s.node)) for s in found], broken
 
-def with_repeat(stamp: Stamp, repeat: Repeat | None) -> Stamp:
-    "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat."
-    if repeat is None or not repeat.count or stamp.kind not in ("deadline", "scheduled"): return stamp
+def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
+    "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat, and the rule one that counts."
+    if rule is None or stamp.kind not in ("deadline", "scheduled") or not (plain := plain_for(rule, stamp.day)): return stamp
+    repeat = Repeat(".+" if rule.from_done else "+", plain.count, plain.unit)
     return Stamp(stamp.kind, stamp.active, stamp.day, stamp.at, stamp.until_day, stamp.until, repeat, stamp.warn, stamp.node, stamp.start,
                  stamp.end, stamp.line)
 

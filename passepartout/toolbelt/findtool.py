@@ -100,8 +100,8 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
 
     `None` when that would be the same query."""
     if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
-    words, asked = query.split(), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
-    if not 1 < len(words) <= 12 or '"' in query: return None
+    words, asked = re.findall(r"\([^()]*\)|\S+", query), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
+    if not 1 < len(words) <= 12 or '"' in query or "OR" in words: return None             # what is in brackets is one of the words
     def kept(total: Callable[[Found], int]) -> str:
         counts = {word: total(asked(word)) for word in words}
         found = [word for word in words if counts[word]]
