@@ -153,9 +153,10 @@ def read_notes(folder: OpenedPath, cache: NoteCache | None = None, *, most_files
 MOST_TEXTS = 1000
 
 def plain_texts(folder: OpenedPath, query: str = "") -> str:
-    "What to say about files that end in .txt when `query` found nothing in the notes; empty when there are none."
-    count = sum(1 for _ in folder.walk((".txt", ".TXT", ".Txt"), MOST_TEXTS))
-    if not count: return ""
-    word = max(re.findall(r"(?<![\w:])[^\W_]+(?![\w:])", query), key=len, default="WORD")
-    many = f"{count} file ends in .txt and is no note to me: I did not look into it." if count == 1 else f"{count if count < MOST_TEXTS else f'{count} or more'} files end in .txt and are no notes to me: I did not look into them."
-    return f"{many} “$ grep -rin {word} .” does. With a name in .md they are notes."
+    "What to say about files that end in .txt, and about archives, when `query` found nothing in the notes; empty when there are none."
+    names = [file.display.lower() for file in folder.walk((".txt", ".TXT", ".Txt", "_archive"), MOST_TEXTS)]
+    texts, word = sum(name.endswith(".txt") for name in names), max(re.findall(r"(?<![\w:])[^\W_]+(?![\w:])", query), key=len, default="WORD")
+    counted = lambda count, one, many: f"{count} {one if count == 1 else many}" if count else ""
+    beside = " and ".join(filter(None, (counted(texts, "file that ends in .txt", "files that end in .txt"), counted(len(names) - texts, "archive", "archives"))))
+    renamed = " With a name in .md a text is a note." if texts else ""
+    return f"I did not look into {beside}; “$ grep -rin {word} .” does.{renamed}" if beside else ""
