@@ -206,7 +206,7 @@ async def test_who_finds_nothing_hears_of_plain_texts(tmp_path, text, found):
     assert ".txt" not in await agent.handle(text)
     for name in ("a.txt", "b/B.TXT"): (memex / name).parent.mkdir(exist_ok=True); (memex / name).write_text("The tent and the plumber\n")
     reply = await agent.handle(text)
-    assert ("2 files end in .txt" in reply) is found
+    assert ("2 files that end in .txt" in reply) is found
     if found:
         told = reply.partition("“$ ")[2].partition("”")[0]
         assert "tent and the plumber" in await agent.handle(f"$ {told}")
@@ -269,3 +269,42 @@ def test_a_stretch_and_a_filter_are_told_as_they_are(tmp_path, line, told, not_t
 def test_a_turn_is_skipped_by_the_rule(tmp_path, rule, after):
     (answer,), files = play(tmp_path, {"a.md": f"- [ ] sync 🔁 {rule} 📅 2026-11-20\n"}, "skip sync")
     assert files["a.md"] == f"- [ ] sync 🔁 {rule} 📅 {after}\n", answer
+
+
+VAULT = {"Daily/2026-11-18.md": "# 2026-11-18\n- [x] Send invoice ✅ 2026-11-18\nWrote 500 words.\n", "Daily/2026-11-19.md": "# 2026-11-19\n- [ ] Call plumber 📅 2026-11-20\n- [ ] Fix bike 📅 2026-11-22\n",
+         "People/Ines.md": "# Ines\nMoves to [[Porto]].\n", "Kitchen.md": "# Kitchen\n- [ ] Choose tiles 📅 2026-12-10\n- [ ] Choir practice 📅 2026-12-11\n", "projects.md": "# Projects\nactive ones\n"}
+
+@pytest.mark.parametrize("line", ["add to today's note: had a walk", "add to my daily note: had a walk", "append to the daily note: had a walk", "add a journal entry: had a walk", "new journal entry: had a walk", "write in today's journal: had a walk", "add to today's page: had a walk"])
+def test_todays_page_has_several_names(tmp_path, line):
+    told, files = play(tmp_path, VAULT, line)
+    assert files["Daily/2026-11-19.md"] == VAULT["Daily/2026-11-19.md"] + "\n## had a walk\n", told
+
+
+@pytest.mark.parametrize("line, told, not_told", [
+    ("show me today's daily note", "Daily/2026-11-19.md", "read files by their name"), ("what tasks did I complete yesterday", "Send invoice", "didn't understand"), ("which pages mention Porto", "People/Ines.md", "didn't understand"),
+    ("deadline of choose tiles", "10 December 2026", "section"), ("when is the due date of choose tiles", "10 December 2026", "section"), ("next choir practice", "11 December 2026", "didn't understand"),
+    ("active projects", "find active projects", "archive"), ("fix bike is due tomorrow", "“set the deadline of fix bike to tomorrow”", "todo"), ("repeat choose tiles every 2 weeks", "can't make a task repeat", "todo repeat"),
+    ("make choose tiles weekly", "can't make a task repeat", "delete"), ("clock in choose tiles", "“mark choose tiles as in progress”", "todo"), ("what did I clock today", "no clock", "match")])
+def test_what_other_programs_call_it(tmp_path, line, told, not_told):
+    (answer,), files = play(tmp_path, VAULT, line)
+    assert told in answer and not_told not in answer and files == VAULT
+
+
+@pytest.mark.parametrize("lines, days", [(["what is due this week", "postpone both by a week", "yes"], ("2026-11-27", "2026-11-29")), (["what is due this week", "move them both to 30 november", "yes"], ("2026-11-30", "2026-11-30")),
+                                         (["what is due this week", "move all of them to 30 november", "yes"], ("2026-11-30", "2026-11-30")), (["move call plumber to 30 november and fix bike to 1 december", "yes"], ("2026-11-30", "2026-12-01")),
+                                         (["move fix bike to 1 december and call plumber to 30 november", "yes"], ("2026-11-30", "2026-12-01")), (["move call plumber to saturday", "no, not saturday, sunday"], ("2026-11-22", "2026-11-22")),
+                                         (["move call plumber to saturday", "at 10"], ("2026-11-21 10:00", "2026-11-22")), (["bring fix bike forward by 2 days"], ("2026-11-20", "2026-11-20"))])
+def test_who_changes_several_or_their_mind(tmp_path, lines, days):
+    told, files = play(tmp_path, VAULT, *lines)
+    assert files["Daily/2026-11-19.md"] == f"# 2026-11-19\n- [ ] Call plumber 📅 {days[0]}\n- [ ] Fix bike 📅 {days[1]}\n", told
+
+
+def test_a_keyword_behind_a_place_makes_a_task_of_it(tmp_path):
+    told, files = play(tmp_path, {"pages/Garden.md": "- # Plan\n\t- TODO Order seeds\n", "journals/2026_11_18.md": "- x\n"}, "add to garden: TODO prune roses")
+    assert "TODO prune roses" in files["pages/Garden.md"] and "could not" not in told[0]
+
+
+def test_an_archive_is_named_where_nothing_was_found(tmp_path):
+    notes = {"a.org": "* TODO x\n", "a.org_archive": "* DONE Old thing\nCLOSED: [2026-10-01 Thu 10:00]\n"}
+    told, _ = play(tmp_path, notes, "what did I finish in october", "find old thing", "find x")
+    assert ["1 archive" in each for each in told] == [True, True, False]

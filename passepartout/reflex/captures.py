@@ -255,7 +255,8 @@ def in_words(line: str) -> str | None:
     if not marks and not level: return line
     dates = [(KINDS[(m["sign"] or m["field"]).rstrip("\ufe0f").lower()], m["a"] or m["b"]) for m in marks if not m["every"]]
     rules = [read_rule(m["every"]) for m in marks if m["every"]]
-    if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates) or any(rule is None or not rule.plain or rule.from_done for rule in rules): return None
+    if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates): return None
+    if any(rule is None or not rule.plain or rule.from_done for rule in rules): return None
     words = f"{f'[#{level}] ' if level else ''}{MARK.sub('', LEVEL.sub('', line)).translate(dict.fromkeys(map(ord, URGENT)))}"
     when = "".join(f" {'by' if kind == 'deadline' else 'on'} {day[:10]}{f' at {day[11:16]}' if len(day) > 10 else ''}" for kind, day in dates)
     return " ".join(words.split()) + when + "".join(f" every {rule.count} {dict(d='day', w='week', m='month', y='year')[rule.unit]}s" for rule in rules)

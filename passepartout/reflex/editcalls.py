@@ -23,7 +23,7 @@ from ..outline.markdown import MARK
 from ..outline.recurrences import Rule, next_day, read_rule
 from .captures import decline, letter_for, propose_capture, say, tool_call
 from .commands import LATER, Command, object_of
-from .dates import read_day, say_day
+from .dates import read_day, say_day, shifted
 from .lookups import (Surroundings, address, name_of, node_at, way_of, clear, look_up, upper_headings, Outcome,
                                             question)
 from ..search import fold
@@ -97,7 +97,8 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
         until = command.args.get("until") or (same_length(found, kind, command.args["date"]) if outline.format != "markdown" else None)
         return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=until)
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
-    day = read_day(("in", str(by[0]), by[1]), days[kind])
+    day = shifted(days[kind], *by)
+    if by[0] < 0 and day < today: return decline(f"{name} would be on {say_day(day)} then, and that has passed. Name the day, for example: move … to tomorrow")
     if day <= today or days[kind] < today and not any(s.repeat for s in found if s.kind == kind):
         day = read_day(("in", str(by[0]), by[1]), today)
     return call("org-schedule", Command(command.verb, command.target, f"{command.said}, to {say_day(day)}"), place, around,

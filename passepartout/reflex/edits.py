@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'which_one', 'either', 'propose', 'boxed', 'number_in', 'chosen', 'settled',
            'open_question', 'by_number', 'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list',
-           'numbers_in', 'by_places', 'by_place', 'referent', 'heading_on', 'listed', 'by_reference', 'remind_of_it']
+           'numbers_in', 'by_places', 'each_of_them', 'by_place', 'referent', 'heading_on', 'listed', 'by_reference',
+           'remind_of_it']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -212,6 +213,17 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
     return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
 
+_ALL_OF = Regex(r"\b(?:all\s+(?:of\s+)?(?:them|these|those)|(?:them|these|those)\s+(?:all|both)|both(?:\s+of\s+(?:them|these|those))?|them|these|those)\b", re.I)
+
+def each_of_them(request: Request, around: Surroundings) -> Outcome:
+    "The same offer for *both* and *all of them*, where the last answer was a list of as many; `None` for everything else."
+    found = _ALL_OF.search(request.text[:200])
+    lines = entries(around.earlier[-1][1]) if found and around.earlier else []
+    first = [n for n, (_, file, line) in enumerate(lines, 1) if (file, line) not in [each[1:] for each in lines[:n - 1]]]
+    if not 1 < len(first) < 10 or "both" in found[0].lower() and len(first) != 2: return None
+    said = f"{', '.join(map(str, first[:-1]))} and {first[-1]}"
+    return by_places(Request.of(request.text.replace(found[0], said, 1), request.today), around)
+
 def by_place(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant."
     found = read_command(request) or show_command(request) or (Command("show", request.text.strip(), "show {}", weak=True),)
@@ -260,6 +272,7 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
 
 # %% ../../nbs/reflex/edits.ipynb #ecc8354e
 _AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on|to|for)?\s*(.{{2,40}}?)\s+instead", re.I)
+_NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to|at)\s+)?", re.I)
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
@@ -278,7 +291,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about."
     if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1:
         return decline("Which one of the last list do you mean? Answer with its number, for example: 2")
-    chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
+    chosen_one = settled(lambda around: each_of_them(request, around), around) or settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
     if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
@@ -286,7 +299,7 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     said = request.text.strip().rstrip("!.")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
-    wanted = next(filter(None, amended.groups())).removeprefix("at ") if amended else ""
+    wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
     if wanted.lower() in HOURS_IN_WORDS: wanted = str(HOURS_IN_WORDS.index(wanted.lower()) + 1)
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)

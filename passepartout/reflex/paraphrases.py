@@ -35,7 +35,7 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show)\b.+)", "{words}"),
     (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
-    (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:notes?|page|entry)", "journal of {what}"),
+    (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:daily )?(?:notes?|page|entry)", "journal of {what}"),
     (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),
     (r"(?:how many )?days (?:are (?:there|left) )?(?:until|till|to) (?P<what>.+)", "how many days until {what}"),
     (r"(?:actually |no,? )?(?:make|turn) (?P<words>it|that|this|.{2,60}?) (?:in)?(?:to )?a (?:task|todo|to-do)", "mark {words} as todo"),
@@ -50,7 +50,8 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
-(r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
+    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
+    (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"take (?P<what>.{2,80}?) off (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"),
