@@ -308,3 +308,24 @@ def test_an_archive_is_named_where_nothing_was_found(tmp_path):
     notes = {"a.org": "* TODO x\n", "a.org_archive": "* DONE Old thing\nCLOSED: [2026-10-01 Thu 10:00]\n"}
     told, _ = play(tmp_path, notes, "what did I finish in october", "find old thing", "find x")
     assert ["1 archive" in each for each in told] == [True, True, False]
+
+
+@pytest.mark.parametrize("lines, inbox", [
+    (["todo call electrician tomorrow", "no, the plumber", "yes"], "- [ ] call the plumber ⏳ 2026-11-20"), (["todo call the electrician tomorrow", "no, the plumber", "yes"], "- [ ] call the plumber ⏳ 2026-11-20"),
+    (["todo call electrician", "I meant plumber", "yes"], "- [ ] call plumber"), (["todo call electrician", "no, call the plumber on the phone", "yes"], "- [ ] call the plumber on the phone"),
+    (["todo buy paint", "for friday"], "- [ ] buy paint ⏳ 2026-11-20"), (["todo buy paint tomorrow", "not tomorrow, sunday"], "- [ ] buy paint ⏳ 2026-11-22"), (["todo buy paint tomorrow", "at noon"], "- [ ] buy paint ⏳ 2026-11-20 12:00"),
+    (["todo buy paint", "never mind, cancel it"], "- [-] buy paint"), (["todo buy paint", "done", "no, reopen it"], "- [ ] buy paint")])
+def test_what_was_put_down_is_put_right(tmp_path, lines, inbox):
+    told, files = play(tmp_path, {"a.md": "- [ ] x\n"}, *lines)
+    assert files["inbox.md"] == inbox + "\n", told
+
+
+@pytest.mark.parametrize("line, told", [("no, not that one", "/undo"), ("wrong one", "/undo"), ("scratch that", "/undo")])
+def test_an_edit_that_was_not_meant_is_undone(tmp_path, line, told): assert told in play(tmp_path, {"a.md": "- [ ] x\n- [ ] y\n"}, "done x", line)[0][1]
+
+
+@pytest.mark.parametrize("lines, told", [(["find milk", "open it"], "with its number"), (["add milk to the shopping list"], "is there already"), (["which tasks are urgent"], "Call the bank"), (["which one is most important?"], "Call the bank")])
+def test_one_of_several_is_asked_for_and_one_is_enough(tmp_path, lines, told):
+    notes = {"Shopping.md": "# Shopping\n- [ ] milk\n- [x] bread\n", "b.md": "# Milk\n- [ ] x 📅 2026-11-20\n- [ ] Call the bank ⏫\n"}
+    answers, files = play(tmp_path, notes, *lines)
+    assert told in answers[-1] and "x 📅" not in answers[-1] and files == notes

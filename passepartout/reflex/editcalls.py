@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'is_so', 'same_length', 'to_clock', 'turn_by_rule',
-           'skipped_by_rule', 'to_next_turn', 'to_move', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags',
-           'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
+           'skipped_by_rule', 'to_next_turn', 'to_move', 'is_on', 'to_item', 'to_under', 'to_show', 'to_priority',
+           'to_tags', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -200,6 +200,12 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
                      target=wanted, under="")
 
 # %% ../../nbs/reflex/editcalls.ipynb #55de5da7
+def is_on(item: str, outline: Outline, node: Node) -> bool:
+    "Whether an open box of this list says just that."
+    open_ = ([child.title for child in outline.children(node) if child.kind == "task" and not child.done] if outline.format == "markdown"
+             else [each.text for each in list_items(outline, node) if each.box == " "])
+    return any(fold(title) == fold(item) for title in open_)
+
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
@@ -213,6 +219,7 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
         return (None if command.weak and not called
                 else decline(f"{name_of(place, around)} has no list. Say “add item {command.args['item']} to {command.target}” to begin one, or “todo "
                              f"{command.args['item']}” to keep it as a task."))
+    if is_on(command.args["item"], outline, node): return say(f"“{command.args['item'][:80]}” is there already, in {name_of(place, around)}. Nothing was done.")
     if place.kind != "file": return call("org-check", command, place, around, item=command.args["item"], add=True)
     if outline.format != "markdown": return decline(f"{name_of(place, around)} is a whole file; name the heading with the list.")
     return tool_call("org-add-headline", f"You asked to add the item “{command.args['item']}” to {place.file}", path=place.file, heading="",

@@ -23,7 +23,7 @@ from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, 
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .commands import Command
 from .dates import NoSuchDate, say_day
-from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, remind_of_it, settled
+from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
 from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
@@ -86,7 +86,7 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
     return None
 
 
-THEN: tuple[Form, ...] = (*LOOKING, reworded, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, reworded, alone(cannot), alone(timed))
 
 # %% ../../nbs/reflex/grammar.ipynb #722f5f89
 def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:

@@ -32,8 +32,8 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
      r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"),
     (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
-    (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
-     r"|put|check|done|finish|note|todo|delete|find|show)\b.+)", "{words}"),
+    (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
+     r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),
     (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
     (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:daily )?(?:notes?|page|entry)", "journal of {what}"),
     (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),

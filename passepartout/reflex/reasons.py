@@ -113,7 +113,8 @@ def to_delete(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #28682eb2
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
-                        "oops undo that", "undo my last change"))
+                        "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
+                        "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year))|what(?:['’]?s|\s+is|\s+has|\s+have)?\s+(?:i\s+)?(?:new|changed|edited)(?:\s+(?:today|yesterday|recently|lately|since\s+.{1,30}|(?:this|last)\s+(?:week|month)))?|any(?:thing)?\s+new(?:s)?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
