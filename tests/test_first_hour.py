@@ -329,3 +329,34 @@ def test_one_of_several_is_asked_for_and_one_is_enough(tmp_path, lines, told):
     notes = {"Shopping.md": "# Shopping\n- [ ] milk\n- [x] bread\n", "b.md": "# Milk\n- [ ] x 📅 2026-11-20\n- [ ] Call the bank ⏫\n"}
     answers, files = play(tmp_path, notes, *lines)
     assert told in answers[-1] and "x 📅" not in answers[-1] and files == notes
+
+
+CHORES = {"einkaufen.md": "# Einkaufsliste\n- [ ] Milch\n- [ ] Brot\n", "todo.md": "# Aufgaben\n- [ ] Steuererklärung abgeben 📅 2026-11-30\n- [ ] Oma anrufen\n- [ ] Reifen wechseln 📅 2026-11-21\n- [ ] Fahrrad reparieren\n", "zelt.md": "# Zelt\nLiegt bei Steffi. Nummer: 0171\n", "demo.md": "# Demo\nmoved\n"}
+
+@pytest.mark.parametrize("line, told, not_told", [
+    ("such mal nach dem Zelt", "zelt.md:1", "No note"), ("finde alles über das Zelt", "“Zelt”", "No note"), ("welche Aufgaben habe ich noch", "Fahrrad", "section"), ("was muss ich noch einkaufen", "Brot", "No note"), ("wann muss die Steuererklärung fertig sein", "30 November", "understand"),
+    ("bis wann muss ich die Steuererklärung abgeben", "30 November", "understand"), ("hab Oma angerufen", "“done Oma”", "find"), ("Reifen gewechselt", "“done Reifen”", "find"), ("das Fahrrad ist repariert", "“done Fahrrad”", "find"), ("nummer von steffi", "zelt.md:1", "didn't")])
+def test_what_is_said_in_german_is_read_and_offered(tmp_path, line, told, not_told):
+    (answer,), files = play(tmp_path, CHORES, line)
+    assert told in answer and not_told not in answer and files == CHORES
+
+
+@pytest.mark.parametrize("line, inbox", [
+    ("Zahnarzt am 24.11. 14 Uhr", "- [ ] Zahnarzt ⏳ 2026-11-24 14:00"), ("todo Zahnarzt am 24.11. 14 Uhr", "- [ ] Zahnarzt ⏳ 2026-11-24 14:00"), ("Termin mit Lehner am Freitag 9 Uhr", "- [ ] Termin mit Lehner ⏳ 2026-11-20 09:00"),
+    ("neue Notiz Huber kommt um drei", "## Huber kommt um drei"), ("bitte Huber zurückrufen nicht vergessen", "- [ ] Huber zurückrufen"), ("pls remind me 2 call oma tmrw at 5", "- [ ] call oma ⏳ 2026-11-20 17:00")])
+def test_what_is_told_in_german_or_in_haste_is_written_down_whole(tmp_path, line, inbox):
+    told, files = play(tmp_path, CHORES, line)
+    assert files.get("inbox.md") == inbox + "\n", told
+
+
+def test_what_is_struck_off_a_list_is_ticked(tmp_path): assert "- [x] Milch" in play(tmp_path, CHORES, "streich Milch von der Einkaufsliste")[1]["einkaufen.md"]
+
+
+def test_an_hour_of_a_weekday_that_is_over_is_offered_for_the_next_such_day():
+    from datetime import date, datetime
+    from passepartout.reflex.grammar import understand
+    from passepartout.reflex.lookups import Surroundings
+    evening = Surroundings(now=lambda: datetime(2026, 11, 19, 19))
+    said = lambda text: understand(text, date(2026, 11, 19), evening)["payload"]["text"]
+    assert "lunch with Jo on 2026-11-26 at 12:30" in said("lunch with Jo thursday 12:30") and "tomorrow at 12:30" in said("remind me at 12:30 to eat")
+    assert "on 2026-11-26 at 09:00" in said("Termin mit Lehner am Donnerstag 9 Uhr")
