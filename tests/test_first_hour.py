@@ -360,3 +360,28 @@ def test_an_hour_of_a_weekday_that_is_over_is_offered_for_the_next_such_day():
     said = lambda text: understand(text, date(2026, 11, 19), evening)["payload"]["text"]
     assert "lunch with Jo on 2026-11-26 at 12:30" in said("lunch with Jo thursday 12:30") and "tomorrow at 12:30" in said("remind me at 12:30 to eat")
     assert "on 2026-11-26 at 09:00" in said("Termin mit Lehner am Donnerstag 9 Uhr")
+
+
+TREE = "* 2026\n** 2026-11 November\n*** 2026-11-18 Wednesday\n**** 18:30 Dinner\n*** 2026-11-19 Thursday\n**** 07:10 Ran\n"
+
+@pytest.mark.parametrize("line", ["journal: tested the boiler", "add to journal: tested the boiler", "add a journal entry: tested the boiler", "add to today's journal: tested the boiler"])
+def test_a_line_for_the_journal_goes_below_the_day_in_a_tree_of_dates(tmp_path, line):
+    told, files = play(tmp_path, {"journal.org": TREE, "gtd.org": "* TODO 2026-11-19 is no day\n"}, line)
+    assert files["journal.org"] == TREE + "**** tested the boiler\n", told
+
+
+@pytest.mark.parametrize("line", ["journal: tested the boiler", "add to journal: tested the boiler"])
+def test_without_the_day_a_tree_of_dates_is_left_alone(tmp_path, line):
+    tree = TREE.replace("2026-11-19 Thursday", "2026-11-17 Tuesday")
+    told, files = play(tmp_path, {"journal.org": tree}, line)
+    assert files["journal.org"] == tree and "“note in journal.org: tested the boiler”" in told[0]
+
+
+@pytest.mark.parametrize("line, told", [("how many tasks are done", "Old"), ("how many tasks did I finish this week", "Old"), ("which tasks have priority A", "Bank"), ("deadline of bank is december 2", "“set the deadline of bank to december 2”")])
+def test_more_of_what_veterans_ask(tmp_path, line, told): assert told in play(tmp_path, {"a.org": "* TODO [#A] Bank\n* DONE Old\nCLOSED: [2026-11-18 Wed 10:00]\n"}, line)[0][0]
+
+
+def test_a_property_keeps_the_spelling_that_its_file_has(tmp_path):
+    notes = {"a.org": "* TODO Floss\n* TODO Other\n:PROPERTIES:\n:Effort:   1:00\n:END:\n"}
+    told, files = play(tmp_path, notes, "set effort of floss to 0:05")
+    assert ":Effort:   0:05" in files["a.org"] and ":effort:" not in files["a.org"], told

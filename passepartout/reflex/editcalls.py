@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'is_so', 'same_length', 'to_clock', 'turn_by_rule',
            'skipped_by_rule', 'to_next_turn', 'to_move', 'is_on', 'to_item', 'to_under', 'to_show', 'to_priority',
-           'to_tags', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
+           'to_tags', 'as_spelled', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -274,13 +274,19 @@ def to_tags(command: Command, place: Place, around: Surroundings, today: date) -
         return decline(f"{name} has no tag {' or '.join(takes)} of its own, so nothing was done.{above}")
     return call("org-set-tags", command, place, around, **command.args)
 
+# %% ../../nbs/reflex/editcalls.ipynb #d36592f7
+def as_spelled(name: str, outline: Outline) -> dict[str, str]:
+    "The `name` of a property as it is spelled elsewhere in an Org file, as an argument; nothing when it is new there, or spelled so."
+    found = re.search(rf"^[ \t]*:({re.escape(name)}):(?=[ \t]|$)", outline.text, re.I | re.M) if outline.format == "org" else None
+    return {"name": found[1]} if found and found[1] != name else {}
+
 # %% ../../nbs/reflex/editcalls.ipynb #e7f0fbb4
 def to_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The tools that change title, properties and text, and the one that archives."
     args = dict(command.args)
     match command.verb:
         case "rename": return call("org-retitle", command, place, around, title=args["title"])
-        case "property": return call("org-set-property", command, place, around, **args)
+        case "property": return call("org-set-property", command, place, around, **(args | as_spelled(args["name"], node_at(place, around)[0])))
         case "body": return call("org-edit-body", command, place, around, text=args["text"], mode="append")
         case "archive": return call("org-archive", command, place, around, archive=archive_name(place.file))
 

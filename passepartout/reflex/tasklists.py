@@ -56,10 +56,10 @@ _NO_PROJECT = (ASKS | AROUND
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #20082a49
-_FINISHED = Regex(r"(?:what|which)(?:\s+(?:tasks|todos|things))?\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
+_FINISHED = Regex(r"(?:what|which)(?:\s+(?:tasks|todos|things))?\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|how\s+many\s+(?:tasks|todos|things)\s+(?:are\s+(?:done|finished|completed)|(?:did|have)\s+(?:i|we)\s+(?:done|finish(?:ed)?|complete[d]?|get\s+done))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
 _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
-_IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
+_IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of|have|has)\s+(?:the\s+)?prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:tasks?|todos?|things?|ones?)\s+(?:is|are)\s+(?:the\s+)?(?:(?:most|really|so)\s+)?(?:urgent|important)|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
 _IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
@@ -73,7 +73,7 @@ def filtered(request: Request) -> dict | None:
     "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
-        span = read_span(words_of(found[1] or found[2] or "this week"), request.today)
+        span = read_span(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
         if span:
             return tool_call("org-find", f"You asked what was finished {span}",
                              query=f"closed:{span.start.isoformat()}..{span.end.isoformat()}", limit=50)
