@@ -385,3 +385,17 @@ def test_a_property_keeps_the_spelling_that_its_file_has(tmp_path):
     notes = {"a.org": "* TODO Floss\n* TODO Other\n:PROPERTIES:\n:Effort:   1:00\n:END:\n"}
     told, files = play(tmp_path, notes, "set effort of floss to 0:05")
     assert ":Effort:   0:05" in files["a.org"] and ":effort:" not in files["a.org"], told
+
+
+GRAPH = {"journals/2026_11_18.md": "- DOING Sort the photos\n- met Ines\n", "journals/2026_11_19.md": "- TODO Call the bank\n- LATER Read paper\n- DONE Pay\n- lunch\n", "pages/projects___Cabin.md": "title:: projects/Cabin\n\n- budget is 15k\n"}
+
+@pytest.mark.parametrize("line, told, not_told", [("what did I do this week", "2026_11_18.md:1", "Call the bank"), ("open projects/Cabin", "budget is 15k", "no projects"), ("show projects/cabin", "budget is 15k", "no projects")])
+def test_a_page_of_logseq_is_read_by_its_name_and_what_is_open_was_not_done(tmp_path, line, told, not_told):
+    (answer,), _ = play(tmp_path, GRAPH, line)
+    assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("line, page, text", [("mark read paper as now", "journals/2026_11_19.md", "- NOW Read paper"), ("mark call the bank as doing now", "journals/2026_11_19.md", "- DOING Call the bank"), ("mark sort the photos as later please", "journals/2026_11_18.md", "- LATER Sort")])
+def test_now_is_a_state_behind_as(tmp_path, line, page, text):
+    told, files = play(tmp_path, GRAPH, line)
+    assert text in files[page], told

@@ -17,9 +17,9 @@ from ..lazy import Regex
 from .answers import TODO_OR_NOTE
 from .captures import Request, capture_head, decline, propose_capture, say, title_and_body, tool_call, with_priority
 from .edits import look, settled
-from .lookups import Outcome, Surroundings, address, name_of
+from .lookups import Outcome, Surroundings, address, name_of, way_of
 from .reading import read
-from ..targets import Place, resolve_target
+from ..targets import Place, files_called, resolve_target
 
 # %% ../../nbs/reflex/files.ipynb #39683da3
 def paths_of(around: Surroundings) -> list[str]:
@@ -122,6 +122,9 @@ def read_there(request: Request, around: Surroundings) -> dict | None:
     if path in paths or path.endswith("/"): return proposal
     same = called(path, paths)
     if len(same) > 1: return decline(f"There are several files called {path}: {', '.join(same[:9])}. Name its folder as well: read {same[0]}")
+    if not same:                                        # a page may have a name with a slash, which is no folder
+        titled = settled(lambda around: [place.file for place in files_called(around.notes(), path) if way_of(path, place) == 0], around)
+        same = titled if isinstance(titled, list) and len(titled) == 1 else []
     if not same: return proposal
     payload = proposal["payload"]
     return {**proposal, "payload": {**payload, "explanation": f"You asked to read {same[0]}", "args": {**payload["args"], "path": same[0]}}}
