@@ -134,6 +134,14 @@ def test_pieces_that_are_harmless_one_by_one_are_asked_about_when_they_meet(agen
     assert len(reply.approvals) == 1 and inbox.read_text() == agent_allowed
 
 
+def test_what_the_person_takes_back_themselves_is_theirs(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text(f"* Inbox\n<%%{LISP}>\n* Bees\n")
+    before = inbox.read_bytes()
+    assert not turn(agent, ("org-edit-body", {"path": "inbox.org", "heading": "Inbox", "text": "Nothing", "mode": "replace"})).approvals and inbox.read_bytes() != before
+    assert not agent.run(agent.undo()).approvals and inbox.read_bytes() == before
+
+
 def test_a_question_that_comes_anyway_says_it_as_well(agent):
     reply = turn(agent, ("write-file", {"path": "new.org", "text": f"* New\n<%%{LISP}>\n"}))
     assert len(reply.approvals) == 1 and "program" in reply.approvals[0].reason and "write-file" in reply.approvals[0].reason

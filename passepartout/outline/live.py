@@ -154,7 +154,7 @@ def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bo
     return [*found]
 
 # %% ../../nbs/outline/08l_live.ipynb #70244e07
-_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
+_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
 
 def quieted(text: str) -> str:
     "`text` with a blank in every mark by which a program would find an order in Org."
