@@ -150,6 +150,13 @@ def test_a_question_that_comes_anyway_says_it_as_well(agent):
     assert "program" not in turn(agent, ("write-file", {"path": "other.org", "text": "* New\n"})).approvals[0].reason
 
 
+def test_a_long_note_is_looked_at_as_well(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text("* Inbox\n" + "* Bees\nHives in the garden, by the fence\n" * 2_000)
+    assert len(turn(agent, write(f"<%%{LISP}>")).approvals) == 1 and not turn(agent, write("Nothing")).approvals
+    assert "program" in turn(agent, ("replace-string", {"path": "inbox.org", "old": "* Inbox", "new": f"* Inbox <%%{LISP}>"})).approvals[0].reason
+
+
 def test_a_step_of_a_plan_asks_as_well(agent):
     plan = {"type": "REQUEST", "target": "plan", "payload": {"action": "plan", "explanation": "You asked for this very thing a moment ago", "steps": [{"call": "org-edit-body", "args": {"path": "inbox.org", "heading": "Bees", "text": f"<%%{LISP}>"}, "as": "a"}]}}
     script = iter([write_plist(plan)])
