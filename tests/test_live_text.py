@@ -134,12 +134,27 @@ def test_pieces_that_are_harmless_one_by_one_are_asked_about_when_they_meet(agen
     assert len(reply.approvals) == 1 and inbox.read_text() == agent_allowed
 
 
+def test_what_the_person_takes_back_themselves_is_theirs(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text(f"* Inbox\n<%%{LISP}>\n* Bees\n")
+    before = inbox.read_bytes()
+    assert not turn(agent, ("org-edit-body", {"path": "inbox.org", "heading": "Inbox", "text": "Nothing", "mode": "replace"})).approvals and inbox.read_bytes() != before
+    assert not agent.run(agent.undo()).approvals and inbox.read_bytes() == before
+
+
 def test_a_question_that_comes_anyway_says_it_as_well(agent):
     reply = turn(agent, ("write-file", {"path": "new.org", "text": f"* New\n<%%{LISP}>\n"}))
     assert len(reply.approvals) == 1 and "program" in reply.approvals[0].reason and "write-file" in reply.approvals[0].reason
     agent.run(agent.approve(reply.approvals[0].id, reply.approvals[0].code))
     assert LISP in (agent.settings.memex_dir / "new.org").read_text() and agent.pending() == []
     assert "program" not in turn(agent, ("write-file", {"path": "other.org", "text": "* New\n"})).approvals[0].reason
+
+
+def test_a_long_note_is_looked_at_as_well(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text("* Inbox\n" + "* Bees\nHives in the garden, by the fence\n" * 2_000)
+    assert len(turn(agent, write(f"<%%{LISP}>")).approvals) == 1 and not turn(agent, write("Nothing")).approvals
+    assert "program" in turn(agent, ("replace-string", {"path": "inbox.org", "old": "* Inbox", "new": f"* Inbox <%%{LISP}>"})).approvals[0].reason
 
 
 def test_a_step_of_a_plan_asks_as_well(agent):
