@@ -208,3 +208,11 @@ def test_a_new_task_with_an_hour_is_read_by_the_plug_in(repeat):
     line = append_headline(b"", "call Ana", file="x.md", kind="task", scheduled=datetime(2026, 11, 20, 9, 30), repeat=repeat).decode().strip()
     words, signs = seen_by_the_plug_in(line)
     assert words == "call Ana 09:30" and "⏳ 2026-11-20" in signs and len(signs) == 1 + bool(repeat)
+
+
+@pytest.mark.parametrize("text, done", [("- [ ] a 📅 2026-11-20\n", " ✅ 2026-11-19"), ("- [ ] a ⏳ 2026-11-20 #x\n- [ ] b\n", " ✅ 2026-11-19"), ("- [ ] a [due:: 2026-11-20]\n", " [completion:: 2026-11-19]"), ("- [ ] a\n- [ ] b 📅 2026-11-20\n", ""),
+                                        ("- [ ] a 📅 2026-11-20\n- [x] b 📅 2026-11-18\n", ""), ("- [ ] a due: 2026-11-20\n", ""), ("- [ ] a @{2026-11-20}\n", "")])
+def test_a_task_of_the_plug_in_bears_the_day_on_which_it_was_done_unless_others_bear_none(text, done):
+    outline = parse_note(text, "x.md")
+    line, _, rest = text.partition("\n")
+    assert complete(outline, outline.nodes[1], now=NOON) == f"{line.replace('[ ]', '[x]')}{done}\n{rest}"
