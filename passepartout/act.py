@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/act.html.md"""
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken',
            'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'NotAsShown',
-           'check_as_shown', 'ask_again', 'check_still_private', 'execute_system_action', 'execute_cli_action',
+           'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action', 'execute_cli_action',
            'register_core_actuators', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway',
            'follows', 'as_feedback', 'explain_nothing', 'tell']
 
@@ -26,7 +26,7 @@ from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, Foreseen, result_of, uncovered
+from .previews import Change, Foreseen, awakened, result_of, uncovered
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
@@ -176,7 +176,7 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
     if any(id(e.resource) not in opened for e in edits):
         raise ToolError("The tool wanted to edit a file that the gates did not open, so nothing was written.")
     check_as_shown(agent, cleared, tuple(map(Change.of, edits)))
-    await check_still_private(agent, cleared, signal, tuple(map(Change.of, edits)))
+    await check_lasting(agent, cleared, signal, tuple(map(Change.of, edits)))
     effects = await agent.begin_effects(signal, cleared, [(edit.before, {"edit": edit.record()}) for edit in edits]) if edits else []
     for done, (effect, edit) in enumerate(zip(effects, edits)):
         async def write(edit=edit): apply_edit(edit)
@@ -217,17 +217,24 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
     return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
 
 # %% ../nbs/17_act.ipynb #2c7b5881
-async def check_still_private(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
-    "`NotAsShown` when `changes` make private text readable for every model, and the person did not say so."
-    given, long = (changes, getattr(agent.settings, "privacy_filter_tags", ())), sum(len(c.before or b"") for c in changes) > 50_000
-    found = await in_thread(uncovered, *given) if long else uncovered(*given)
-    if not found or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
+async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
+    "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
+    why, long = partial(lasting, agent, signal, changes), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
+    reasons = await in_thread(why) if long else why()
+    if not reasons or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
     result, moment = agent.shown_result(cleared, answer)
-    if answer is None or not result:
-        raise NotAsShown(changes, moment,
-                         f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in "
-                         f"{' and '.join(c.path for c in changes)}: from then on any model may read them.")
+    if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons))
     if result_of(changes) != result: raise NotAsShown(changes, moment)
+
+def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
+    "What would come of `changes` that undo does not take back, in sentences."
+    where, reasons = " and ".join(c.path for c in changes), []
+    if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
+        reasons.append(f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {where}: from then on any model may read them.")
+    if found := awakened(changes, lambda piece: agent.words(signal).hold(piece)):
+        files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
+        reasons.append(f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}.")
+    return reasons
 
 # %% ../nbs/17_act.ipynb #ae34ade4
 async def execute_system_action(agent, cleared: Cleared, signal: Signal) -> Signal | None:

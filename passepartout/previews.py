@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/previews.html.md"""
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'hunks', 'visible', 'shown_line', 'two_alphabets', 'Change',
            'result_of', 'render', 'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private',
-           'for_channel', 'uncovered']
+           'for_channel', 'uncovered', 'awakened']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
@@ -275,3 +275,14 @@ def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Ite
     yield from ((private, line.strip()) for private, part in parts for line in part.split("\n") if any(map(str.isalnum, line)))
 
 _WORD = Regex(r"[^\W_]+")
+
+# %% ../nbs/16b_previews.ipynb #38e9a3d6
+def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tuple[str, str]]:
+    "(file, what it is) for the things that the `changes` bring in, that a program would carry out, and that were not `said`."
+    from passepartout.outline.live import new_orders
+    return new_orders(((c.path, _text(c.before), _text(c.after)) for c in changes), said)
+
+def _text(data: bytes | None) -> str:
+    from passepartout.notes import NotText, decode
+    try: return decode(data or b"").text
+    except NotText: return (data or b"").decode("utf-8", "replace")

@@ -51,6 +51,24 @@ def nothing_leaks(tmp_path):
     assert len(left) <= 1, left
 
 
+@pytest.mark.parametrize("path", ["\u200b.git/hooks", "git~1/hooks", "server.pem.", "ＩＤ_rsa", "id_rsa\u200b", "．env", "bashrc.."])
+def test_a_name_that_some_disk_takes_for_a_hidden_one_is_not_written(gate, memex, path):
+    if "/" in path: (memex / path).parent.mkdir()
+    for access, verdict in (("write", Rejected), ("read", ApprovalRequired)):
+        if access == "read": (memex / path).write_text("x")
+        found = gate(call(access, path=path), SIGNAL)
+        for file in getattr(found, "resolved", {}).values(): file.close()
+        assert type(found) is verdict, found
+
+
+@pytest.mark.parametrize("path", ["A\u0301gent/x", "\u00e1gent/x", "\u00c1GENT\u200b/x", "ágent./x"])
+def test_the_agents_own_folder_is_closed_under_every_name_that_a_disk_may_know_it_by(tools, memex, path):
+    (memex / "\u00e1gent").mkdir()
+    (memex / path).parent.mkdir(exist_ok=True)
+    (memex / path).write_text("x")
+    assert type(paths_gate(tools, [Root(memex, closed=(str(memex / "\u00e1gent"),))])(call("read", path=path), SIGNAL)) is Rejected
+
+
 @pytest.mark.parametrize("tool, path, verdict", [
     ("read", "inbox.org", Allowed), ("read", "a/n.org", Allowed), ("read", "../outside/secret", Rejected), ("read", "/etc/passwd", Rejected), ("read", "none", Rejected), ("read", "a", Rejected),
     ("read", ".env", ApprovalRequired), ("read", "a/.keys/k", ApprovalRequired), ("read", "a/../.git/config", ApprovalRequired), ("read", "./.git/../inbox.org", Allowed),

@@ -11,6 +11,7 @@ from passepartout.echoes import and_above, mark, readings
 from passepartout.toolbelt.edittools import find_heading, likeness_to, plain_path
 from passepartout.tangling.headerargs import read_arguments, split_arguments
 from passepartout.labels import addresses_in
+from passepartout.outline.live import orders_in
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
 from passepartout.outline.planning import schedule
@@ -30,7 +31,9 @@ HOSTILE = {"a word": (addresses_in, "a"), "a mail that is none": (addresses_in, 
            "blanks": (lambda text: wrapped(text, 80), " "), "tabs": (lambda text: wrapped(text, 80), "\t"), "words": (lambda text: wrapped(text, 80), "a "), "keys": (lambda text: wrapped(text, 80), ":a "),
            **{f"a value of {unit}": (lambda text: [mark(place) for each in readings(text) for place in and_above(each)], unit) for unit in ("a/", "/a", "http://a:b@", "http://a.bc?", "a;/", "%2f.")},
            "an argument without a value": (read_arguments, "a"), "a heading of blanks": (plain_path, " "), "blanks between two titles": (lambda text: plain_path(f"Roof{text}›"), " "), "a target of blanks": (read_words, " "), "blanks in a title": (lambda text: COUNTER.sub("", text), " "), "a nested tag": (lambda text: is_private([text], ["personal"]), "a/"),
-           "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '), "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
+           "brackets": (split_arguments, "[["), "both brackets": (split_arguments, "(["), "quotes": (split_arguments, '"a '),
+           **{f"orders of {unit!r} in {name}": (lambda text, name=name: orders_in(name, text), unit) for name, units in (("a.org", ("%%", "#+", "src_.", "call_.", "http://", "@@a", "{{", "shell:", "#+begin_src x :results -a ", "vim:", "local variables")), ("a.md", ("![", "![](", "]", "[", "<a ", "<a =", "src= ", "src=a", "`", "`=", "```", "~~~ ", "> ", "{%", "---", "[a]: ", "![a][b] ", "\n "))) for unit in units},
+           "every": (lambda text: repeated("🔁 every" + text), " "), "every word": (lambda text: repeated("🔁 every" + text), " a")}
 
 
 @pytest.mark.slow

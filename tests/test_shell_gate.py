@@ -340,7 +340,8 @@ UNITS = ["a", "a;", "a'b'", "a\"b\"=", "a|", "a=(", "{", "[[ a && ", "`", "x$(",
 
 
 AROUND = ["( {} )", "{{ {}; }}", "! {{ {}; }}", "if true; then {}; fi", "if {}; then ls; fi", "while true; do {}; done", "for f in $(ls); do {}; done", "case x in x) {};; esac", "f() {{ {}; }}; f", "eval '{}'", "trap '{}' EXIT", "sh <<< '{}'", "echo '{}' | sh", "printf '{}\\n' | sudo bash -s",
-          "bash <<END\n{}\nEND", "bash -c '{}'", "env A=b sh -c '{}'", "{} &", "[[ -d a ]] && {}", "coproc {}", "echo $({})", "ls <({})", "`{}`", "timeout 5 {}", "nohup {} &", "function f {{ {}; }}; f", "until {}; do ls; done", "select x in a; do {}; done"]
+          "bash <<END\n{}\nEND", "bash -c '{}'", "env A=b sh -c '{}'", "{} &", "[[ -d a ]] && {}", "coproc {}", "echo $({})", "ls <({})", "`{}`", "timeout 5 {}", "nohup {} &", "function f {{ {}; }}; f", "until {}; do ls; done", "select x in a; do {}; done",
+          "su -c '{}'", "su root -c '{}'", "script -qc '{}' /dev/null", "flock x -c '{}'", "watch '{}'", "env -S '{}'", "ssh host '{}'", "tmux new-session -d '{}'", "parallel '{}' ::: x", "nohup {} &"]
 
 
 @pytest.mark.parametrize("command", ["rm -rf /usr", "r''m -r -f ../..", 'rm -rf "$HOME"', "rm -rf /*", "find / -delete", "dd if=a of=/dev/sda", "chmod -R 777 /etc", "mkfs.ext4 /dev/sda", "/bin/rm -fr ~"])
@@ -354,6 +355,16 @@ def test_what_is_refused_alone_is_refused_wherever_it_stands(command, roots, aro
         if "'" in line and "'{}" in each or "\n" in line: return                  # quotes in quotes, lines in lines
         line = each.format(line)
     if "((" not in line and subprocess.run(["bash", "-n", "-c", line], capture_output=True).returncode == 0: assert judge_command(line, roots, HOME).level == DENY, line
+
+
+@pytest.mark.parametrize("line", ["cd / && rm -rf usr", "cd /usr; rm -rf .", "cd /; rm -rf *", "pushd / && rm -r etc", "cd /usr/share || exit; rm -r doc", "cd .. && rm -rf outside", "cd && rm -rf .ssh", "bash -c 'cd / && rm -rf usr'", "cd / && find . -delete", "cd / && cd usr && rm -rf lib", "cd / && sudo rm -rf usr", "cd /usr && find lib -name x -exec rm -r {} + &"])
+def test_where_a_line_has_gone_before_it_deletes_counts(line, roots):
+    assert judge_command(line, roots, HOME).level == DENY
+
+
+@pytest.mark.parametrize("line", ["cd /tmp && rm -rf build", "cd trips && rm -rf old", "(cd /usr && ls); rm -rf trips", "cd /usr && ls; cd -; ls &", "cd / && ls", "cd /tmp && dd if=a of=b", "env A=b git commit -m 'rm -rf /usr was wrong'", "flock x git commit -m 'rm -rf /usr was wrong'", "watch 'ls | wc -l'"])
+def test_who_only_went_somewhere_is_not_refused(line, roots):
+    assert judge_command(line, roots, HOME).level in (READ, ASK, CONFIRM)
 
 
 @pytest.mark.parametrize("line", ["echo 'rm -rf /usr' &", "git commit -m \"rm -rf /usr $(date)\"", "tee -a log <<END\nrm -rf /usr\nEND", "grep -rn 'rm -rf /' . &", "for x in $(ls); do echo rm -rf /usr; done", "# rm -rf /usr\nls &", "rm -rf /tmp/* &", "rm -rf $TMPDIR/build"])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from .descent import step
 from ..oneline import displayed, shown
 from .roots import FOLDER, LOOK, READ, PathRefused, Root, among
-from ..sensitive import sensitive
+from ..sensitive import sensitive, short_name
 
 # %% ../../nbs/confinement/10i_openedpath.ipynb #d91392ce
 class Held:
@@ -59,12 +59,13 @@ class Described(Held):
     @property
     def sensitive(self) -> str:
         "Why it is no ordinary file, as the end of a sentence; empty when it is one."
-        return sensitive_in(self.root, self.relative)
+        return sensitive_in(self.root, self.relative, self.kind != "missing")
 
 # %% ../../nbs/confinement/10i_openedpath.ipynb #b7a9a113
-def sensitive_in(root: Root, relative: str) -> str:
-    "Why what lies there beneath `root` is no ordinary file, as the end of a sentence; empty when it is one."
-    return "is part of the agent itself" if among(relative, root.own) else sensitive(relative)
+def sensitive_in(root: Root, relative: str, there: bool = True) -> str:
+    "Why what lies there beneath `root`, or would if it were `there`, is no ordinary file, as the end of a sentence; empty when it is one."
+    if among(relative, root.own): return "is part of the agent itself"
+    return sensitive(relative) or (short_name(relative if there else relative.rpartition("/")[0]) if "~" in relative else "")
 
 # %% ../../nbs/confinement/10i_openedpath.ipynb #3b642fa8
 class OpenedPath(Described):

@@ -164,4 +164,4 @@ def _at(root: Root, names: list[str], kind: str) -> Place:
     "The place with these names below `root`. PathRefused when it is closed."
     relative = "/".join(names)
     if among(relative, root.closed): raise _closed(relative)
-    return Place("/".join([root.path.rstrip("/"), *names]), kind, sensitive_in(root, relative))
+    return Place("/".join([root.path.rstrip("/"), *names]), kind, sensitive_in(root, relative, kind != "missing"))

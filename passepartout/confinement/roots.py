@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from ..conditions import PassepartoutError
 from ..oneline import shown
+from ..sensitive import as_disks_read
 
 # %% ../../nbs/confinement/10g_roots.ipynb #d5fb5bf6
 class PathRefused(PassepartoutError):
@@ -96,12 +97,14 @@ def _places_inside(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
 # %% ../../nbs/confinement/10g_roots.ipynb #2aab73a4
 def _inside(folder: str, path: str) -> str:
     "`path` as seen from `folder` (`.` when they are the same), case-folded; empty when it is not inside."
-    folder, path = folder.rstrip("/").casefold() + "/", path.rstrip("/").casefold() + "/"
+    folder, path = _alike(folder.rstrip("/")) + "/", _alike(path.rstrip("/")) + "/"
     return (path[len(folder):].rstrip("/") or ".") if path.startswith(folder) else ""
 
 def among(relative: str, places: tuple[str, ...]) -> bool:
     "Is `relative` one of `places`, or inside one?"
-    return bool(places) and any(place == "." or f"{relative.casefold()}/".startswith(place + "/") for place in places)
+    return bool(places) and any(place == "." or f"{_alike(relative)}/".startswith(place + "/") for place in places)
+
+def _alike(path: str) -> str: return as_disks_read(path).casefold()
 
 # %% ../../nbs/confinement/10g_roots.ipynb #3cf80757
 def _real_path(fd: int, given: str) -> str:

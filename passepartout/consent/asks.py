@@ -8,10 +8,11 @@ Docs: https://example.org/passepartout/consent/asks.html.md"""
 __all__ = ['WhatWasShown', 'Intending', 'Using', 'unsaved_rows', 'Effects', 'Filing', 'Asks']
 
 # %% ../../nbs/consent/17da_asks.ipynb #2136c9b3
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Sequence
 
-from ..act import tell
+from ..act import lasting, tell
 from .approvals import PendingApproval, approved_action, approved_row, confirms, flight_plan, shown_hash, summarise
 from ..conditions import PassepartoutError
 from ..context import confidential
@@ -121,6 +122,8 @@ class Filing(Effects):
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
+        if foreseen is not None and (more := [why for why in lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
+            verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),

@@ -19,7 +19,7 @@ from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
-from .within import SHELLS, STARTERS, commands_within
+from .within import SHELLS, STARTERS, commands_within, lines_to
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -98,6 +98,7 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
         if word.startswith("-") and base not in SHELLS: continue
         if base in SHELLS:
             return harm_in_text(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
+        for line in lines_to(words[at:]) if depth < 2 else (): harm_in_text(findings, line, depth + 1)
         if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)):
             findings.add(*found)
 
@@ -107,9 +108,22 @@ def _given_to(words: Sequence[str]) -> str:
     first = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
 
+# %% ../../nbs/shell/findings.ipynb #de496cb0
 def harm_in_text(findings: Findings, text: str, depth: int) -> None:
     "Look for harm in every command of a text that a shell is to carry out."
+    here, follows = "", "(" not in text                      # in parentheses a line comes back from where it went
     for words in commands_within(text, findings.known):
         base = words[0].rpartition("/")[2].lower()
+        if base in ("cd", "pushd"):
+            here = _gone(here, words[1:], str(findings.known.get("HOME") or "~")) if follows else ""
+            continue
+        if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
         if base in STARTERS or base in SHELLS: harm_inside(findings, words, depth)
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
+
+def _gone(here: str, words: Sequence[str], home: str) -> str:
+    "Where a line stands that was `here` and goes on with `cd` and these words; nothing when nobody knows."
+    folder = next((word for word in words if word[:1] != "-" or word == "-"), home)
+    return "" if folder == "-" else _from(here, folder)
+
+def _from(here: str, word: str) -> str: return word if not here or not word or word[0] in "-/~" or "=" in word else f"{here.rstrip('/')}/{word}"

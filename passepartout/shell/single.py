@@ -122,7 +122,7 @@ def _destroys(findings: Findings, name: str, words: Sequence[str]) -> None:
     "Add the harm of a command that is asked about, its own or that of a command inside it."
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
-    if base in STARTERS or base in SHELLS: harm_inside(findings, words if base in STARTERS else [base, *words])
+    if base in STARTERS or base in SHELLS: harm_inside(findings, [base, *words])
 
 # %% ../../nbs/shell/single.ipynb #d3284637
 def _known(findings: Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
