@@ -75,7 +75,8 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
                    repeat: str = "", word: str | None = None) -> list[str]:
     "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note."
-    every = f" 🔁 every {read_repeat(repeat)[0]} {UNITS[repeat[-1]]}s" if repeat else ""
+    count = read_repeat(repeat)[0] if repeat else 0
+    every = f" 🔁 every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
     dates = every + "".join(f" {sign} {str(day)[:16]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
     lines = clean_body(body, "markdown")
     if word is not None: return bullet_lines(title, scheduled, deadline, lines, word, repeat)

@@ -183,3 +183,219 @@ def test_a_task_goes_under_the_heading_that_was_named_behind_it(tmp_path):
     answers, files = play(tmp_path, {"todo.org": AGENDA}, "todo buy stamps under home", "yes", "todo read under the tree", "cancel the report", "next actions", "tasks in state WAIT")
     assert "“add a task under home: buy stamps”" in answers[0] and "** TODO buy stamps\n" in files["todo.org"] and "* TODO read under the tree" in files["inbox.org"], answers
     assert "** CANX Report" in files["todo.org"] and "todo:next" in answers[4] + "todo:next" and "Answer [WAIT]" in answers[5], answers
+
+
+@pytest.mark.parametrize("text, found, not_found", [
+    ("show NEXT items", "Take photos", "Choir"), ("LATER tasks", "Read it", "Choir"), ("later tasks", "Read it", "Take photos"), ("SOMEDAY list", "cello", "Choir"), ("office tasks", "TODO Renew", "Choir"), ("tasks at home", "Take photos", "cello"),
+    ("tasks @home", "Take photos", "cello"), ("what am I working on right now?", "Write report", "Read it"), ("what's in progress", "Write report", "Renew"), ("tasks for the house", "Mend", "Renew")])
+async def test_a_state_or_a_tag_of_these_notes_names_a_list(tmp_path, text, found, not_found):
+    memex = tmp_path / "memex"; memex.mkdir()
+    (memex / "gtd.org").write_text("#+TODO: TODO NEXT LATER SOMEDAY NOW | DONE\n* TODO Renew :@office:\n** NEXT Take photos :@home:\n* LATER Read it\n* NOW Write report\n* SOMEDAY Learn the cello\n* Choir <2026-11-19 Thu 19:00 +1w>\n")
+    (memex / "house.org").write_text("#+TITLE: House\n* TODO Mend\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    reply = await agent.handle(text)
+    await agent.close()
+    assert found in reply and not_found not in reply
+
+
+@pytest.mark.parametrize("text, found", [("where is the tent?", True), ("what is the plumber's phone number", True), ("find ladder", False)])
+async def test_who_finds_nothing_hears_of_plain_texts(tmp_path, text, found):
+    memex = tmp_path / "memex"; memex.mkdir()
+    (memex / "a.md").write_text("# Ladder\nIn the shed.\n")
+    agent = await Agent.boot(memex_dir=memex, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache", config_dir=tmp_path, today="2026-11-19")
+    assert ".txt" not in await agent.handle(text)
+    for name in ("a.txt", "b/B.TXT"): (memex / name).parent.mkdir(exist_ok=True); (memex / name).write_text("The tent and the plumber\n")
+    reply = await agent.handle(text)
+    assert ("2 files that end in .txt" in reply) is found
+    if found:
+        told = reply.partition("“$ ")[2].partition("”")[0]
+        assert "tent and the plumber" in await agent.handle(f"$ {told}")
+    await agent.close()
+
+
+APPOINTMENTS = "* Dentist Dr. Kraus\nThe crown.\n<2026-11-24 Tue 09:30-10:15> with the X-ray\n* Advent concert <2026-11-28 Sat 15:00>\n* Choir <2026-11-19 Thu 19:00 +1w>\n* Lyon <2026-12-03 Thu>--<2026-12-05 Sat>\n* Pair <2026-12-03 Thu> and <2026-12-05 Sat>\n"
+
+@pytest.mark.parametrize("lines, old, new", [
+    (["move the dentist to wednesday at 10"], "<2026-11-24 Tue 09:30-10:15>", "<2026-11-25 Wed 10:00-10:45>"), (["move dentist to 11am"], "<2026-11-24 Tue 09:30-10:15>", "<2026-11-24 Tue 11:00-11:45>"),
+    (["postpone the dentist by a week"], "<2026-11-24 Tue 09:30-10:15>", "<2026-12-01 Tue 09:30-10:15>"), (["reschedule the advent concert to sunday", "no, monday"], "<2026-11-28 Sat 15:00>", "<2026-11-23 Mon 15:00>"),
+    (["schedule the advent concert for 29 november", "at 5pm"], "<2026-11-28 Sat 15:00>", "<2026-11-29 Sun 17:00>")])
+def test_an_appointment_with_its_date_in_the_text_is_moved_where_it_stands(tmp_path, lines, old, new):
+    told, files = play(tmp_path, {"a.org": APPOINTMENTS}, *lines)
+    assert files["a.org"] == APPOINTMENTS.replace(old, new), told
+
+
+@pytest.mark.parametrize("line", ["move the choir to friday", "move Lyon to 10 december", "move the Pair to friday", "unschedule the dentist"])
+def test_a_date_in_the_text_that_is_more_than_one_day_stays(tmp_path, line):
+    told, files = play(tmp_path, {"a.org": APPOINTMENTS}, line)
+    assert files["a.org"] == APPOINTMENTS and "date" in told[0]
+
+
+@pytest.mark.parametrize("line, offered", [("postpone the tax return to friday", "move the tax return to 2026-11-20"), ("push the tax return back to tomorrow", "2026-11-20"), ("postpone the tax return until the 25th", "2026-11-25")])
+def test_what_is_put_off_does_not_come_earlier(tmp_path, line, offered):
+    told, files = play(tmp_path, {"a.md": "- [ ] Tax return 📅 2026-11-30\n"}, line, "yes")
+    assert "Monday 30 November 2026" in told[0] and offered in told[0]
+    assert files["a.md"] == f"- [ ] Tax return 📅 {offered[-10:]}\n"
+
+
+@pytest.mark.parametrize("line, written", [
+    ("todo find caterer ⏫ 📅 2026-12-01", "- [ ] find caterer ⏫ 📅 2026-12-01"), ("- [ ] find caterer 📅 2026-12-01", "- [ ] find caterer 📅 2026-12-01"), ("todo: find caterer ⏳ 2026-12-01", "- [ ] find caterer ⏳ 2026-12-01"),
+    ("todo water it 🔁 every 3 days 📅 2026-11-20", "- [ ] water it 🔁 every 3 days 📅 2026-11-20"), ("todo bins 🔁 every weekday ⏳ 2026-11-20", "- [ ] bins 🔁 every weekday ⏳ 2026-11-20"),
+    ("todo gift ⏳ 2026-11-20 📅 2026-11-25 #family", "- [ ] gift ⏳ 2026-11-20 📅 2026-11-25 #family"), ("todo fix bike [due:: 2026-11-22] [priority:: high]", "- [ ] fix bike ⏫ 📅 2026-11-22")])
+def test_a_task_in_the_signs_of_the_plug_in_keeps_what_they_say(tmp_path, line, written):
+    told, files = play(tmp_path, {"a.md": "- [ ] x 📅 2026-11-19\n"}, line)
+    assert files["inbox.md"] == written + "\n", told
+
+
+@pytest.mark.parametrize("note, written", [("a.md", "- [ ] call Ana ⏫ 📅 2026-11-20"), ("pages/a.md", "- TODO [#A] call Ana\n  DEADLINE: <2026-11-20 Fri>"), ("a.org", "* TODO [#A] call Ana\nDEADLINE: <2026-11-20 Fri>")])
+def test_a_priority_is_written_as_the_inbox_of_these_notes_has_it(tmp_path, note, written):
+    told, files = play(tmp_path, {note: "x\n"} | ({"journals/2026_11_18.md": "- x\n"} if "/" in note else {}), "todo call Ana by friday, high priority")
+    assert files[note.replace("a.", "inbox.")] == written + "\n", told
+
+
+def test_the_signs_of_the_plug_in_are_dates_in_org(tmp_path):
+    told, files = play(tmp_path, {"a.org": "* x\n"}, "todo find caterer ⏫ 📅 2026-12-01", "todo bins 🔁 every week ⏳ 2026-11-20")
+    assert files["inbox.org"] == "* TODO [#A] find caterer\nDEADLINE: <2026-12-01 Tue>\n* TODO bins\nSCHEDULED: <2026-11-20 Fri +1w>\n", told
+
+
+@pytest.mark.parametrize("line, told, not_told", [("waiting for the certificate since when", "(todo:waiting OR todo:wait OR todo:hold) certificate”", "(todo:waiting certificate"),
+                                                  ("what did I do last week", "was done 2026-11-09 to 2026-11-15 or stands in a file called “2026-11-09”", "file:2026."),
+                                                  ("tasks due before december", "in November", "in December"), ("what is due before next week", "in November", "Tuesday task")])
+def test_a_stretch_and_a_filter_are_told_as_they_are(tmp_path, line, told, not_told):
+    (answer,), _ = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* WAITING Birth certificate\n* TODO one in November\nDEADLINE: <2026-11-20 Fri>\n* TODO Tuesday task\nSCHEDULED: <2026-11-24 Tue>\n* TODO one in December\nDEADLINE: <2026-12-30 Wed>\n"}, line)
+    assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("rule, after", [("every Friday", "2026-11-27"), ("every week on Friday", "2026-11-27"), ("every weekday", "2026-11-23"), ("every month on the 20th", "2026-12-20"), ("every month on the last Friday", "2026-11-27")])
+def test_a_turn_is_skipped_by_the_rule(tmp_path, rule, after):
+    (answer,), files = play(tmp_path, {"a.md": f"- [ ] sync 🔁 {rule} 📅 2026-11-20\n"}, "skip sync")
+    assert files["a.md"] == f"- [ ] sync 🔁 {rule} 📅 {after}\n", answer
+
+
+VAULT = {"Daily/2026-11-18.md": "# 2026-11-18\n- [x] Send invoice ✅ 2026-11-18\nWrote 500 words.\n", "Daily/2026-11-19.md": "# 2026-11-19\n- [ ] Call plumber 📅 2026-11-20\n- [ ] Fix bike 📅 2026-11-22\n",
+         "People/Ines.md": "# Ines\nMoves to [[Porto]].\n", "Kitchen.md": "# Kitchen\n- [ ] Choose tiles 📅 2026-12-10\n- [ ] Choir practice 📅 2026-12-11\n", "projects.md": "# Projects\nactive ones\n"}
+
+@pytest.mark.parametrize("line", ["add to today's note: had a walk", "add to my daily note: had a walk", "append to the daily note: had a walk", "add a journal entry: had a walk", "new journal entry: had a walk", "write in today's journal: had a walk", "add to today's page: had a walk"])
+def test_todays_page_has_several_names(tmp_path, line):
+    told, files = play(tmp_path, VAULT, line)
+    assert files["Daily/2026-11-19.md"] == VAULT["Daily/2026-11-19.md"] + "\n## had a walk\n", told
+
+
+@pytest.mark.parametrize("line, told, not_told", [
+    ("show me today's daily note", "Daily/2026-11-19.md", "read files by their name"), ("what tasks did I complete yesterday", "Send invoice", "didn't understand"), ("which pages mention Porto", "People/Ines.md", "didn't understand"),
+    ("deadline of choose tiles", "10 December 2026", "section"), ("when is the due date of choose tiles", "10 December 2026", "section"), ("next choir practice", "11 December 2026", "didn't understand"),
+    ("active projects", "find active projects", "archive"), ("fix bike is due tomorrow", "“set the deadline of fix bike to tomorrow”", "todo"), ("repeat choose tiles every 2 weeks", "can't make a task repeat", "todo repeat"),
+    ("make choose tiles weekly", "can't make a task repeat", "delete"), ("clock in choose tiles", "“mark choose tiles as in progress”", "todo"), ("what did I clock today", "no clock", "match")])
+def test_what_other_programs_call_it(tmp_path, line, told, not_told):
+    (answer,), files = play(tmp_path, VAULT, line)
+    assert told in answer and not_told not in answer and files == VAULT
+
+
+@pytest.mark.parametrize("lines, days", [(["what is due this week", "postpone both by a week", "yes"], ("2026-11-27", "2026-11-29")), (["what is due this week", "move them both to 30 november", "yes"], ("2026-11-30", "2026-11-30")),
+                                         (["what is due this week", "move all of them to 30 november", "yes"], ("2026-11-30", "2026-11-30")), (["move call plumber to 30 november and fix bike to 1 december", "yes"], ("2026-11-30", "2026-12-01")),
+                                         (["move fix bike to 1 december and call plumber to 30 november", "yes"], ("2026-11-30", "2026-12-01")), (["move call plumber to saturday", "no, not saturday, sunday"], ("2026-11-22", "2026-11-22")),
+                                         (["move call plumber to saturday", "at 10"], ("2026-11-21 10:00", "2026-11-22")), (["bring fix bike forward by 2 days"], ("2026-11-20", "2026-11-20"))])
+def test_who_changes_several_or_their_mind(tmp_path, lines, days):
+    told, files = play(tmp_path, VAULT, *lines)
+    assert files["Daily/2026-11-19.md"] == f"# 2026-11-19\n- [ ] Call plumber 📅 {days[0]}\n- [ ] Fix bike 📅 {days[1]}\n", told
+
+
+def test_a_keyword_behind_a_place_makes_a_task_of_it(tmp_path):
+    told, files = play(tmp_path, {"pages/Garden.md": "- # Plan\n\t- TODO Order seeds\n", "journals/2026_11_18.md": "- x\n"}, "add to garden: TODO prune roses")
+    assert "TODO prune roses" in files["pages/Garden.md"] and "could not" not in told[0]
+
+
+def test_an_archive_is_named_where_nothing_was_found(tmp_path):
+    notes = {"a.org": "* TODO x\n", "a.org_archive": "* DONE Old thing\nCLOSED: [2026-10-01 Thu 10:00]\n"}
+    told, _ = play(tmp_path, notes, "what did I finish in october", "find old thing", "find x")
+    assert ["1 archive" in each for each in told] == [True, True, False]
+
+
+@pytest.mark.parametrize("lines, inbox", [
+    (["todo call electrician tomorrow", "no, the plumber", "yes"], "- [ ] call the plumber ⏳ 2026-11-20"), (["todo call the electrician tomorrow", "no, the plumber", "yes"], "- [ ] call the plumber ⏳ 2026-11-20"),
+    (["todo call electrician", "I meant plumber", "yes"], "- [ ] call plumber"), (["todo call electrician", "no, call the plumber on the phone", "yes"], "- [ ] call the plumber on the phone"),
+    (["todo buy paint", "for friday"], "- [ ] buy paint ⏳ 2026-11-20"), (["todo buy paint tomorrow", "not tomorrow, sunday"], "- [ ] buy paint ⏳ 2026-11-22"), (["todo buy paint tomorrow", "at noon"], "- [ ] buy paint ⏳ 2026-11-20 12:00"),
+    (["todo buy paint", "never mind, cancel it"], "- [-] buy paint"), (["todo buy paint", "done", "no, reopen it"], "- [ ] buy paint")])
+def test_what_was_put_down_is_put_right(tmp_path, lines, inbox):
+    told, files = play(tmp_path, {"a.md": "- [ ] x\n"}, *lines)
+    assert files["inbox.md"] == inbox + "\n", told
+
+
+@pytest.mark.parametrize("line, told", [("no, not that one", "/undo"), ("wrong one", "/undo"), ("scratch that", "/undo")])
+def test_an_edit_that_was_not_meant_is_undone(tmp_path, line, told): assert told in play(tmp_path, {"a.md": "- [ ] x\n- [ ] y\n"}, "done x", line)[0][1]
+
+
+@pytest.mark.parametrize("lines, told", [(["find milk", "open it"], "with its number"), (["add milk to the shopping list"], "is there already"), (["which tasks are urgent"], "Call the bank"), (["which one is most important?"], "Call the bank")])
+def test_one_of_several_is_asked_for_and_one_is_enough(tmp_path, lines, told):
+    notes = {"Shopping.md": "# Shopping\n- [ ] milk\n- [x] bread\n", "b.md": "# Milk\n- [ ] x 📅 2026-11-20\n- [ ] Call the bank ⏫\n"}
+    answers, files = play(tmp_path, notes, *lines)
+    assert told in answers[-1] and "x 📅" not in answers[-1] and files == notes
+
+
+CHORES = {"einkaufen.md": "# Einkaufsliste\n- [ ] Milch\n- [ ] Brot\n", "todo.md": "# Aufgaben\n- [ ] Steuererklärung abgeben 📅 2026-11-30\n- [ ] Oma anrufen\n- [ ] Reifen wechseln 📅 2026-11-21\n- [ ] Fahrrad reparieren\n", "zelt.md": "# Zelt\nLiegt bei Steffi. Nummer: 0171\n", "demo.md": "# Demo\nmoved\n"}
+
+@pytest.mark.parametrize("line, told, not_told", [
+    ("such mal nach dem Zelt", "zelt.md:1", "No note"), ("finde alles über das Zelt", "“Zelt”", "No note"), ("welche Aufgaben habe ich noch", "Fahrrad", "section"), ("was muss ich noch einkaufen", "Brot", "No note"), ("wann muss die Steuererklärung fertig sein", "30 November", "understand"),
+    ("bis wann muss ich die Steuererklärung abgeben", "30 November", "understand"), ("hab Oma angerufen", "“done Oma”", "find"), ("Reifen gewechselt", "“done Reifen”", "find"), ("das Fahrrad ist repariert", "“done Fahrrad”", "find"), ("nummer von steffi", "zelt.md:1", "didn't")])
+def test_what_is_said_in_german_is_read_and_offered(tmp_path, line, told, not_told):
+    (answer,), files = play(tmp_path, CHORES, line)
+    assert told in answer and not_told not in answer and files == CHORES
+
+
+@pytest.mark.parametrize("line, inbox", [
+    ("Zahnarzt am 24.11. 14 Uhr", "- [ ] Zahnarzt ⏳ 2026-11-24 14:00"), ("todo Zahnarzt am 24.11. 14 Uhr", "- [ ] Zahnarzt ⏳ 2026-11-24 14:00"), ("Termin mit Lehner am Freitag 9 Uhr", "- [ ] Termin mit Lehner ⏳ 2026-11-20 09:00"),
+    ("neue Notiz Huber kommt um drei", "## Huber kommt um drei"), ("bitte Huber zurückrufen nicht vergessen", "- [ ] Huber zurückrufen"), ("pls remind me 2 call oma tmrw at 5", "- [ ] call oma ⏳ 2026-11-20 17:00")])
+def test_what_is_told_in_german_or_in_haste_is_written_down_whole(tmp_path, line, inbox):
+    told, files = play(tmp_path, CHORES, line)
+    assert files.get("inbox.md") == inbox + "\n", told
+
+
+def test_what_is_struck_off_a_list_is_ticked(tmp_path): assert "- [x] Milch" in play(tmp_path, CHORES, "streich Milch von der Einkaufsliste")[1]["einkaufen.md"]
+
+
+def test_an_hour_of_a_weekday_that_is_over_is_offered_for_the_next_such_day():
+    from datetime import date, datetime
+    from passepartout.reflex.grammar import understand
+    from passepartout.reflex.lookups import Surroundings
+    evening = Surroundings(now=lambda: datetime(2026, 11, 19, 19))
+    said = lambda text: understand(text, date(2026, 11, 19), evening)["payload"]["text"]
+    assert "lunch with Jo on 2026-11-26 at 12:30" in said("lunch with Jo thursday 12:30") and "tomorrow at 12:30" in said("remind me at 12:30 to eat")
+    assert "on 2026-11-26 at 09:00" in said("Termin mit Lehner am Donnerstag 9 Uhr")
+
+
+TREE = "* 2026\n** 2026-11 November\n*** 2026-11-18 Wednesday\n**** 18:30 Dinner\n*** 2026-11-19 Thursday\n**** 07:10 Ran\n"
+
+@pytest.mark.parametrize("line", ["journal: tested the boiler", "add to journal: tested the boiler", "add a journal entry: tested the boiler", "add to today's journal: tested the boiler"])
+def test_a_line_for_the_journal_goes_below_the_day_in_a_tree_of_dates(tmp_path, line):
+    told, files = play(tmp_path, {"journal.org": TREE, "gtd.org": "* TODO 2026-11-19 is no day\n"}, line)
+    assert files["journal.org"] == TREE + "**** tested the boiler\n", told
+
+
+@pytest.mark.parametrize("line", ["journal: tested the boiler", "add to journal: tested the boiler"])
+def test_without_the_day_a_tree_of_dates_is_left_alone(tmp_path, line):
+    tree = TREE.replace("2026-11-19 Thursday", "2026-11-17 Tuesday")
+    told, files = play(tmp_path, {"journal.org": tree}, line)
+    assert files["journal.org"] == tree and "“note in journal.org: tested the boiler”" in told[0]
+
+
+@pytest.mark.parametrize("line, told", [("how many tasks are done", "Old"), ("how many tasks did I finish this week", "Old"), ("which tasks have priority A", "Bank"), ("deadline of bank is december 2", "“set the deadline of bank to december 2”")])
+def test_more_of_what_veterans_ask(tmp_path, line, told): assert told in play(tmp_path, {"a.org": "* TODO [#A] Bank\n* DONE Old\nCLOSED: [2026-11-18 Wed 10:00]\n"}, line)[0][0]
+
+
+def test_a_property_keeps_the_spelling_that_its_file_has(tmp_path):
+    notes = {"a.org": "* TODO Floss\n* TODO Other\n:PROPERTIES:\n:Effort:   1:00\n:END:\n"}
+    told, files = play(tmp_path, notes, "set effort of floss to 0:05")
+    assert ":Effort:   0:05" in files["a.org"] and ":effort:" not in files["a.org"], told
+
+
+GRAPH = {"journals/2026_11_18.md": "- DOING Sort the photos\n- met Ines\n", "journals/2026_11_19.md": "- TODO Call the bank\n- LATER Read paper\n- DONE Pay\n- lunch\n", "pages/projects___Cabin.md": "title:: projects/Cabin\n\n- budget is 15k\n"}
+
+@pytest.mark.parametrize("line, told, not_told", [("what did I do this week", "2026_11_18.md:1", "Call the bank"), ("open projects/Cabin", "budget is 15k", "no projects"), ("show projects/cabin", "budget is 15k", "no projects")])
+def test_a_page_of_logseq_is_read_by_its_name_and_what_is_open_was_not_done(tmp_path, line, told, not_told):
+    (answer,), _ = play(tmp_path, GRAPH, line)
+    assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("line, page, text", [("mark read paper as now", "journals/2026_11_19.md", "- NOW Read paper"), ("mark call the bank as doing now", "journals/2026_11_19.md", "- DOING Call the bank"), ("mark sort the photos as later please", "journals/2026_11_18.md", "- LATER Sort")])
+def test_now_is_a_state_behind_as(tmp_path, line, page, text):
+    told, files = play(tmp_path, GRAPH, line)
+    assert text in files[page], told

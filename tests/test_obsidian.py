@@ -11,7 +11,7 @@ from passepartout.notes import parse_note
 from passepartout.org import print_outline
 from passepartout.outline.planning import schedule
 from passepartout.outline.priorities import set_priority
-from passepartout.outline.rewrite import change_tags, retitle
+from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.search import find
 from passepartout.outline.states import complete, set_state
 
@@ -59,6 +59,33 @@ def test_what_repeats_begins_again_without_the_anchor_and_in_the_call_out():
     assert (outline.nodes[1].title, agenda([outline], date(2026, 11, 22), date(2026, 11, 22), date(2026, 11, 19))[-1].title) == ("water", "water")
     assert complete(outline, outline.nodes[1], now=NOON) == ("> [!todo]\n> - [ ] water (repeat:: every 3 days) [due:: 2026-11-22]\n"
                                                              "> - [x] water (repeat:: every 3 days) [due:: 2026-11-19] ✅ 2026-11-19 ^w\n")
+
+
+@pytest.mark.parametrize("rule,day", [("every weekday", "2026-11-23"), ("every Monday", "2026-11-23"), ("every week on Tuesday, Friday", "2026-11-24"), ("every 3 weeks on Friday", "2026-12-11"),
+                                      ("every month on the last", "2026-11-30"), ("every month on the 2nd last Friday", "2026-12-18"), ("every January on the 15th", "2027-01-15"), ("every other day", "2026-11-22"),
+                                      ("every weekday when done", "2026-11-20"), ("every Sunday when done", "2026-11-22")])
+@pytest.mark.parametrize("before,behind", [("🔁 ", ""), ("[repeat:: ", "]")])
+def test_a_rule_of_the_plug_in_is_no_part_of_the_title_and_names_the_next_day(rule, day, before, behind):
+    outline = parse_note(f"- [ ] bins {before}{rule}{behind} 📅 2026-11-20 ^b\n", "x.md")
+    assert outline.nodes[1].title == "bins"
+    assert complete(outline, outline.nodes[1], now=NOON) == (f"- [ ] bins {before}{rule}{behind} 📅 {day}\n- [x] bins {before}{rule}{behind} 📅 2026-11-20 ✅ 2026-11-19 ^b\n")
+
+
+def test_a_rule_with_days_is_shown_on_no_day_that_it_does_not_name():
+    days = lambda rule: [e.day.isoformat() for e in agenda([parse_note(f"- [ ] a 🔁 {rule} 📅 2026-11-27\n", "x.md")], date(2026, 11, 27), date(2027, 1, 31), date(2026, 11, 27)) if e.kind == "deadline"]
+    assert days("every month on the last Friday") == ["2026-11-27"] and days("every month")[:2] == ["2026-11-27", "2026-12-27"]
+
+
+@pytest.mark.parametrize("rule", ["every second friday", "every day on the 3rd", "every week except in summer", "every monday morning"])
+def test_a_rule_that_is_not_understood_moves_nothing(rule):
+    outline = parse_note(f"- [ ] bins 🔁 {rule} 📅 2026-11-20\n", "x.md")
+    with pytest.raises(RewriteError, match="not understood"): complete(outline, outline.nodes[1], now=NOON)
+
+
+def test_the_due_date_counts_before_the_planned_one_and_that_before_the_first_day():
+    outline = parse_note("- [ ] rent 🛫 2026-01-01 ⏳ 2026-01-29 📅 2026-01-31 🔁 every month\n- [ ] tax 🛫 2026-01-01 ⏳ 2026-01-31 🔁 every month\n", "x.md")
+    assert [complete(outline, node, now=NOON).split("\n")[node.index - 1] for node in outline.nodes[1:]] == [
+        "- [ ] rent 🛫 2026-01-29 ⏳ 2026-02-26 📅 2026-02-28 🔁 every month", "- [ ] tax 🛫 2026-01-29 ⏳ 2026-02-28 🔁 every month"]
 
 
 def test_what_is_opened_again_is_no_longer_done():

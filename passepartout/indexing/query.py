@@ -9,7 +9,7 @@ __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE'
            'STATES', 'QueryError', 'Leaf', 'Tree', 'read_tokens', 'read_tree', 'read_or', 'read_and', 'join',
            'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'occurs',
            'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms', 'bare_filter', 'ask',
-           'positive_leaves', 'needle', 'shown_terms', 'misread', 'say_filter']
+           'positive_leaves', 'needle', 'shown_terms', 'misread', 'say_filter', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
@@ -304,12 +304,20 @@ STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is 
 
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_filter(query: str) -> str:
-    "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side."
-    leaves = read_tokens(query[:2_000])
-    if not leaves or not all(isinstance(each, Leaf) and each.field for each in leaves): return f"fits {query.strip()[:80]}"
-    told = []
-    for leaf in leaves[:8]:
+    "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several such."
+    sides = [each.removeprefix("(").removesuffix(")") for each in re.split(r"\s+OR\s+", query[:2_000].strip())]
+    told = [say_side(side) for side in sides[:4]] if not any(set(side) & set("()\"") for side in sides) or len(sides) == 1 else [""]
+    return (" or ".join(told) + (f", or {len(sides) - 4} more of these" if len(sides) > 4 else "")) if all(told) else f"fits {query.strip()[:80]}"
+
+def say_side(query: str) -> str:
+    "The same for filters side by side, none of which is one of several; empty for more than that."
+    told, negative = [], False
+    for leaf in read_tokens(query):
+        if leaf == "NOT": negative = True; continue
+        if not isinstance(leaf, Leaf) or not leaf.field or len(told) > 7: return ""
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
         text = " to ".join(dict.fromkeys(filter(None, text.split("..")))) if leaf.field in DATES else text
-        told.append(STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60]))
+        said = STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60])
+        told.append(re.sub(r"^(is|was|has|stands)\b", r"\1 not", said) if negative else said)
+        negative = False
     return " and ".join(told)

@@ -19,6 +19,7 @@ from typing import Any
 
 from .bullets import DONE, IN_BOX, dates_below, is_outliner_page, page_facts, read_bullet
 from ..lazy import Regex
+from .recurrences import PHRASE
 from ..org import Builder, Outline
 
 # %% ../../nbs/outline/08a_markdown.ipynb #4a98a14e
@@ -118,7 +119,7 @@ MARK = Regex(rf"""
   | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?
-  | (?:🔁|(?P<brace>[\[(])repeat::)\s*(?P<every>every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)(?(brace)[ \t]*[\])])
+  | (?:🔁|(?P<brace>[\[(])repeat::)\s*(?P<every>{PHRASE}|every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)(?(brace)[ \t]*[\])])
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|🆔|⛔|🏁|::|\^|\d{4}-\d\d|#")
 

@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/outline/planning.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'SIGNS', 'LEAD', 'REPEATER', 'EXTRA', 'taken_out', 'plan_change',
-           'moved', 'planned', 'movable', 'log_moved', 'schedule', 'unschedule', 'marks_of', 'put_mark', 'drop_mark',
-           'has_lines', 'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
+           'moved', 'planned', 'movable', 'log_moved', 'own_date', 'move_appointment', 'schedule', 'unschedule',
+           'marks_of', 'put_mark', 'drop_mark', 'has_lines', 'planning_lines', 'put_line', 'drop_line', 'later',
+           'next_moment', 'advanced']
 
 # %% ../../nbs/outline/08fb_planning.ipynb #ecc790a0
 import re
@@ -20,7 +21,7 @@ from .logbook import Logging, log_change, log_time, logging_of, with_note
 from .markdown import MARK
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
-from .timestamps import KINDS, NAMES, stamps, write_stamp
+from .timestamps import KINDS, NAMES, Stamp, stamps, write_stamp
 
 # %% ../../nbs/outline/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]{1,300})>", "DEADLINE": r"<([^>\n]{1,300})>", "CLOSED": r"\[([^\]\n]{1,300})\]"}
@@ -98,10 +99,33 @@ def log_moved(outline: Outline, text: str, node: Node, kind: str, old: str, now:
     return replaced(text,
                     [log_change(again, again.nodes[node.index], with_note(f'{told} from "[{old[1:-1]}]" on {log_time(now)}', note), how)])
 
+# %% ../../nbs/outline/08fb_planning.ipynb #367658a3
+def own_date(outline: Outline, node: Node) -> Stamp:
+    "The one active date in the text of `node`, in angle brackets. `RewriteError` when there is none, more than one, a range, or one that repeats."
+    found = [s for s in stamps(outline) if s.node == node.index and s.active and s.kind == "plain"]
+    if len(found) != 1: raise RewriteError(f"“{node.title}” has {len(found) or 'no'} dates in its text; edit it by hand. Nothing was changed.")
+    if found[0].repeat: raise RewriteError(f"The date in the text of “{node.title}” repeats, and to move it would move every turn; edit it by hand. Nothing was changed.")
+    if found[0].until_day or outline.text[found[0].start] != "<":
+        raise RewriteError(f"The date in the text of “{node.title}” is more than one day; edit it by hand. Nothing was changed.")
+    return found[0]
+
+def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None) -> str:
+    "The text with the date in the text of `node` moved to `when`. Raises `RewriteError`."
+    stamp = own_date(outline, node)
+    old = outline.text[stamp.start:stamp.end]
+    new = moved(old[1:-1], when, until)
+    after = replaced(outline.text, [(stamp.start, stamp.end, new)])
+    settled(outline, after, node, title=node.title.replace(old, new))
+    if any(s.node == node.index and s.kind == "plain" and s.start == stamp.start for s in stamps(reread(outline, after))): return after
+    raise RewriteError(f"The date would not be read in {outline.file}, so nothing was changed.")
+
 # %% ../../nbs/outline/08fb_planning.ipynb #41cb94a2
 def schedule(outline: Outline, node: Node, when: date | datetime, kind: str = "scheduled", *, now: datetime, note: str = "",
              logging: Logging = Logging(), until: time | None = None) -> str:
-    "The text with `node` scheduled for (or, with kind \"deadline\", due on) `when`, to end at `until`. `now` is for the log, if the file keeps one of this."
+    """The text with `node` scheduled for (or, with kind "deadline", due on) `when`, to end at `until`; with kind "plain", the date in its text is moved.
+
+    `now` is for the log, if the file keeps one of this."""
+    if kind == "plain": return move_appointment(outline, node, when, until)
     movable(outline, node, kind, when, until)
     if outline.format == "markdown":
         return put_line(outline, node, when, kind) if has_lines(outline, node, kind) else put_mark(outline, node, when, kind)

@@ -19,10 +19,11 @@ from ..lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
 from .markdown import MARK, STATES
 from ..org import Node, Outline
-from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, later, marks_of, plan_change
+from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, marks_of, plan_change
+from .recurrences import next_day, read_rule
 from .rewrite import (Change, RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
                                   words)
-from .timestamps import BRACKETS, EVERY, stamps
+from .timestamps import BRACKETS, stamps
 
 # %% ../../nbs/outline/08fc_states.ipynb #95bcbdfd
 @dataclass
@@ -169,8 +170,8 @@ BOX = Regex(rf"\[({IN_BOX})\]")
 # %% ../../nbs/outline/08fc_states.ipynb #474a9dbf
 def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> list:
     "The changes, relative to the line, that move the dates of a repeated task on. Raises `RewriteError`."
-    every = EVERY.match(rule["every"])
-    if not every or re.match(r"\w|[ \t]+(?!when)\w", outline.text[rule.start("every") + every.end():][:20]):
+    every = read_rule(rule["every"])
+    if not every or re.match(r"[ \t]*\w", outline.text[rule.end("every"):][:20]):
         raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. "
                            "Nothing was changed.")
     dates = []
@@ -178,11 +179,12 @@ def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> l
         group = next((g for g in "abcd" if m[g]), None)
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"):
-            dates.append((kind, m.start(group), date.fromisoformat(m[group][:10])))
+            dates.append(((kind, name in ("🛫", "start")), m.start(group), date.fromisoformat(m[group][:10])))
     if not dates: raise RewriteError(f"“{node.title}” repeats and has no date to count from; nothing was changed.")
     base = min(dates)[2]
-    start = now.date() if "done" in rule["every"].lower() else base
-    shift = later(datetime(start.year, start.month, start.day), int(every[1] or 1), every[2][0].lower()).date() - base
+    if (coming := next_day(every, now.date() if every.from_done else base)) is None:
+        raise RewriteError(f"“{node.title}” has no next day in the calendar ({rule[0].strip()}); nothing was changed.")
+    shift = coming - base
     return [(at - node.start, at - node.start + 10, (day + shift).isoformat()) for _, at, day in dates]
 
 # %% ../../nbs/outline/08fc_states.ipynb #11d7be3d

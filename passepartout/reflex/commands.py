@@ -84,11 +84,12 @@ def state_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #36fbb265
 _PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)
-_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|extend|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PLAN = Regex(r"(schedule|plan|bring|pull|start|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|extend|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
+_EARLIER = Regex(r"(?:bring|pull)\s+(.+?)\s+forward\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)|(?:bring|pull)\s+forward\s+(.+?)\s+by\s+(\w+)\s+(days?|weeks?|months?)|(?:move|bring|start)\s+(.+?)\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)\s+earlier", re.I)
 _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
@@ -136,6 +137,9 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
                       else "deadline", "give {} the date", today)]
     if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
         return None
+    if (sooner := _EARLIER.fullmatch(text)) and (count := a_count(next(filter(None, sooner.groups()[1::3])).lower())):
+        what, unit = next(filter(None, sooner.groups()[::3])), next(filter(None, sooner.groups()[2::3])).lower()
+        return [Command("date", object_of(what), f"bring {{}} forward by {count} {unit}", {"by": (-count, UNITS[unit]), "kind": ""}, "open")]
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
@@ -294,6 +298,8 @@ def text_command(text: str) -> list[Command] | None:
     "add to X: …, append “…” to X"
     if _ITEM_AT.fullmatch(text): return None            # a list has items, and no lines
     if found := _APPEND.fullmatch(text):
+        if task := re.fullmatch(r"(?:TODO|(?:- )?\[ \])\s+(.+)", found[2].strip()):
+            return [Command("under", object_of(found[1]), f"add the task “{task[1]}” under {{}}", {"text": task[1], "called": True})]
         weak = re.search(r"\b(?:journal|diary)$", found[1], re.I) is not None           # perhaps the page of a day
         return [Command("body", object_of(found[1]), "add a line to {}", {"text": found[2].strip()}, weak=weak)]
     if not (found := _LINE.fullmatch(text)): return None
@@ -338,7 +344,7 @@ def list_command(text: str, today: date) -> list[Command] | None:
 # %% ../../nbs/reflex/commands.ipynb #1944101b
 _SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|them|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
 MOST_COMMAND = 600                          # characters
-_TAIL = Regex(r"[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
+_TAIL = Regex(r"(?<!\sas)(?<!\sto)[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
 _SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #c660c1df

@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/reflex/edits.html.md"""
 # %% auto #0
 __all__ = ['PRONOUNS', 'MOST_ENTRIES', 'which_one', 'either', 'propose', 'boxed', 'number_in', 'chosen', 'settled',
            'open_question', 'by_number', 'by_words', 'edit', 'look', 'entries', 'readable', 'place_of', 'last_list',
-           'numbers_in', 'by_places', 'by_place', 'referent', 'heading_on', 'listed', 'by_reference', 'remind_of_it']
+           'numbers_in', 'by_places', 'each_of_them', 'by_place', 'referent', 'heading_on', 'listed', 'by_reference',
+           'corrected_title', 'remind_of_it']
 
 # %% ../../nbs/reflex/edits.ipynb #6b534bd9
 import re
@@ -221,6 +222,18 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
     return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
 
+# %% ../../nbs/reflex/edits.ipynb #48b7e5e8
+_ALL_OF = Regex(r"\b(?:all\s+(?:of\s+)?(?:them|these|those)|(?:them|these|those)\s+(?:all|both)|both(?:\s+of\s+(?:them|these|those))?|them|these|those)\b", re.I)
+
+def each_of_them(request: Request, around: Surroundings) -> Outcome:
+    "The same offer for *both* and *all of them*, where the last answer was a list of as many; `None` for everything else."
+    found = _ALL_OF.search(request.text[:200])
+    lines = entries(around.earlier[-1][1]) if found and around.earlier else []
+    first = [n for n, (_, file, line) in enumerate(lines, 1) if (file, line) not in [each[1:] for each in lines[:n - 1]]]
+    if not 1 < len(first) < 10 or "both" in found[0].lower() and len(first) != 2: return None
+    said = f"{', '.join(map(str, first[:-1]))} and {first[-1]}"
+    return by_places(Request.of(request.text.replace(found[0], said, 1), request.today), around)
+
 # %% ../../nbs/reflex/edits.ipynb #ebf7c0aa
 def by_place(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *the second one* or *2*, or of these words alone, which ask to see it. `None` when no number of a list is meant."
@@ -269,11 +282,13 @@ def heading_on(file: str, line: int, around: Surroundings) -> Place | None:
             else None)
 
 # %% ../../nbs/reflex/edits.ipynb #ecc8354e
-_AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:\s*(?:am|pm|h))?)(?:\s+uhr)?|(?:on|to|for)?\s*(.{{2,40}}?)\s+instead", re.I)
+_AT_TIME = Regex(rf"(?:at|um)\s+((?:[\d:.]{{1,5}}|{'|'.join(HOURS_IN_WORDS)})(?:\s*(?:am|pm|h))?|noon|midday|midnight)(?:\s+uhr)?|for\s+(.{{3,30}})|(?:on|to|for)?\s*(.{{2,40}}?)\s+instead", re.I)
+_WHICH_OF_LIST = "Which one of the last list do you mean? Answer with its number, for example: 2"
+_NOT_BUT = Regex(r"^not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?:(?:on|to|at)\s+)?", re.I)
 _OTHER = Regex(r"(?:(?:no|nope|nein|sorry)[,.\s]+)?(?:(?:not\s+(?:that|this)(?:\s+one)?)|(?:i\s+mean(?:t)?\s+)?(?:the|an)\s?other(?:\s+\w+)?|(?:der|die|das)\s+andere(?:\s+\w+)?)", re.I)
 _SEEN = Regex(r"(?:show|open|read)\s+(?:me\s+)?(?:it|that|this)|what\s+(?:is|was)\s+(?:it|that)(?:\s+about)?", re.I)
 _ITS_DATE = Regex(r"(?:remove|clear|drop|delete)\s+(?:the\s+|its\s+)?(?:date|deadline|due\s+date|schedule)", re.I)
-_AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})", re.I)
+_AMENDED = Regex(r"(?:(?:no|nope|sorry|oops|actually|wait|rather|better|i\s+mean|i\s+meant|i\s+meant\s+to\s+say|make\s+(?:it|that|this)|correction)[\s,.:;!-]+)+(?:(?:on|for|to|at)\s+)?(.{1,60})|(?:move|change|push|shift)\s+(?:it|that|this)\s+to\s+(\d{1,2})|not\s+[^,;]{1,30}(?:[,;]\s*(?:but\s+)?|\s+but\s+)(.{1,60})", re.I)
 
 # %% ../../nbs/reflex/edits.ipynb #b69a2a36
 def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Outcome:
@@ -286,17 +301,16 @@ def listed(readings: Sequence[Command], around: Surroundings, today: date) -> Ou
 # %% ../../nbs/reflex/edits.ipynb #f5a4f6d1
 def by_reference(request: Request, around: Surroundings) -> Outcome:
     "What becomes of a command for *it*, or of a correction, when the last answer named a heading. *The other one* of a list is asked about."
-    if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1:
-        return decline("Which one of the last list do you mean? Answer with its number, for example: 2")
-    chosen_one = settled(lambda around: by_places(request, around), around) or by_place(request, around)
+    if _OTHER.fullmatch(request.text.strip().rstrip("!.")) and len(last_list(around)) > 1: return decline(_WHICH_OF_LIST)
+    chosen_one = settled(lambda around: each_of_them(request, around), around) or settled(lambda around: by_places(request, around), around) or by_place(request, around)
     if chosen_one is not None: return chosen_one
     amended = _AMENDED.fullmatch(request.text.strip().rstrip("!."))
-    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “")):
+    if amended is None and around.earlier and around.earlier[-1][1].startswith(("Added the task “", "Scheduled “", "Set the deadline of “", "Set the date of “")):
         amended = _AT_TIME.fullmatch(request.text.strip().rstrip("!."))
     said = request.text.strip().rstrip("!.")
     if _ITS_DATE.fullmatch(said) or said.lower() in ("done", "finished", "archive") and referent(around) is not None:
         request = replace(request, text=f"{said}{' of' if _ITS_DATE.fullmatch(said) else ''} it")
-    wanted = next(filter(None, amended.groups())).removeprefix("at ") if amended else ""
+    wanted = _NOT_BUT.sub("", next(filter(None, amended.groups()))).removeprefix("at ") if amended else ""
     if wanted.lower() in HOURS_IN_WORDS: wanted = str(HOURS_IN_WORDS.index(wanted.lower()) + 1)
     again = read_command(Request.of(f"reschedule it {'at' if wanted.isdigit() else 'to'} {wanted}", request.today)) if amended else None
     if wanted.isdigit() and isinstance(again, tuple): again = tuple(replace(c, args={**c.args, "near": True}) for c in again)
@@ -306,7 +320,25 @@ def by_reference(request: Request, around: Surroundings) -> Outcome:
     if not around.earlier: return None
     command = next((c for c in found if _ONCE_MORE.sub("", c.target.lower()) in PRONOUNS and c.verb != "check"), None)
     place = referent(around) if command else None
+    if command and not place and command.verb == "show" and len(entries(around.earlier[-1][1])) > 1: return decline(_WHICH_OF_LIST)
     return settled(lambda around: carry_out(command, place, around, request.today), around) if place else None
+
+# %% ../../nbs/reflex/edits.ipynb #4a7a23ec
+_MEANT = Regex(r"(?:(?:no|nope|sorry|oops|wait|i\s+mean|i\s+meant)[\s,.:;!-]+)+((?:(?:the|a|an|my|our)\s+)?[\w' -]{2,60})", re.I)
+_ADDED = Regex(r"Added the (?:task|note) “([^“”\n]{2,120})” to ")
+_ARTICLES = frozenset("the a an my our".split())
+
+def corrected_title(request: Request, around: Surroundings) -> dict | None:
+    "no, the plumber: the offer to rename what was put down a moment ago; `None` when nothing was."
+    added = _ADDED.match(around.earlier[-1][1]) if around.earlier else None
+    if added is None or not (found := _MEANT.fullmatch(request.text.strip().rstrip("!."))): return None
+    old, new = added[1].split(), found[1].split()
+    articles, bare = [n for n, word in enumerate(old) if word.lower() in _ARTICLES], [word for word in new if word.lower() not in _ARTICLES]
+    whole = new[0].lower() == old[0].lower()                          # no, call the plumber
+    if len(new) > 6 or {word.lower() for word in new} & {"not", "no", "it", "that", "this", "thanks", "again"}: return None
+    keep = 0 if whole else articles[-1] if articles and new[0].lower() in _ARTICLES else len(old) - len(bare)
+    if keep < 1 and not whole: return None
+    return decline(f"Did you mean “rename \"{added[1]}\" to {' '.join([*old[:keep], *new])}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/edits.ipynb #43a62a9e
 _ABOUT_IT = Regex(r"remind\s+me(?P<early>\s+.{1,40}?)?\s+(?:about|of)\s+(?P<it>it|that|this|them)(?P<late>\s+.{1,40})?", re.I)

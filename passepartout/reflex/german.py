@@ -139,6 +139,7 @@ _REMINDERS = (
 # %% ../../nbs/reflex/german.ipynb #3d420490
 _TASKS = (
     (r"termin (?P<when>.+?) (?P<words>(?:mit|bei|beim|bei der) .+)", "todo Termin {words} {when}"),
+    (r"(?:bitte )?(?P<line>[^,]{2,80}?) nicht vergessen", "todo {line}"),
     (r"trage? (?:mir |bitte )?(?P<entry>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {entry}"),
     (r"trage? (?:mir |bitte )?ein(?: ?:| ,)? (?P<line>.+)", "todo {line}"),
     (r"(?:muss|müsste|sollte|darf nicht vergessen) (?:noch )?(?P<line>.+)", "todo {line}"),
@@ -147,6 +148,7 @@ _TASKS = (
     (r"(?:schreibe?|setze?|packe?|tue?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #816f2d48
+_DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:\w*ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
@@ -154,9 +156,9 @@ _EDITS = (
     (r"(?:priorität|prio) (?P<words>[abc]) (?:für|bei) (?P<what>.+)", "make {what} priority {words}"),
     (r"(?:tagge|tag|verschlagworte|markiere?) (?P<what>.+?) mit #?(?P<words>[\w@%]+)", "tag {what} with {words}"),
     (r"(?:hake?|streiche?) (?P<what>(?:das|den|die) (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|letzte)[ns]?|\d{1,2}) (?:ab|durch)", "done {what}"),
+    (r"streiche? (?P<what>.+?) (?:von|aus) (?:der|meiner|unserer) (?P<place>\w*liste)", "check off {what}"),
     (r"(?:hake?|streiche?) (?P<what>.+?) (?:ab|durch)(?: (?:von|auf) (?:der|meiner) (?P<place>\w*liste))?", "check off {what}"),
-    (r"ich habe? (?P<what>.+?) (?:abgegeben|bezahlt|überwiesen|geschickt|abgeschickt|verschickt|angerufen|gebucht|bestellt|abgeholt|repariert|geputzt|gegossen"
-     r"|unterschrieben|beantwortet)", "I have sent {what}"),
+    (rf"(?:ich )?habe? (?P<what>.+?) {_DONE_IT}", "I have sent {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|fertig|abgehakt)", "is {what} done?"),
     (r"(?:habe?|haben) (?:ich|wir) (?P<what>.+?) (?:schon |bereits )?(?:erledigt|gemacht|geschafft)", "have i done {what}?"),
     (r"erledige (?P<what>.+)", "done {what}"),
@@ -189,12 +191,13 @@ _DAYS = (
     (r"(?:agenda|termine|kalender)(?: für)? (?P<span>.+)", "what is due {span}"),
     (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes",
      "when is my next appointment"),
+    (r"(?:bis )?wann (?:muss|müssen|soll|sollen) (?:ich |wir )?(?P<what>.+?) (?:fertig sein|abgeben|abgegeben werden|erledigen|erledigt sein|machen|bezahlen|zahlen)", "when is {what}"),
     (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 _OPEN_TASKS = (
     (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
-    (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben habe ich", "all open tasks"),
+    (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben (?:habe ich|gibt es)(?: noch)?", "all open tasks"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
     (r"(?:was (?:ist|war) (?:alles )?überfällig|überfällig(?:e aufgaben)?|was habe ich (?:vergessen|verpasst))", "what is overdue"),
     (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben|welche aufgaben sind (?:wichtig|dringend))", "what is most important"),
@@ -211,11 +214,12 @@ _NOTES = (
     (r"was (?:habe?|haben) (?:ich|wir) (?:über|zu|zum|zur|wegen) (?P<what>.+?) (?:geschrieben|notiert|gesagt)", "what did i write about {what}"),
     (r"(?:(?:wie|was) (?:ist|lautet) |(?:welche|was für eine) )?(?:die |seine |ihre )?(?P<words>telefonnummer|handynummer|nummer|adresse|e-?mail(?:-adresse)?"
      r"|mailadresse|iban) (?:hat |von |vom |der |des )+(?:herrn |herr )?(?P<what>.+)", "what do my notes say about {what} {words}"),
-    (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|adresse|e-?mail(?:-adresse)?|geburtstag)",
+    (r"(?:(?:wie|was) (?:ist|lautet) )?(?P<what>[\w-]{2,40}?)['’]?s (?P<words>telefonnummer|handynummer|nummer|adresse|e-?mail(?:-adresse)?|geburtstag)",
      "what do my notes say about {what} {words}"),
     (r"fasse? (?P<what>.+?) zusammen", "summarise {what}"),
     (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
+    (r"was (?:muss|müssen|soll|sollen|brauche|brauchen) (?:ich|wir) (?:noch )?(?:alles )?(?:einkaufen|kaufen|besorgen|vom (?:laden|supermarkt|einkaufen))", "what is on the einkaufsliste"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
     (r"(?:wo|an welcher stelle) (?:steht|stehen|finde ich|habe ich) (?P<what>.+)", "where is {what}"),
     (r"(?:was|wie viel) (?:steht|ist|stehen|sind) (?:noch )?auf (?:der|meiner|unserer) (?P<place>\w*liste)", "what is on the {place}"),
@@ -223,6 +227,7 @@ _NOTES = (
     (r"(?:die |meine |unsere )?(?P<place>\w{3,30}liste)", "what is on the {place}"),
     (r"was (?:ist|steht|liegt) (?:in|im) (?:meinem |meiner |dem |der )?(?:eingang|posteingang|inbox)", "what is in my inbox"),
     (r"(?:zeige?(?: mir)? )?(?:(?:alle |offene |meine )*aufgaben|(?:alle |meine )*notizen) (?:mit dem|unter dem|mit) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
+    (r"(?:suche?|finde?)(?: mir)?(?: bitte)?(?: mal)? (?:nach (?:dem |der |den )?|alles (?:über|zu|zum|zur|von|vom) (?:das |den |die |dem |der )?)(?P<what>.+)", "find {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
     (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
 
@@ -234,14 +239,16 @@ _STATED = (
     (r"(?P<what>.+?) abhaken", "check off {what}"),
     (r"(?:(?:ich )?habe? )?(?P<what>.+?) (?:gekauft|eingepackt|besorgt)", "check off {what}"))
 _BARE = (
-    (r"(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
+    (r"(?:neue |eine )?(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
+    (r"(?P<line>termin (?:mit|beim?) .+)", "todo {line}"),
     (r"termin ?:? (?P<line>.+)", "{line}"))
 _ENDINGS = (
     (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:markiere? )?(?!ich )(?P<what>.+?) (?:ist |sind |als )?(?:erledigt|fertig|abgehakt)", "done {what}"),
-    (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"))
+    (r"(?P<what>.+?) auf (?:die|meine|unsere) (?P<place>\w*liste)(?: setzen| schreiben)?", "add {what} to the {place}"),
+    (rf"(?P<what>(?!(?:ich|wir|er|sie|es|was|wer|wie|wo|wann|warum)\b)(?:(?!(?:ist|sind|wurde|hat|habe)\b)[\w-]+ ){{0,2}}(?!(?:ist|sind)\b)[\w-]+?) (?:(?:ist|sind|wurde|wurden) )?(?:schon |bereits )?{_DONE_IT}", "I have sent {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #7baf9f6a
 _ASKED = (r"(?!(?:was|wer|wo|wie|wann|warum|wieso|weshalb|welche[rsn]?|ist|sind)\b|(?:habe?|haben|hat|kann|können|soll|sollen) (?:ich|wir|er|sie|man)\b"

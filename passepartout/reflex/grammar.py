@@ -23,8 +23,8 @@ from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, 
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .commands import Command
 from .dates import NoSuchDate, say_day
-from .edits import by_number, by_reference, by_words, edit, look, number_in, open_question, remind_of_it, settled
-from .files import for_journal, in_own_inbox, in_quotes, inbox, read_there, unknown_file
+from .edits import by_number, by_reference, by_words, corrected_title, edit, look, number_in, open_question, remind_of_it, settled
+from .files import for_journal, for_today, in_own_inbox, in_quotes, inbox, read_there, unknown_file
 from .german import in_english
 from .guesses import READS, Form, alone, day_spelt, first_fit, suggestion
 from .hours import clocked
@@ -68,7 +68,7 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Did you mean “add a {'note' if found[1].lower() == 'note' else 'task'} under {found[3]}: {found[2]}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, edit, unknown_file, under_behind, alone(capture),
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, edit, unknown_file, under_behind, alone(capture),
                            remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), how_long,
                              when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words)
@@ -86,7 +86,7 @@ def reworded(request: Request, around: Surroundings) -> dict | None:
     return None
 
 
-THEN: tuple[Form, ...] = (*LOOKING, reworded, alone(cannot), alone(timed))
+THEN: tuple[Form, ...] = (*LOOKING, corrected_title, reworded, alone(cannot), alone(timed))
 
 # %% ../../nbs/reflex/grammar.ipynb #722f5f89
 def answer(request: Request, around: Surroundings, rest: tuple[Form, ...] = ()) -> dict | None:

@@ -51,6 +51,8 @@ _PUT_OFF = Regex(r"(?!what\b|who\b|when\b)(?:the\s+)?(.{2,80}?)\s+(?:(?:was|is|g
                  r"|until|till|by)|is\s+now(?:\s+on)?(?=\s+(?:on\s+)?(?:\d|[a-z]{3,9}\s+\d|(?:next\s+)?\w+day\b)))\s+(.{2,40})", re.I)
 _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|starts|begins)\s+(?:now\s+)?at\s+(\d[\d:.]{0,4}(?:\s?[ap]m)?)"
                 r"(?:\s+(?:now|instead))?", re.I)
+_DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
+_DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis".split())
@@ -63,7 +65,10 @@ def stated(request: Request) -> str | None:
     line = request.text.strip().rstrip("!. ").replace("’", "'")
     if len(line) > 160 or "?" in request.text: return None
     if found := _AT_NOW.fullmatch(line): return f"move {found[1]} to {found[2]}"
-    if found := _PUT_OFF.fullmatch(line): return f"postpone {found[1]} to {found[2]}"
+    if (found := _DEADLINE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[2])), request.today): return f"set the deadline of {found[1]} to {found[2]}"
+    if (found := _DUE_NOW.fullmatch(line)) and read_when(("on", *words_of(found[3])), request.today):
+        return f"set the deadline of {found[1]} to {found[3]}" if found[2].lower() == "due" else f"schedule {found[1]} for {found[3]}"
+    if found := _PUT_OFF.fullmatch(line): return f"move {found[1]} to {found[2]}"
     if found := _INTENDED.fullmatch(line): return f"todo {found[1]}"
     if (found := _WITHOUT_ME.fullmatch(line)) and found[1].lower() in _PAST - {"read", "out", "back", "over", "ready"}:
         return f"done {re.sub(' (?:out|back|up|in|off)$', '', found[2], flags=re.I)}"
@@ -120,7 +125,7 @@ def _corrected(word: str) -> str:
     if word in _SHORT: return _SHORT[word]
     if not 3 <= len(word) <= 14 or word in _VOCABULARY: return word
     swapped = [k for k in _VOCABULARY if len(k) == len(word) and k[0] == word[0] and sorted(k) == sorted(word)]
-    return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.74) or [word])[0]
+    return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.78) or [word])[0]
 
 # %% ../../nbs/reflex/guesses.ipynb #56b4bfe5
 _NOWHERE, READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, tasks, agenda, find)))

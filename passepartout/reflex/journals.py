@@ -24,7 +24,7 @@ def days_done(span: Span, request: Request) -> dict:
     "The search for what was done in a stretch of days: tasks closed then, and the pages that are called by one of the days."
     last = min(span.end, request.today)
     days = [date.fromordinal(n).isoformat() for n in range(span.start.toordinal(), max(last, span.start).toordinal() + 1)]
-    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join((f"closed:{days[0]}..{days[-1]}", *(f"file:{day}" for day in days))),
+    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join((f"closed:{days[0]}..{days[-1]}", *(f"(file:{day} -todo:open)" for day in days))),
                      limit=50, quote=5)
 
 # %% ../../nbs/reflex/journals.ipynb #75df225f

@@ -35,10 +35,10 @@ _DUE = (
 _NAMED = (
     (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
-    (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
-     r"|put|check|done|finish|note|todo|delete|find|show)\b.+)", "{words}"),
+    (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
+     r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),
     (r"(?P<what>[\w'-]{2,30}(?: [\w'-]{2,30})?) list", "what is on the {what} list"),
-    (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:notes?|page|entry)", "journal of {what}"),
+    (r"(?:(?:show|open|read|see) )?(?:me )?(?:my |the )?(?P<what>today|yesterday)'?s? (?:daily )?(?:notes?|page|entry)", "journal of {what}"),
     (r"(?:(?:show|open|read) )?(?:me )?(?:my |the )?(?:daily (?:note|page))", "journal of today"),
     (r"(?:how many )?days (?:are (?:there|left) )?(?:until|till|to) (?P<what>.+)", "how many days until {what}"),
     (r"(?:clean up|tidy up|tidy|sort|sort out|process|empty|triage|go through) (?:my |the )?inbox", "what is in my inbox"),
@@ -65,6 +65,7 @@ _CHANGED = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #51ccea2f
 _HAPPENING = (
+    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
     (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))

@@ -8,10 +8,10 @@ Docs: https://example.org/passepartout/reflex/passed.html.md"""
 __all__ = ['hour_over', 'next_time', 'in_time', 'plan_in_time', 'offered_line']
 
 # %% ../../nbs/reflex/passed.ipynb #7368e10b
-from datetime import date, time
+from datetime import date, time, timedelta
 
 from .captures import Request, capture_call, decline
-from .dates import read_day
+from .dates import WEEKDAY, read_day
 from .whens import When
 from .lookups import Surroundings
 
@@ -35,6 +35,7 @@ def next_time(proposal: dict | None, today: date, around: Surroundings) -> dict 
 
 # %% ../../nbs/reflex/passed.ipynb #8136f119
 _TODAY = frozenset("today tonight heute".split())
+_WEEKDAYS_IN_GERMAN = frozenset("montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag".split())
 
 def in_time(proposal: dict | None, request: Request, around: Surroundings) -> dict | None:
     "The `proposal`, unless it puts something down for an hour of today that is over: then it with its next time, or the offer of tomorrow."
@@ -44,7 +45,9 @@ def in_time(proposal: dict | None, request: Request, around: Surroundings) -> di
     if args.get("repeat"): return next_time(proposal, request.today, around)
     if _TODAY & set(request.words) and request.words[0] not in ("remind", "erinner", "erinnere"): return proposal
     hours = f"from {clock} to {args['until']}" if "until" in args else f"at {clock}"
-    again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}tomorrow {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
+    named = not {word.strip(".,:") for word in request.words}.isdisjoint({*WEEKDAY, *_WEEKDAYS_IN_GERMAN})                  # thursday, said on a Thursday
+    day = f"on {request.today + timedelta(7)}" if named else "tomorrow"
+    again = f"todo: {args['title']} {'by ' if kind == 'deadline' else ''}{day} {hours}{'' if args['file'] == 'inbox.org' else ' in ' + args['file']}"
     return decline(f"Today {clock} has passed. " + ("Which day do you mean?" if args.get("body") or '"' in args["title"]
                                                     or "”" in args["title"] else f"Did you mean “{again}”? Say “yes”, and I'll do it."))
 

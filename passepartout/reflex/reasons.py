@@ -33,11 +33,13 @@ BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/reflex/reasons.ipynb #7942ebfd
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
+_CLOCKING = Regex(r"clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
+                   r"|(?:what|how\s+(?:much|long))\b.{0,40}\bclock(?:ed)?\b.*|how\s+much\s+time\s+did\s+(?:i|we)\s+spend\b.*|(?:show\s+)?(?:me\s+)?(?:my\s+|the\s+)?clock\s*table\b.*", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #4950ea5f
 def out_of_reach(request: Request, line: str) -> dict | None:
-    "The web, an alarm, and what is in the record."
+    "The web, an alarm, a clock, and what is in the record."
     address = "://" in request.text[:300] or "www." in request.text[:300].lower()
     if address and request.words[:1] and request.words[0] not in BY_WORD and request.words[0] not in (*SHOW, "what", "who", "how", "is",
             "find", "search", "go", "visit", "look", "check", "get", "load"):
@@ -46,6 +48,9 @@ def out_of_reach(request: Request, line: str) -> dict | None:
     if " ".join(request.words) in _LAST_DONE:
         return say("What I did stands in the record: /trace in the chat, or passepartout trace. The last change is taken back by /undo, or "
                    "passepartout undo.")
+    if clocking := _CLOCKING.fullmatch(line):
+        what = (clocking[1] or clocking[2] or "").strip()[:60] or "dentist"
+        return decline(f"I keep no clock. What was clocked stands below its heading: “show {what}” shows it. A state I can set: “mark {what} as in progress”.")
     if _RINGING.fullmatch(line):
         return decline("I can't ring. A task with a time stands in the agenda of that day, and the daemon reminds you of it: remind me "
                        "tomorrow at 7 to get up")
@@ -108,7 +113,8 @@ def to_delete(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #28682eb2
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
-                        "oops undo that", "undo my last change"))
+                        "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
+                        "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
 _RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year))|what(?:['’]?s|\s+is|\s+has|\s+have)?\s+(?:i\s+)?(?:new|changed|edited)(?:\s+(?:today|yesterday|recently|lately|since\s+.{1,30}|(?:this|last)\s+(?:week|month)))?|any(?:thing)?\s+new(?:s)?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
@@ -130,7 +136,8 @@ def half_said(request: Request, line: str) -> dict | None:
     if request.words[:1] == ("move",) and len(request.words) > 1:
         return decline(f"Where to, or to which day? For example: move {object_of(request.after(1))[:60]} to friday, or to routines.org")
     again = {"repeat", "recur", "repeating", "recurring"} & set(request.words[:6])
-    if again and request.words[0] in ("make", "let", "set", "have"):
+    often = {"every", "daily", "weekly", "monthly", "yearly", "annually"} & set(request.words)
+    if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import date
 
 from ..lazy import Regex
-from .captures import (Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
+from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_parts, take_file, take_priority, title_and_body,
                                              with_priority, with_rest)
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
@@ -69,12 +69,15 @@ _HEADS = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create",
           ("new", "reminder"), ("reminder",), ("alert", "me"), ("ping", "me"), ("notify", "me"), ("nudge", "me"), ("be", "reminded"),
           ("don't", "let", "me", "forget"), ("do", "not", "let", "me", "forget"))
 
+# %% ../../nbs/reflex/reminders.ipynb #3b788ca4
+_TO_IN_HASTE = Regex(r"^2\s+(?=[a-zäöü]{3,})(?!(?:pm|days?|weeks?|hours?|months?|years?|min(?:ute)?s?|working|business|o'?clock)\b)", re.I)
+
 # %% ../../nbs/reflex/reminders.ipynb #02af4049
 def reminder_words(request: Request) -> list[str] | None:
     "The words behind *remind me* and its like; `None` for a sentence without such a head."
     said = words_of(request.text[:80].replace("’", "'"))
     size = next((len(head) for head in _HEADS if said[:len(head)] == head), None)
-    return None if size is None else _PLEASE.sub("", request.after(size)).lstrip(":, ").split(" ")
+    return None if size is None else _TO_IN_HASTE.sub("to ", _PLEASE.sub("", request.after(size)).lstrip(":, ")).split(" ")
 
 def joint_of(parts: list[str], today: date) -> int | None:
     "Where among the words of a reminder its matter begins; `None` when nothing joins."
@@ -143,6 +146,7 @@ def appointment(request: Request) -> dict | None:
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
     letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
     title, file, when, repeat = repeated_parts(text, request.today)
+    if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if not title or not when or not when.clock or _STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None
     if question := doubt("" if repeat else title, when, request.today, title): return decline(question)
     if title.lower().endswith(" every"):

@@ -30,10 +30,10 @@ def filters(request: Request) -> dict | None:
     return tool_call("org-find", f"You asked for what passes the filter {query}", query=query[:300], limit=50)
 
 # %% ../../nbs/reflex/searches.ipynb #3cd0da67
-FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)
+FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)(?!.*\s(?:is|was)\s)
     |(?:do\s+i\s+have\s+|have\s+i\s+got\s+|is\s+there\s+|show\s+(?:me\s+)?|list\s+)?(?:anything|something|everything|all|any\s+notes|my\s+notes|notes?)\s+(?:about|on)
     |(?:where|what|when)\s+(?:did|do|have|had)\s+(?:i|we)\s+\w{2,12}\s+(?:down\s+)?(?:about|on|regarding|for|to|with)
-    |whose|(?:(?:which|what|show|find|list)\s+(?:me\s+)?(?:all\s+)?)?notes\s+(?:that\s+)?(?:mention|mentioning|contain|containing|talk\s+about|speak\s+of|are\s+about|linking\s+to|link\s+to)
+    |whose|(?:(?:which|what|show|find|list)\s+(?:me\s+)?(?:all\s+)?)?(?:notes|pages|files)\s+(?:that\s+)?(?:mention|mentioning|contain|containing|talk\s+about|speak\s+of|are\s+about|linking\s+to|link\s+to)
     |(?:what|who|which\s+notes)\s+(?:links?|points?)\s+to|(?:(?:show|list|find)\s+(?:me\s+)?(?:all\s+|the\s+)*)?(?:back)?links\s+(?:to|of|for)|what\s+do\s+(?:you|we|i)\s+(?:know|have)\s+(?:about|on)|(?:show|give|list)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\s+(?:about|on)
     |what\s+(?:was|is)\s+(?:decided|written|said|the\s+decision|our\s+decision|my\s+decision)\s+(?:about|on|regarding|for)
     |(?:where|(?:until\s+|till\s+|by\s+|since\s+)?when)\s+(?:did|do|have|will|am|must)\s+(?:i|we)\s+(?:have\s+to\s+|going\s+to\s+)?\w{2,12}|how\s+(?:much|many|old|big|long|far|high|tall)\s+(?:is|are|was|were|does|do|did)

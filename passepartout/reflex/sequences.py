@@ -74,12 +74,14 @@ def with_it(part: str, before: dict | None, exact: Callable[[str], dict | None])
 
 # %% ../../nbs/reflex/sequences.ipynb #8b4f1144
 _VERB = Regex(r"(?:i(?:'ve|\s+have)?\s+)?(?:done|finished|finish|completed|complete|close|archive|cancel|reopen|check\s+off|unschedule)(?:\s*:)?(?=\s)", re.I)
+_MOVES, _WITH_END = Regex(r"(?:move|postpone|reschedule|schedule|push|snooze|mark|tag)(?=\s)", re.I), Regex(r"\S\s+(?:to|until|by|for|as|with|on)\s+\S", re.I)
 _REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
                           re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
 def carried(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
     if (head := _REMIND.match(first)) and _GOES_ON.match(part): return f"{head.group()} {part}"
+    if (head := _MOVES.match(first)) and _WITH_END.search(part) and not _MOVES.match(part): return f"{head.group()} {part}"
     return f"{head.group()} {part}" if (head := _VERB.match(first)) else part
 
 # %% ../../nbs/reflex/sequences.ipynb #d388df9b
@@ -156,10 +158,10 @@ def each_with_both(text: str) -> list[str]:
 def offered_together(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
     "The offer to carry the verb of the first part over: *done the starter and the plants*. `None` when a part is not clear with it either."
     if len(request.text) > MOST_SENTENCE or "\n" in request.text: return None
-    wholes, parts = each_with_both(request.text), parts_of(request.text, AND)
-    if not wholes and not 1 < len(parts) <= MOST_PARTS: return None
-    wholes = wholes or [parts[0], *(carried(part, parts[0]) for part in parts[1:])]
-    if wholes == parts or exact(request.text) is not None or not all(map(exact, wholes)): return None
+    parts = parts_of(request.text, AND)
+    readings = [each_with_both(request.text), [parts[0], *(carried(part, parts[0]) for part in parts[1:])] if 1 < len(parts) <= MOST_PARTS else []]
+    wholes = next((each for each in readings if each and each != parts and all(map(exact, each))), None)
+    if wholes is None or exact(request.text) is not None: return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/sequences.ipynb #83609ca1

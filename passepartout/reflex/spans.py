@@ -55,7 +55,7 @@ def open_span(words, today):
         day = read_day(words[1:], today, nearest=True)
         day = shifted(day, -7, "day") if day and day > today and words[-1] in WEEKDAY else day
         return day and _in_order(day, today)
-    day = read_day(words[1:], today) or (last[1] if (last := calendar_span(words[1:], today)) else None)
+    day = read_day(words[1:], today) or (days[words[0] != "before"] if (days := calendar_span(words[1:], today)) else None)
     return day and _in_order(today, shifted(day, -1, "day") if words[0] == "before" else day)
 
 # %% ../../nbs/reflex/spans.ipynb #38123a23

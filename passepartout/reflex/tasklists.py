@@ -47,7 +47,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:of|for|in|from|under|about)\s+(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about|at)\s+|(?=@))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -56,13 +56,16 @@ _NO_PROJECT = (ASKS | AROUND
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #20082a49
-_FINISHED = Regex(r"(?:what|which\s+(?:tasks|todos))\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
+_FINISHED = Regex(r"(?:what|which)(?:\s+(?:tasks|todos|things))?\s+(?:(?:did|have)\s+(?:i|we)\s+(?:finish(?:ed)?|complete[d]?|done|get\s+done|got\s+done|achieved?|tick(?:ed)?\s+off)|(?:was|got)\s+(?:finished|done|completed))\s*(.*)|how\s+many\s+(?:tasks|todos|things)\s+(?:are\s+(?:done|finished|completed)|(?:did|have)\s+(?:i|we)\s+(?:done|finish(?:ed)?|complete[d]?|get\s+done))\s*(.*)|(?:(?:show|list)\s+(?:me\s+)?(?:all\s+|my\s+|the\s+)*)?(?:finished|completed|done)\s+(?:tasks|todos)?\s*(.*)", re.I)
 _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+|my\s+|open\s+)*(?:tasks|todos|things|items)?\s*(?:without|with\s+no|(?:that\s+)?(?:have|has)\s+no|(?:that\s+)?(?:lack|do\s+not\s+have|don't\s+have|doesn't\s+have))\s+(?:an?\s+|any\s+)?(?:deadlines?|due\s+dates?)", re.I)
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
-_IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of)\s+prio(?:rity)?\s+(?P<other>[abc])"
-                   r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
+_IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of|have|has)\s+(?:the\s+)?prio(?:rity)?\s+(?P<other>[abc])"
+                   r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:tasks?|todos?|things?|ones?)\s+(?:is|are)\s+(?:the\s+)?(?:(?:most|really|so)\s+)?(?:urgent|important)|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
 _IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
+_BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
+_GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
+                r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
 _NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #560a9c1e
@@ -70,7 +73,7 @@ def filtered(request: Request) -> dict | None:
     "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
-        span = read_span(words_of(found[1] or found[2] or "this week"), request.today)
+        span = read_span(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
         if span:
             return tool_call("org-find", f"You asked what was finished {span}",
                              query=f"closed:{span.start.isoformat()}..{span.end.isoformat()}", limit=50)
@@ -85,6 +88,10 @@ def filtered(request: Request) -> dict | None:
     if found := _IN_STATE.fullmatch(line):
         state = (found[1] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
+    if _GOING.fullmatch(line):
+        return tool_call("org-find", "You asked for the tasks that are in progress", query="todo:doing OR todo:started OR todo:now OR todo:in-progress", limit=50)
+    if (found := _BY_STATE.fullmatch(line)) and found[1] != "TODO" and line != line.upper():
+        return tool_call("org-agenda", f"You asked for the tasks in the state {found[1]}", view="projects", group=found[1])
     if found := _NOTES_TAGGED.fullmatch(line):
         tags = [found[1], *(word for word in re.findall(r"[\w@%]+", found[2]) if word.lower() != "and")]
         return tool_call("org-find", f"You asked for what is tagged {' and '.join(tags)}", query=" ".join(f"tag:{tag}" for tag in tags))

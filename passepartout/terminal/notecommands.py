@@ -230,7 +230,8 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
 def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     "Say why, show on a terminal what fits nearly, and leave with 1."
     from passepartout.toolbelt.findtool import fewer_words
-    if left := unread(opened): found = replace(found, why=f"{found.why} {left}")
+    from passepartout.notes import plain_texts
+    found = replace(found, why=" ".join(filter(None, (found.why, unread(opened), plain_texts(opened.folder, asked)))))
     if json_ or not terminal(): fail(found.why, 1, json_, query=asked, total=0, items=[], search="words")
     if fewer := fewer_words(opened.notes, asked, opened.today):
         said, near = f"With fewer words ({clean(fewer[0])}):", opened.notes.find(fewer[0], 8, opened.now, opened.today)

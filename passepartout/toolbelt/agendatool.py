@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/toolbelt/agendatool.html.md"""
 # %% auto #0
 __all__ = ['MOST_ITEMS', 'NO_NOTES', 'NEXT', 'AFTER_THAT', 'FURTHER', 'MOST_LOOKED_AT', 'DAYS', 'read_when', 'read_day',
            'read_clock', 'say_places', 'say_broken', 'say_programs', 'hour_of', 'in_hours', 'say_hours', 'org_agenda',
-           'this_moment', 'is_ahead', 'org_next', 'one_group', 'dated_between', 'org_view']
+           'this_moment', 'is_ahead', 'org_next', 'one_group', 'named_so', 'dated_between', 'org_view']
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #142439dc
 from collections.abc import Iterable, Mapping, Sequence
@@ -142,6 +142,14 @@ def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[s
     plain = [name for name, items in groups.items() if name and not any(is_private(i.tags, private) for i in items)]
     return found, render_groups(found, each=50, nothing=f"Nothing open under “{wanted}”. There are: {', '.join(plain[:12]) or 'none'}.")
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #02faa3b0
+def named_so(groups: Mapping[str, list[Item]], wanted: str) -> dict[str, list[Item]]:
+    "The items whose tag or state is called `wanted`, as one group; nothing when there are none."
+    name = fold(wanted.lstrip("#@:")).strip()
+    called = lambda word: fold(word or "").strip() == name
+    found = [item for items in groups.values() for item in items if called(item.keyword) or any(map(called, item.tags))]
+    return {wanted: found} if found else {}
+
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #aad0bc3c
 def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | None, end: date | None) -> tuple[dict[str, list[Item]], str]:
     "The groups with the items that have their date from `start` to `end`, both included; as text too."
@@ -159,6 +167,7 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     groups, text = notes.view(name, context.today or date.today())
     if start or end: groups, text = dated_between(groups, VIEWS[name], read_when(start), read_when(end))
     if group: groups, text = one_group(groups, group, private)
+    if name == "projects" and not groups and (groups := named_so(notes.view("open", context.today or date.today())[0], group)): text = render_groups(groups, each=50)
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]

@@ -17,7 +17,7 @@ from itertools import combinations, islice
 from ..conditions import PassepartoutError
 from ..indexing.finding import IndexedNotes
 from ..lazy import Regex
-from ..notes import MOST_BYTES, decode, parse_note
+from ..notes import MOST_BYTES, decode, parse_note, plain_texts
 from .notesource import ReadNotes, Source, notes_label
 from ..org import Node, Outline
 from ..outline.privacy import is_private
@@ -100,8 +100,8 @@ def fewer_words(notes: ReadNotes | IndexedNotes, query: str, today: date, privat
 
     `None` when that would be the same query."""
     if all(re.match(r"-?\w+:\S", word) for word in query.split()): return None                # filters alone
-    words, asked = query.split(), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
-    if not 1 < len(words) <= 12 or '"' in query: return None
+    words, asked = re.findall(r"\([^()]*\)|\S+", query), lru_cache(lambda text: notes.find(text, 1, 0.0, today, private))
+    if not 1 < len(words) <= 12 or '"' in query or "OR" in words: return None             # what is in brackets is one of the words
     def kept(total: Callable[[Found], int]) -> str:
         counts = {word: total(asked(word)) for word in words}
         found = [word for word in words if counts[word]]
@@ -127,5 +127,7 @@ def org_find(query: str, limit: int, context: ToolContext, source: Source, priva
         found = notes.find(asked, limit, now, today, private)
     secret = secret or found.private or any(is_private(hit.tags, private) for hit in found.hits)
     passages = [passage(hit, context, private=private) for hit in found.hits[:max(0, min(quote, 5))]]
-    text = told + say_found(asked, found, source.doubts(notes, today, not found.hits or bool(told)), passages)
+    nothing = not found.hits or bool(told)
+    remarks = [source.doubts(notes, today, nothing), plain_texts(context.resources["folder"], query) if nothing else ""]
+    text = told + say_found(asked, found, "\n".join(filter(None, remarks)), passages)
     return ToolResult(text, [hit.as_dict() for hit in found.hits], notes_label((hit.file for hit in found.hits), secret))
