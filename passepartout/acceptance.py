@@ -19,7 +19,7 @@ from .storage.ledger import ApprovalGone, genuine_record, is_image, memory_seal,
 from .storage.store import Draft
 from .tuples import NamedTuple
 
-# %% ../nbs/19la_acceptance.ipynb #7915cb2c
+# %% ../nbs/19la_acceptance.ipynb #04b435f8
 class Damage(NamedTuple):
     "What is to be accepted: what the check says, the break in the chain if there is one, and what ends with it, in words."
     verdict: Verdict
@@ -31,6 +31,7 @@ class Damage(NamedTuple):
         "What has to be typed."
         return f"accept the break at record {self.found.first or self.found.lost[0] if self.found else self.verdict.seq}"
 
+# %% ../nbs/19la_acceptance.ipynb #2323e323
 def damage(journal: Journal) -> Damage | None:
     "What of `journal` does not hold; `None` when it does. `JournalError` where there is nothing to be accepted, because it cannot be read."
     verdict = journal.verify(whole=True)
@@ -42,6 +43,7 @@ def damage(journal: Journal) -> Damage | None:
                            "or move the journal away to begin a new one.") from None
     return Damage(verdict, found, tuple(allowed(journal)))
 
+# %% ../nbs/19la_acceptance.ipynb #7915cb2c
 def allowed(journal: Journal) -> Iterator[str]:
     "What the record says was allowed for longer and not taken back, in words, whether it still counts or not."
     last = max((each["seq"] for each in journal.records(kinds=["accept"])), default=0)                  # what was before it has ended
@@ -95,6 +97,7 @@ def _put_right(store: Journal, seq: int, draft: Draft, seen: Damage, who: dict) 
     draft.record("accept", {"kind": seen.verdict.kind, "problem": seen.verdict.problem, **told, **who,
                             "approvals": [[id, *row] for id, row in forged.items()], "images": images, "memory": memories})
 
+# %% ../nbs/19la_acceptance.ipynb #dac3921e
 def _drop_images(store: Journal) -> list[int]:
     "Remove the earlier versions that are not what was put there; the records that now have none."
     rows = store.db.execute("SELECT i.seq, i.before, c.body FROM images i LEFT JOIN chain c ON c.seq = i.seq AND c.kind = 'intent'")

@@ -39,7 +39,7 @@ def spelled(text: str) -> str:
     "`text` with what cannot be seen as its number."
     return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
 
-# %% ../nbs/15b_agreement.ipynb #0d4bd1dd
+# %% ../nbs/15b_agreement.ipynb #2a91ed71
 _AROUND = 60
 
 def _shown(value: Any, at: int = 0) -> str:
@@ -51,6 +51,7 @@ def _character(text: str, at: int) -> str:
     if at >= len(text): return "its end"
     return f"{unicodedata.name(text[at], 'a character without a name')} (U+{ord(text[at]):04X})"
 
+# %% ../nbs/15b_agreement.ipynb #0d4bd1dd
 def difference(one: Action, other: Action, names: tuple[str, str]) -> str:
     "How the proposals of two providers differ, in words; empty when they do not."
     a, b, told = fields_of(one), fields_of(other), []

@@ -61,12 +61,13 @@ CONDITIONS = MappingProxyType({name: form(text) for name, text in {
 TESTS = ("equal", "unequal", "less", "more", "at-most", "at-least", "contains", "begins", "among")
 KINDS = ("number", "amount", "date", "choice", "text")
 
-# %% ../nbs/12p_plan.ipynb #ca944213
+# %% ../nbs/12p_plan.ipynb #95dd75fa
 MOST_STEPS, MOST_CALLS, MOST_ROUNDS, MOST_WORK, DEEPEST = 500, 200, 100, 200_000, 8
 
 class PlanError(PassepartoutError):
     "A plan cannot be read; the message says where and why."
 
+# %% ../nbs/12p_plan.ipynb #ca944213
 @record
 class Node:
     "One form that was read."
@@ -79,13 +80,14 @@ def first_of_else(node: Node) -> int:
     "The number of the first step of the other side of a branch: it goes on counting, so that no two steps of a plan have the same number."
     return len(node["then"] or ()) + 1
 
-# %% ../nbs/12p_plan.ipynb #3c842792
+# %% ../nbs/12p_plan.ipynb #9a3b0abd
 @record
 class Known:
     "What is known of a value before it is there."
     type: str = "any"
     shape: Any = None
 
+# %% ../nbs/12p_plan.ipynb #3c842792
 class Reader:
     "Reads the steps of one plan. `where` is the number of the step in work."
     def __init__(self, tools: ToolRegistry): self.tools, self.count, self.where, self.declared = tools, 0, "", {}
@@ -330,7 +332,7 @@ def declaration(tool: Tool) -> str:
                                                             tool.edits)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return tool.__dict__["declaration"]
 
-# %% ../nbs/12p_plan.ipynb #e69ba3d3
+# %% ../nbs/12p_plan.ipynb #3ce3b691
 @dataclass(frozen=True)
 class Plan:
     "A plan that was read. `calls`: how many it makes at most. `declared`: how each tool was declared then."
@@ -342,6 +344,7 @@ class Plan:
     @cached_property
     def text(self) -> str: return write_plan(self)
 
+# %% ../nbs/12p_plan.ipynb #e69ba3d3
 def read_plan(value: Any, tools: ToolRegistry) -> Plan:
     "The plan in text, a mapping, or the payload of an action. `PlanError` says which step does not fit, and why."
     if isinstance(value, str): value = read_plist(value)

@@ -73,6 +73,7 @@ def packed(asked: list[Asked], base: str = "", name: str = "", called: str = "")
     return json.dumps({"of": rows, **({"base": name} if base else {}), **({"is": called} if called else {}),
                        "z": base64.b64encode(data).decode()}, separators=(",", ":"))
 
+# %% ../nbs/17ab_prompts.ipynb #844c7736
 def unpacked(line: dict, base: str = "") -> Iterator[Asked]:
     "The prompts that a line holds."
     squeeze = zlib.decompressobj(**({"zdict": _bytes(base)} if base else {}))
@@ -112,7 +113,7 @@ def last_base(file: Any, size: int) -> tuple[str, str]:
         except (ValueError, KeyError, TypeError, StopIteration, zlib.error): continue
     return "", ""
 
-# %% ../nbs/17ab_prompts.ipynb #d03e2b60
+# %% ../nbs/17ab_prompts.ipynb #8739f3ec
 class Base(NamedTuple):
     "The last base of a file, how the file was left by whoever knows it, and how long it was when the base was looked for."
     name: str = ""
@@ -120,6 +121,7 @@ class Base(NamedTuple):
     left: tuple = ()
     since: int = 0
 
+# %% ../nbs/17ab_prompts.ipynb #d03e2b60
 def write(path: Path, asked: list[Asked], known: Base = Base()) -> Base:
     "Append these to the file at `path`; the base that is its last one then. `known` is what this said the last time."
     with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "rb+") as file:

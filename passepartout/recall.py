@@ -15,7 +15,7 @@ from typing import Any
 from .memory import Memory, Transaction
 from .objects import MemoryObject, from_row, row
 
-# %% ../nbs/07b_recall.ipynb #515c273d
+# %% ../nbs/07b_recall.ipynb #6168f1bf
 MOST = 1_000_000          # characters; more is not noted, and said when it is missed
 
 def body_of(found: MemoryObject | None) -> str | None:
@@ -26,6 +26,7 @@ def mark_of(body: str | None) -> str:
     "What tells one body from another; empty for none."
     return "" if body is None else hashlib.sha256(body.encode()).hexdigest()[:32]
 
+# %% ../nbs/07b_recall.ipynb #515c273d
 def written(work: Transaction) -> list[list]:
     "What a transaction changed so far: [id, what it was, mark of what it became]."
     pairs = ((ident, body_of(work.change.base.objects.get(ident)), body_of(now)) for ident, now in sorted(work.change.objects.items()))

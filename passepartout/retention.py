@@ -41,7 +41,7 @@ def forget(journal: Journal, numbers: Sequence[int], compact: bool = True) -> Fo
     if prompts is not None and erased.records: erase(prompts)           # what another process wrote before it could know
     return Forgotten(erased.records, erased.images, plans, lines, erased.gone)
 
-# %% ../nbs/17e_retention.ipynb #c605f622
+# %% ../nbs/17e_retention.ipynb #2c6f3948
 def typed_texts(journal: Journal, numbers: Iterable[int]) -> set[str]:
     "The lines that the person typed, of those records among `numbers` that began a turn."
     wanted, found = set(numbers), set()
@@ -55,6 +55,7 @@ def as_kept(text: str) -> str:
     "What was typed, as it stands in the chat's history: one line, and not too long."
     return " ".join(text.split())[:10_000]
 
+# %% ../nbs/17e_retention.ipynb #c605f622
 def drop_lines(history: Path, typed: set[str], scanner: Any = None) -> int:
     "Take these lines out of the chat's history; how many there were. A `scanner` says how the record has a line with a secret in it."
     try: lines = history.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)

@@ -41,6 +41,7 @@ def candidates(kind: str, text: str, choices: Sequence[Any], today: date) -> lis
     if kind == "date": return sorted({day.isoformat() for day in days_in(text, today)})
     return sorted({int(n) if n == n.to_integral_value() else float(n) for n in numbers_in(text)})
 
+# %% ../nbs/14d_typed.ipynb #9e2c8af2
 def by_rule(kind: str, text: str, choices: Sequence[Any], today: date) -> Any:
     "The one value of `kind` in a text, or `None` when there is none, or more than one, or no rule for it."
     if kind == "choice":

@@ -98,7 +98,7 @@ def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:
     return FileEdit(resource, now, before, f"{resource.display} is as it was before." if before is not None
                     else f"{resource.display} is gone again; it had been created by that edit.")
 
-# %% ../nbs/17c_undo.ipynb #62ee96a0
+# %% ../nbs/17c_undo.ipynb #3cdb2433
 def label_of_undo(journal, effect_id: str, resource: Any, private: Sequence[str]) -> Label:
     "The label of what is said about an edit of `resource` that was not taken back."
     from passepartout.toolbelt.reach import holds_private, private_text
@@ -107,6 +107,7 @@ def label_of_undo(journal, effect_id: str, resource: Any, private: Sequence[str]
     return Label("notes", resource.kind == "file" and holds_private(resource, private)
                  or before is not None and private_text(resource.display, before, private), (resource.display,))
 
+# %% ../nbs/17c_undo.ipynb #62ee96a0
 def undo_tool(journal) -> Tool:
     "The tool `undo-edit`."
     def body(effect: str, path: str, context: ToolContext) -> FileEdit:

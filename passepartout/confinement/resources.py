@@ -27,7 +27,7 @@ def _from_top(root: Root, text: str) -> str:
         elif not parts: break
     return "" if "/".join(above) == root.path else "/".join([*above, *parts])
 
-# %% ../../nbs/confinement/11_resources.ipynb #8fd487d8
+# %% ../../nbs/confinement/11_resources.ipynb #245abcb1
 def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
     "The root that `text` speaks of, and the components below it."
     if not isinstance(text, str) or not text: raise PathRefused("The path is empty. Name a file beneath the memex.", "name")
@@ -40,6 +40,7 @@ def _locate(roots: Sequence[Root], text: str) -> tuple[Root, list[str]]:
         root, below = min(found, key=lambda pair: len(pair[1]))
     return root, below.split("/")
 
+# %% ../../nbs/confinement/11_resources.ipynb #8fd487d8
 def _check_text(text: str) -> None:
     "Refuse a text that can be no path: too long, with control characters, or with what no encoding can carry."
     if len(text) > 4095: raise _too_long(text)

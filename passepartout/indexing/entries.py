@@ -47,7 +47,7 @@ def index_words(text: str) -> list[str]:
 # %% ../../nbs/indexing/08g_entries.ipynb #dbdb8834
 TAG_MARK, STATE_MARK, PROPERTY_MARK, GLUE = "\ue001", "\ue002", "\ue003", "\ue004"
 
-# %% ../../nbs/indexing/08g_entries.ipynb #8b45074c
+# %% ../../nbs/indexing/08g_entries.ipynb #0faf7d57
 @lru_cache(4096)
 def facet(mark: str, text: str) -> str:
     "A fact as one word of the index."
@@ -62,6 +62,7 @@ def plain_tag(tag: str) -> str:
     "A tag as it is compared: without `@` or `#`."
     return tag.lstrip("@#")
 
+# %% ../../nbs/indexing/08g_entries.ipynb #8b45074c
 @lru_cache(4096)
 def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str:
     "The facts that many headings share: tags with inherited ones, and state."
@@ -81,7 +82,7 @@ def facets(node: Node, tags: Sequence[str]) -> str:
 LINK = Regex(r"\[\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\])?\]")
 TO_FILE = Regex(r"\]\(([^()\s]+\.(?i:org|md|markdown))(?:#[^()\s]*)?\)")
 
-# %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
+# %% ../../nbs/indexing/08g_entries.ipynb #329c6a1b
 def link_name(target: str, file: str, markdown: bool) -> str:
     "The name under which the target of a link is looked for; empty for one that leads out of the notes."
     target = target.split("|")[0].split("::")[0].strip()
@@ -95,6 +96,7 @@ def title_name(title: str) -> str:
     "The name of what has this title."
     return "title:" + " ".join(index_words(title))
 
+# %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
 def link_names(title: str, ident: str, file: str | None = None) -> list[str]:
     "The names to which a heading answers; with `file`, the file itself."
     found = [f"id:{ident}"] if file is None else ["file:" + file, title_name(file.rsplit("/", 1)[-1].rsplit(".", 1)[0])]
@@ -154,6 +156,7 @@ class Row(NamedTuple):
     key: int
     folded: str | None         # the words of a title that takes time to fold; None: it does not
 
+# %% ../../nbs/indexing/08g_entries.ipynb #d40fd819
 class FileEntry(NamedTuple):
     "Everything that the index holds of one file."
     rows: list[Row]

@@ -78,6 +78,7 @@ def title_words(each: Candidate) -> str:
     if each.folded is not None: return f" {each.folded} "
     return f" {' '.join(plain_text(each.title).encode().translate(ASCII).decode().split())} "
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #9a59a605
 def stands_in(text: str, whole: str, beginning: bool) -> float:
     "1.0 when a spaced text has the word, 0.75 when only as a beginning, 0.0 when not."
     return 1.0 if whole in text else BEGINNING if beginning and whole[:-1] in text else 0.0
@@ -124,10 +125,12 @@ def state_points(state: int) -> float:
     "Open tasks up, done ones down, commented and archived sections far down."
     return (STATE if state & OPEN else -STATE if state & DONE else 0.0) - (HIDDEN if state & (COMMENTED | ARCHIVED) else 0.0)
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #785b619a
 def age_points(changed: float, now: float) -> float:
     "What the age of a file adds: half of it after a month."
     return AGE / (1.0 + max(0.0, now - changed) / MONTH)
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #dcdfd081
 def link_points(count: int) -> float:
     "What so many links to a section add."
     return min(LINKS, 0.3 * log2(1 + count)) if count else 0.0

@@ -32,7 +32,7 @@ def read_charset(name: str) -> str:
     except (LookupError, ValueError): return "utf-8"
     return known if known in _CHARSETS else "utf-8"
 
-# %% ../../nbs/net/11d_webclient.ipynb #25301c24
+# %% ../../nbs/net/11d_webclient.ipynb #fd8972e7
 class WebFailed(PassepartoutError):
     "A request that did not succeed, or an answer that is not taken; the message says why."
 
@@ -43,6 +43,7 @@ class Limits:
     received: int = 2_000_000
     unpacked: int = 4_000_000
 
+# %% ../../nbs/net/11d_webclient.ipynb #25301c24
 @record
 class Answer:
     "A response: status, content type in lower case, where it redirects to, and the body."
@@ -80,12 +81,13 @@ class Unpacker:
         if self.left < 0: raise WebFailed("The answer is too long.")
         return out
 
-# %% ../../nbs/net/11d_webclient.ipynb #fec200fd
+# %% ../../nbs/net/11d_webclient.ipynb #aa7c3d96
 async def get(address: WebAddress, number: str, headers: Mapping[str, str] | None = None, limits: Limits = Limits(),
               verify: Any = True) -> Answer:
     "GET `address` from the machine `number`. Follows nothing. `WebFailed` says what went wrong. `verify` as httpx takes it."
     return await asyncio.ensure_future(_request(address, number, headers, limits, verify))
 
+# %% ../../nbs/net/11d_webclient.ipynb #fec200fd
 async def _request(address: WebAddress, number: str, headers: Mapping[str, str] | None, limits: Limits, verify: Any) -> Answer:
     from passepartout.net.httpclient import library              # with the first page, not with every start
     httpx = library()

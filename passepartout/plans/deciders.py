@@ -36,18 +36,20 @@ def several(*found: Iterable[str]) -> tuple[str, ...]:
     "All of these words, each once."
     return tuple(dict.fromkeys(word for each in found for word in each))
 
-# %% ../../nbs/plans/12qa_deciders.ipynb #ab1721eb
+# %% ../../nbs/plans/12qa_deciders.ipynb #4122626b
 def free(told: Told) -> tuple[str, ...]:
     "The free text in a value, in words; none when there is none."
     if told.parts is not None: return several(*map(free, told.parts.values()))
     if told.item is not None: return several(free(told.item), told.item.chosen, told.text, told.chosen)
     return several(told.text if holds_text(told.shape) else (), told.chosen if isinstance(told.shape, tuple) else ())
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #98b1ab3d
 def chosen_of(told: Told) -> tuple[str, ...]:
     "The free text that decided that it is this value, or that any part of it is this one."
     inner = told.parts.values() if told.parts is not None else (told.item,) if told.item is not None else ()
     return several(told.chosen, *map(chosen_of, inner))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #ab1721eb
 def kept_of(told: Told) -> tuple[str, ...]:
     "The free text that decided how many items a list has, or which names a record: what is not declared has as many as somebody wrote."
     formed = told.item is not None or told.parts is not None or isinstance(told.shape, (tuple, Mapping))
@@ -86,6 +88,7 @@ def alike(found: Iterable[Told]) -> Told:
                     parts={name: alike([each.parts[name] for each in found]) for name in found[0].parts})
     return Told(None, several(*map(free, found)), several(*map(chosen_of, found)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #244ab497
 def made_of(found: Iterable[Told]) -> Told:
     "Something computed from all of these."
     found = list(found)
@@ -101,6 +104,7 @@ def told_of(node: Any, names: Names) -> Told:
     if (known := TOLD.get(node.head)) is not None: return known(node, names)
     return made_of(told_of(part, names) for part in node.parts.values() if isinstance(part, (Node, tuple)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #25349de1
 def decided(node: Node, names: Names) -> tuple[str, ...]:
     "The free text that decides whether a condition holds."
     if node.head == "not": return decided(node["not"], names)
@@ -121,11 +125,13 @@ def in_order(node: Node, names: Names) -> Told:
     key = field_of(item_of(whole), node["sort"])
     return Told(item=item_of(whole), chosen=several(kept_of(whole), free(key), chosen_of(key)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #97f0271d
 def one_of(node: Node, names: Names) -> Told:
     "Which of the two it is was decided by the condition."
     either = alike([told_of(node["then"], names), told_of(node["else"], names)])
     return replace(either, chosen=several(either.chosen, decided(node["choose"], names)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #a3df84c9
 def left_over(node: Node, names: Names) -> Told:
     "What is left of a list without those of another."
     whole, dropped = told_of(node["of"], names), told_of(node["without"], names)
@@ -136,7 +142,7 @@ def by_count(node: Node, names: Names) -> Told:
     whole = told_of(node["common"], names)
     return Told(item=item_of(whole), chosen=several(kept_of(whole), chosen_of(whole), free(whole)))
 
-# %% ../../nbs/plans/12qa_deciders.ipynb #4a16a22e
+# %% ../../nbs/plans/12qa_deciders.ipynb #7f63f167
 def joined_lists(node: Any, names: Names) -> Told:
     "Several lists as one."
     lists = [told_of(each, names) for each in node["concat"]]
@@ -147,6 +153,7 @@ def flattened(node: Node, names: Names) -> Told:
     whole = told_of(node["flat"], names)
     return Told(item=item_of(item_of(whole)), chosen=several(kept_of(whole), kept_of(item_of(whole))))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #c72582cd
 def names_in(node: Node, names: Names) -> Told:
     "The names of fields, which say something unless they are known beforehand."
     whole = told_of(node["keys"], names)
@@ -159,6 +166,7 @@ def counted(node: Node, names: Names) -> Told:
     swayed = chosen_of(whole)
     return Told(None, several(swayed, [f"the number of {each}" for each in free(whole) if each not in swayed]), whole.chosen)
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #4a16a22e
 TOLD: Mapping[str, Callable[[Node, Names], Told]] = MappingProxyType({
     "ref": lambda n, names: names.get(n["ref"], Told()),
     "items": lambda n, names: Told(item=alike([told_of(each, names) for each in n["of"]])),
@@ -168,13 +176,14 @@ TOLD: Mapping[str, Callable[[Node, Names], Told]] = MappingProxyType({
     "item": lambda n, names: item_of(told_of(n["of"], names)), "first": lambda n, names: item_of(told_of(n["first"], names)), "last": lambda n, names: item_of(told_of(n["last"], names)),
     "where": picked, "sort": in_order, "common": by_count, "choose": one_of, "without": left_over, "concat": joined_lists, "flat": flattened, "keys": names_in, "count": counted})
 
-# %% ../../nbs/plans/12qa_deciders.ipynb #9c37c49e
+# %% ../../nbs/plans/12qa_deciders.ipynb #a2760a5c
 def deciders(plan: Plan, tools: ToolRegistry) -> dict[str, tuple[str, ...]]:
     "Number of a step, as its sentence has it, -> the free text that decides whether it runs, or with which values. Steps that none decides are not there."
     found: dict[str, tuple[str, ...]] = {}
     walk(plan.steps, {}, (), "", tools, found)
     return found
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #9c37c49e
 def walk(steps: tuple[Node, ...], names: dict[str, Told], under: tuple[str, ...], prefix: str, tools: ToolRegistry, found: dict,
          first: int = 1) -> Told:
     "Look at steps in order; `names` gets what they bind. What is known of the last value that they make."
@@ -204,6 +213,7 @@ def walk_let(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
     "A value that gets a name."
     return told_of(node["be"], names), ()
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #3f0c3121
 def walk_extract(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A choice out of a text: it is made by what the text says."
     source, choices = told_of(node["from"], names), told_of(node["choices"], names)

@@ -222,7 +222,7 @@ def by_places(request: Request, around: Surroundings) -> Outcome:
     said = ", ".join(request.text.strip().replace(command.target, f'"{title}"', 1) for title in titles)
     return decline(f"Did you mean “{said}”? Say “yes”, and I'll do it.")
 
-# %% ../../nbs/reflex/edits.ipynb #e515fe6a
+# %% ../../nbs/reflex/edits.ipynb #48b7e5e8
 _ALL_OF = Regex(r"\b(?:all\s+(?:of\s+)?(?:them|these|those)|(?:them|these|those)\s+(?:all|both)|both(?:\s+of\s+(?:them|these|those))?|them|these|those)\b", re.I)
 
 def each_of_them(request: Request, around: Surroundings) -> Outcome:

@@ -48,7 +48,6 @@ _NAMED = (
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
-    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
 
 # %% ../../nbs/reflex/paraphrases.ipynb #ad9a990d
@@ -66,6 +65,7 @@ _CHANGED = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #51ccea2f
 _HAPPENING = (
+    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
     (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))

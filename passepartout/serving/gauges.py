@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-# %% ../../nbs/serving/19d_gauges.ipynb #8d235ffe
+# %% ../../nbs/serving/19d_gauges.ipynb #9e37f789
 _LEVELS = {"error": 3, "warning": 4, "info": 6}
 
 def log_line(event: str, level: str = "info", **facts: Any) -> str:
     "One line about an event: `level=… event=… name=value …`."
     return " ".join(f"{name}={_plain(value)}" for name, value in {"level": level, "event": event, **facts}.items() if value is not None)
 
+# %% ../../nbs/serving/19d_gauges.ipynb #8d235ffe
 def json_line(event: str, level: str = "info", **facts: Any) -> str:
     "The same as one JSON object with its time, for programs that collect lines."
     told = {name: value if isinstance(value, (int, float)) else str(value)[:200] for name, value in facts.items() if value is not None}
@@ -86,6 +87,7 @@ class Gauges:
             told += [f"passepartout_{each}" + (f'{{kind="{label}"}}' if label else "") + f" {value:.10g}" for each, label, value in mine]
         return "\n".join(told) + "\n"
 
+# %% ../../nbs/serving/19d_gauges.ipynb #862e4b0c
 def _family(name: str) -> str:
     "The name in the table under which a number stands."
     return name.removesuffix("_sum").removesuffix("_count") if name.endswith(("_seconds_sum", "_seconds_count")) else name

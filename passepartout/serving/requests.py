@@ -31,10 +31,11 @@ from ..perceive import receive
 from ..plist import Keyword, key_name
 from ..turns import only_refused, only_tried
 
-# %% ../../nbs/serving/19f_requests.ipynb #b92234db
+# %% ../../nbs/serving/19f_requests.ipynb #9748d126
 class Refused(PassepartoutError):
     "Something that this guest cannot have."
 
+# %% ../../nbs/serving/19f_requests.ipynb #b92234db
 def text_in(payload: Mapping, name: str, most: int = 200) -> str | None:
     "A short text in a payload, or None. `Refused` for anything else under that name."
     value = payload.get(name)
@@ -65,6 +66,7 @@ def join(house: Any, guest: Guest, name: str | None, token: str | None = None) -
     guest.sessions[name] = house.tokens.get(name, "")
     return name
 
+# %% ../../nbs/serving/19f_requests.ipynb #d588eaa7
 def is_reserved(house: Any, name: str) -> bool:
     "Is this where the person, a messenger or a job speaks, whether they did already or not?"
     return name == "main" or name.startswith("job-") or name in map(str, getattr(house.agent.settings, "gateway", ()))
@@ -103,7 +105,7 @@ def source_of(guest: Guest) -> Keyword:
     "Which channel a guest speaks through."
     return CLI if guest.via == "unix" else Keyword("port")
 
-# %% ../../nbs/serving/19f_requests.ipynb #a866d5fe
+# %% ../../nbs/serving/19f_requests.ipynb #3c3c81dd
 async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
     "A turn with the words in a payload. Raises `Refused`."
     session, text, sensor = session_of(house, guest, payload), payload.get("text"), key_name(str(payload.get("sensor")))
@@ -116,6 +118,7 @@ async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
                                                session=session))
     return reply_payload(house, guest, await house.in_turn(session, work), session)
 
+# %% ../../nbs/serving/19f_requests.ipynb #a866d5fe
 @contextlib.contextmanager
 def followed(agent: Any, guest: Guest, payload: Mapping, session: str) -> Iterator[None]:
     "While a turn lasts: tell the guest what happens in it, and what is being said, if the payload asks for that."
@@ -197,6 +200,7 @@ def attest(house: Any, guest: Guest, payload: Mapping) -> dict:
     return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "",
                                                           text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
 
+# %% ../../nbs/serving/19f_requests.ipynb #0b03c2dc
 def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The values that were answered for."
     return {"action": "endorsed", "json": json.dumps(house.agent.endorsed(seen_session(house, guest, payload)))}
@@ -237,13 +241,14 @@ async def plan(house: Any, guest: Guest, payload: Mapping) -> dict:
                                        source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session, work), session)
 
-# %% ../../nbs/serving/19f_requests.ipynb #3f63df25
+# %% ../../nbs/serving/19f_requests.ipynb #8a6bcffb
 def trace(house: Any, guest: Guest, payload: Mapping) -> dict:
     "Turns of the conversations that this guest may see."
     session = seen_session(house, guest, payload)
     found = house.agent.trace(text_in(payload, "turn"), session, number_in(payload, "limit", 100) or 1)
     return {"action": "trace", "json": json.dumps([each for each in found if session in (None, each["session"])], default=str)}
 
+# %% ../../nbs/serving/19f_requests.ipynb #3f63df25
 def news(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What background jobs have to tell, each once."
     on_the_socket(guest)
@@ -279,7 +284,7 @@ def handshake(house: Any, guest: Guest, payload: Mapping) -> dict:
     guest.session = join(house, guest, text_in(payload, "session", 100), text_in(payload, "token"))
     return {"action": "handshake", "session": guest.session} | ({"token": guest.sessions[guest.session]} if guest.via == "tcp" else {})
 
-# %% ../../nbs/serving/19f_requests.ipynb #2645255a
+# %% ../../nbs/serving/19f_requests.ipynb #8c07e0e7
 def health(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The original's answer to its health check."
     return {"type": "HEALTH-RESPONSE", "status": house.agent.health, "checked-p": house.agent.health != "unknown"}
@@ -288,6 +293,7 @@ def metrics(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The numbers that a monitor reads."
     return {"action": "metrics", "text": house.gauges.text(house.now())}
 
+# %% ../../nbs/serving/19f_requests.ipynb #2645255a
 def status(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What one should know at the start of a conversation."
     agent, session = house.agent, session_of(house, guest, payload)

@@ -113,6 +113,7 @@ def _given_to(words: Sequence[str]) -> str:
     first = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
 
+# %% ../../nbs/shell/findings.ipynb #de496cb0
 def harm_in_text(findings: Findings, text: str, depth: int) -> None:
     "Look for harm in every command of a text that a shell is to carry out."
     here, follows = "", "(" not in text                      # in parentheses a line comes back from where it went

@@ -49,7 +49,7 @@ def another(name: str, path: str) -> str | None:
     if re.fullmatch(rf"(?:[a-z0-9_]+-linux-gnu[a-z0-9]*-|g)?{re.escape(name)}(?:[-.]?[0-9][0-9.]*|\.[a-z]+|-[a-z]+)?", real): return None
     return f"{name} is {shown(real)} here, of which that is not known."
 
-# %% ../../nbs/shell/programs.ipynb #e0b0e77d
+# %% ../../nbs/shell/programs.ipynb #5e5d8c00
 _SHARED = Regex(r"(?:[^./][^/]*/)*(?:\.(?:docker|prettier|eslint)ignore|\.git(?:ignore|attributes|modules)|\.(?:editorconfig|prettierrc|eslintrc"
                 r"|pylintrc|flake8|babelrc|clang-format|python-version|nvmrc|tool-versions)(?:\.\w+)?"
                      r"|\.(?:travis|gitlab-ci|pre-commit-config|readthedocs|golangci)\.ya?ml|\.github/(?:[\w-]+/)*[\w-]+\.(?:ya?ml|md))")
@@ -63,17 +63,11 @@ def _is_shared(found: Place, places: Places) -> bool:
     return any(shared_file(found.path[len(folder):]) for root in places.roots
                if found.path.startswith(folder := root.path.rstrip("/") + "/"))
 
+# %% ../../nbs/shell/programs.ipynb #e0b0e77d
 _OF_THE_MACHINE = frozenset(["", "-", "/dev/null", "/dev/zero", "/dev/urandom", "/etc/os-release", "/usr/lib/os-release",
                              "/etc/debian_version", "/etc/lsb-release", "/etc/timezone",
                              *(f"/proc/{name}" for name in "cpuinfo meminfo loadavg uptime version filesystems partitions swaps stat "
                                                            "vmstat modules".split())])
-
-_ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
-
-def _path(value: str, places: Places) -> str | None:
-    if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what stands behind a percent sign."
-    return _ADDRESSED.format(shown(value)) if _ADDRESS.match(value) else _revision(value, places)
 
 def _revision(value: str, places: Places) -> str | None:
     if value in _OF_THE_MACHINE or value[:1] == FILE and value[-1:] == END: return None        # the output of a command that was judged
@@ -82,6 +76,15 @@ def _revision(value: str, places: Places) -> str | None:
     if found.sensitive and not _is_shared(found, places): return f"{shown(value)} {found.sensitive}."
     return f"{shown(value)} is a device, a pipe or a socket." if found.kind == "other" else None
 
+# %% ../../nbs/shell/programs.ipynb #b08c4d5a
+_ADDRESS = Regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_ADDRESSED = "{0} may be taken for an address, and ./{0} is surely a file."
+
+def _path(value: str, places: Places) -> str | None:
+    if "%" in value: return f"{shown(value)} may be taken for another name, since some programs decode what stands behind a percent sign."
+    return _ADDRESSED.format(shown(value)) if _ADDRESS.match(value) else _revision(value, places)
+
+# %% ../../nbs/shell/programs.ipynb #c184808a
 _AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff diff3 du egrep expand fgrep file find fmt fold gawk grep "
                           "head join jq ls mawk md5sum nl od paste pr readlink realpath rev rg sdiff sed sha1sum sha224sum sha256sum "
                           "sha384sum sha512sum sort stat sum tac tail tree tsort unexpand uniq wc xxd".split())
@@ -133,8 +136,11 @@ def _awk(value: str, places: Places) -> str | None:
         return "the awk script may read, write or run something."
     return None
 
-# %% ../../nbs/shell/programs.ipynb #d70eb1d0
+# %% ../../nbs/shell/programs.ipynb #a493166a
 _JQ = Regex(r"import|include|input_filename|\$__prog|modulemeta|get_search_list|env\b|\$ENV", re.I)
+
+def _jq(value: str, places: Places) -> str | None:
+    return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
 
 _YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)
 
@@ -145,6 +151,7 @@ def _yq(value: str, places: Places) -> str | None:
     except PathRefused: found = "outside" if "/" in value else "missing"
     return None if found == "missing" else _path(value, places)
 
+# %% ../../nbs/shell/programs.ipynb #d70eb1d0
 _SQL = Regex(r"\s*(?:\.(?:tables|schema|indexes|databases|fullschema)(?: [\w%]+)?|(?:select|with|values|explain)\b[^\n]*|pragma (?:table_info"
              r"|index_list|foreign_key_list)\([\w\"']+\))[;\s]*", re.I)
 _REACHES = Regex(r"attach|vacuum|load_extension|file|edit|tokenizer|insert|update|delete|replace|create|drop|alter|pragma_|fsdir|lsmode|sqlar|shell_"
@@ -165,6 +172,7 @@ def _sql(value: str, places: Places) -> str | None:
         return f"the SQL calls {'a name in quotes' if strange[0] == chr(39) else shown(strange)}, of which it is not known what it opens."
     return "the SQL has a quote that is not closed." if re.search("""["'`\\[]""", plain.replace("''", "")) else None
 
+# %% ../../nbs/shell/programs.ipynb #4a0fad8f
 def _database(value: str, places: Places) -> str | None:
     "A database whose header says that it is written by way of a log beside it is one that nobody reads without making that log."
     if why := _path(value, places): return why
@@ -173,10 +181,7 @@ def _database(value: str, places: Places) -> str | None:
     except (OSError, PathRefused): return None
     return f"{shown(value)} keeps a log of its changes, and whoever reads it writes files beside it." if 2 in head[18:20] else None
 
-def _jq(value: str, places: Places) -> str | None:
-    return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
-
-# %% ../../nbs/shell/programs.ipynb #a94efcff
+# %% ../../nbs/shell/programs.ipynb #29285492
 def _duration(value: str, places: Places) -> str | None:
     found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)([smh]?)", value)
     if found and float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]] <= 600: return None
@@ -185,6 +190,7 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
+# %% ../../nbs/shell/programs.ipynb #a94efcff
 _FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup".split())
 _STATES = frozenset("all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
                     "close-wait last-ack closing".split())

@@ -50,6 +50,7 @@ def read_rows(lines: Sequence[str]) -> list:
         rows.append(None if line.startswith("|-") else [cell_value(cell.strip()) for cell in line.removesuffix("|")[1:].split("|")])
     return rows
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #b595c5be
 def read_items(lines: Sequence[str]) -> list:
     "The items of the plain list at the beginning of `lines`. Raises `TangleError`."
     rows = []
@@ -104,7 +105,7 @@ def _bounds(text: str, size: int) -> tuple[int, int]:
     if not 0 <= begin <= end < size: raise TangleError(f"[{text}] lies outside of the table.")
     return begin, end + 1
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #59fbd665
 def without_heads(rows: list, args: Arguments) -> list:
     "The rows that Org passes on. Raises `TangleError`."
     heads, wanted = args.get(":colnames"), lambda name: args.get(name) not in (None, "no", "nil")
@@ -116,6 +117,7 @@ def without_heads(rows: list, args: Arguments) -> list:
         rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
 def as_code(value: Any) -> str:
     "A value as Python, as Org writes it."
     if isinstance(value, list): return "[" + ", ".join(map(as_code, value)) + "]"
@@ -164,6 +166,7 @@ def read_quoted(text: str) -> Any:
         raise TangleError(f"{text[:40]} is not one value: look at its parentheses.")
     return stack[0][0]
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #518fbdee
 def read_atom(quoted: str | None, word: str | None) -> Any:
     "A text, given without its quotes, or what a word stands for: a number, or nothing at all. Raises `TangleError`."
     if quoted is not None: return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), quoted)

@@ -130,11 +130,12 @@ def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool 
     if kind == "proposal": return Line(sign, word, spelled(proposal_text(body, width, told)), style)
     return Line(sign, word, clean(TEXTS.get(kind, plain_body)(body, width)), style)
 
-# %% ../../nbs/terminal/20_render.ipynb #4f7b0f13
+# %% ../../nbs/terminal/20_render.ipynb #ac6520bb
 def plain_body(body: dict, width: int = 88) -> str:
     "The body of a record in one line, when nothing better is known."
     return str(body.get("text") or ", ".join(f"{k}: {v}" for k, v in body.items() if v not in (None, "", {}, [])))
 
+# %% ../../nbs/terminal/20_render.ipynb #4f7b0f13
 def marks(body: dict, times: bool = False) -> str:
     "The gates of a verdict, each with a sign; with `times`, how long it took."
     took = lambda rest: f" {rest[1]:.0f} µs" if times and len(rest) > 1 else ""
@@ -145,6 +146,7 @@ def marks(body: dict, times: bool = False) -> str:
 def _verdict_text(body: dict, width: int, times: bool = False) -> str:
     return f"{marks(body, times)}{body.get('verdict')}" + (f" by {body['gate']}: {body['text']}" if body.get("text") else "")
 
+# %% ../../nbs/terminal/20_render.ipynb #4f160f69
 def proposal_text(body: dict, width: int, told: bool) -> str:
     "Who proposes what. Laid out if it is a property list, as it came if it is not."
     who = f"{body.get('provider') or 'nobody'}" + (f" (attempt {body['attempt']})" if body.get("attempt", 1) > 1 else "")
@@ -168,6 +170,7 @@ def _granted(body: dict) -> str:
     grant = (body.get("detail") or {}).get("grant") if isinstance(body.get("detail"), dict) else None
     return f", by the grant {grant}" if grant else ""
 
+# %% ../../nbs/terminal/20_render.ipynb #942a464c
 def step_made(body: dict, most: int = 60) -> str:
     "The line about a step that was done or left out, with what decided about it."
     under = body.get("under") or "person"
@@ -237,12 +240,14 @@ def ask_lines(pending: Any, width: int = 88) -> Iterable[Line]:
         yield Line("!", "for good", f"It cannot be taken back. With the code, type what would be lost: {spelled(pending.phrase)}",
                    "bold red")
 
+# %% ../../nbs/terminal/20_render.ipynb #070ea200
 def payload_of(text: str) -> Mapping:
     "The payload of an action in print; empty when it cannot be read."
     try: payload = read_plist(text)["payload"]
     except (PassepartoutError, TypeError, KeyError): payload = None
     return payload if isinstance(payload, Mapping) else {}
 
+# %% ../../nbs/terminal/20_render.ipynb #94569608
 def plan_asked(pending: Any, width: int = 88) -> Iterable[Line]:
     "A plan that is asked about: its sentences first, for they are what a person reads, then its exact form."
     for number, line in enumerate(pending.preview.split("\n") if pending.preview else ()):
