@@ -49,7 +49,7 @@ _MARKDOWN = (
     ("<", r"(?i)<[a-z][a-z0-9-]*(?=[\s/>])[^>]*", r"""(?is)<(?!(?:script|style|i?frame\w*|object|embed|link|meta|base|svg|math|applet|portal)\b)[a-z][a-z0-9-]*(?:[^=]*|(?:\s+(?!on|style|srcdoc)[a-z][\w-]*(?:\s*=\s*(?:"(?! *//)[^"&:\\\t\r\n]*"|'(?! *//)[^'&:\\\t\r\n]*'|(?!//)[\w./%#-]+))?)*\s*/?|\s+href=(?:"https?://[^"<>]*"|'https?://[^'<>]*'))""",
      "a tag that a page carries out or fetches something for"),
     ("src", r"""(?i)\bsrc(?:set|doc)?\s*=\s*(?:["']\s*)?(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])[^\s>]*""", "", "a tag that a page carries out or fetches something for"),
-    ("", rf"(?m)^{_INSIDE}(?:`{{3,}}|~{{3,}})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
+    ("", rf"(?m)^{_INSIDE}(?:`{{3,}}+|~{{3,}}+)[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}+|~{{3,}}+)[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
     ("`", r"`\$?=[^=`~>\s][^`]*|`\$?=[ \t][^`]*", "", "an expression that is worked out when the note is shown"),
     ("<?", r"<\?", "", "a template, which is carried out when the note is made or shown", r"\?>"),
     ("<%", r"<%", "", "a template, which is carried out when the note is made or shown", r"%>"),
