@@ -1,9 +1,11 @@
 "What an edit writes into a note may be a program for whoever opens the note next: nothing of that kind is written unasked, unless the person said it"
 import asyncio
 import os
+import random
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -194,3 +196,30 @@ def test_a_renderer_finds_nothing_that_is_not_found(text):
     page = MarkdownIt("commonmark").enable("table").render(text)
     fetched = [address for address in re.findall(r'<img src="([^"]*)"', page) if re.match(r"(?i)[a-z][a-z0-9+.-]*:|//|/\\", address)]
     assert orders_in("a.md", text) or not (fetched or re.search(r'class="language-x"|<script(?:[ >]|$)|<img src=http', page)), page
+
+
+PARTS = [f"<%%{LISP}>", "%%(", "(ding)", "<", "#+INCLUDE: x", "\n#+MACRO: x (eval (ding))", "```dataviewjs", "\n```\n", "![", "](https://e.x)", "<script>", "{{x}}", "Bees", "Bees", "Hives", "Roof", "\n", " ", ":", "header-args", "[[shell:ls]]", "a", "# Local Variables:", "2026-11-20", "* ", "# "]
+CALLS = {"org-capture": ("title", "body", "file"), "org-add-headline": ("path", "heading", "title", "body", "keyword"), "org-set-todo": ("path", "heading", "state", "note"), "org-set-property": ("path", "heading", "name", "value"), "org-set-tags": ("path", "heading", "add"), "org-schedule": ("path", "heading", "date", "until"),
+         "org-retitle": ("path", "heading", "title"), "org-refile": ("path", "heading", "target", "under"), "org-edit-body": ("path", "heading", "text", "mode"), "org-check": ("path", "heading", "item", "add")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_proposed_no_note_holds_a_new_order_unasked(agent, seed):
+    "A match: random pieces in every argument of every tool that edits, against notes some of which hold orders already."
+    chosen, memex, done = random.Random(seed), agent.settings.memex_dir, 0
+    (memex / "clip.org").write_text(f"* Clip\n** Bees\n<%%{LISP}>\n")
+    def value(name):
+        if name in ("path", "file", "target"): return chosen.choice(["inbox.org", "page.md", "clip.org", "new.org"])
+        if name in ("heading", "under"): return chosen.choice(["Inbox", "Bees", "Page", "Clip", ""])
+        if name == "mode": return chosen.choice(["append", "prepend", "replace"])
+        made = "".join(chosen.choice(PARTS) for _ in range(chosen.choice([1, 1, 2, 3, 5])))
+        return True if name == "add" and chosen.random() < 0.5 else [made] if name == "add" else made
+    for _ in range(150):
+        tool = chosen.choice([*CALLS])
+        before = {path.name: path.read_text() for path in memex.iterdir()}
+        turn(agent, (tool, {name: value(name) for name in CALLS[tool]}), text="please do that")
+        for path in memex.iterdir():
+            text, was = path.read_text(), before.get(path.name, "")
+            done += text != was
+            assert not Counter(orders_in(path.name, text)) - Counter(orders_in(path.name, was)), (tool, text)
+    assert done > 5
