@@ -1,5 +1,6 @@
 "What an edit writes into a note may be a program for whoever opens the note next: nothing of that kind is written unasked, unless the person said it"
 import asyncio
+import base64
 import os
 import random
 import re
@@ -86,6 +87,22 @@ def test_emacs_runs_it_unasked(tmp_path, name):
     (tmp_path / "n.org").write_text(f"* A\n{text}\n")
     subprocess.run([EMACS, "--batch", "-Q", "--eval", f"(progn (require 'org) (require 'org-agenda) (require 'ox-html) (setq org-agenda-files (list (expand-file-name \"n.org\"))) (find-file \"n.org\") {does})"], cwd=tmp_path, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)})
     assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("title", ["-*- coding: utf-7 -*- Ana", "-*- mode: server -*-", "-*- mode: org; eval: (ding) -*-"])
+def test_the_first_line_of_a_new_note_sets_nothing_unasked(agent, title):
+    assert len(turn(agent, ("org-add-headline", {"path": "new.org", "title": title})).approvals) == 1 and not (agent.settings.memex_dir / "new.org").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(EMACS is None and "CI" not in os.environ, reason="Emacs is not installed: apt-get install emacs-nox")
+def test_emacs_reads_a_note_in_the_encoding_that_it_names(tmp_path):
+    hidden = "+" + base64.b64encode(f"<%%{LISP}>".encode("utf-16-be")).decode().rstrip("=") + "-"
+    for name, line in (("seen.org", "# -*- coding: utf-7 -*-"), ("seen.page.org", '<?xml version="1.0" encoding="utf-7"?>'), ("plain.org", "# -*- coding: utf-8 -*-")):
+        (tmp_path / name).write_text(f"{line}\n* A\n{hidden}\n")
+        subprocess.run([EMACS, "--batch", "-Q", "--eval", f"(progn (require 'org) (require 'org-agenda) (setq org-agenda-files (list (expand-file-name \"{name}\"))) (org-agenda-list))"], cwd=tmp_path, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)})
+        assert (tmp_path / "ran").exists() == bool(orders_in(name, (tmp_path / name).read_text())) == name.startswith("seen")
+        (tmp_path / "ran").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("path, heading, texts", [("inbox.org", "Inbox", DULL_ORG), ("page.md", "Page", DULL_MARKDOWN)])

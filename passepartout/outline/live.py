@@ -61,10 +61,13 @@ _MARKDOWN = (
 
 # %% ../../nbs/outline/08l_live.ipynb #82902a57
 _EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor", r"(?im)^[^\n]*\bend:"),)
-_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode|coding):[ \t]*[\w-]+;?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
+_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode:[ \t]*(?:org|markdown|gfm|text|fundamental)|coding:[ \t]*(?:utf-8|us-ascii)(?:-unix|-dos)?);?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
+
+_PAGE = Regex(r"\s*<(?:\?xml|!doctype|html)[^>]*", 2)
 
 def _settings(text: str) -> Iterator[str]:
     lines = text.split("\n")
+    if found := _PAGE.match(text): yield found[0].strip()                       # names an encoding, as a page of the web does
     if "-*-" in text: yield from (found[0] for line in lines[:2] if (found := _FIRST.search(line)))
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
