@@ -32,7 +32,7 @@ _ORG = (
     ("call_", r"(?<!\w)call_[^\s(\[]{1,60}[(\[][^\n]*", r"[^=:]*", "a call of a block of code with arguments"),
     ("@@", r"@@[\w-]+:", "", "code for an exported page", r"@@|\n[ \t]*\n"),
     ("{{", r"(?<![\w}^_\\])\{\{\{?[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
-    (":", r"(?<![\w:])(?:elisp|shell):\S[^\n]*", "", "a link that is a command"),
+    (":", r"(?<![\w:])(?:elisp|e?shell):\S[^\n]*", "", "a link that is a command"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
     ("//", r"https?://[^\s\[\]<>]*", r"(?!.*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|tiff?|ico)\W*$).*", "a picture that is fetched from elsewhere"))
 
@@ -57,7 +57,7 @@ _MARKDOWN = (
     ("{{", r"(?<![\w}^_\\])\{\{[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
     ("#+", r"(?im)^[ \t>*-]*#\+begin_(?:query|export)[^\n]*", "", "a block that a program carries out or takes elsewhere", r"(?i)#\+end"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
-    ("](", r"(?i)\]\([ \t]*<?[ \t]*(?:javascript|vbscript|data|elisp|shell):[^\n)]*", "", "a link that is a command"))
+    ("](", r"(?i)\]\([ \t]*<?[ \t]*(?:javascript|vbscript|data|elisp|e?shell):[^\n)]*", "", "a link that is a command"))
 
 # %% ../../nbs/outline/08l_live.ipynb #82902a57
 _EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor", r"(?im)^[^\n]*\bend:"),)
@@ -157,7 +157,7 @@ def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bo
     return [*found]
 
 # %% ../../nbs/outline/08l_live.ipynb #70244e07
-_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
+_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|e?shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
 
 def quieted(text: str) -> str:
     "`text` with a blank in every mark by which a program would find an order in Org."
