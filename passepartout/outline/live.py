@@ -25,14 +25,16 @@ _HARMLESS = r"(?::(?:exports|results|eval|cache|hlines|colnames|rownames)(?:[ \t
 _ORG = (
     ("%%(", r"%%\(", "", "an expression that Emacs runs whenever it builds an agenda", "expression"),
     ("#+begin", r"(?m)^[ \t]*#\+begin(?:_src[ \t][^\n]*[ \t]:|_export|_query|:)[^\n]*", rf"[ \t]*#\+begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*", "a block that a program carries out or takes elsewhere", r"(?im)^[ \t]*#\+end"),
-    ("#+", r"(?m)^[ \t]*#\+\S[^\n]*", rf"[ \t]*#\+(?:(?:{_NOTES})(?:\[[^\]]*\])?:.*|tblfm:[^']*|startup:(?!.*latexpreview).*|property:(?![ \t]*(?:header-args|export_)).*|columns:.*|end_.*|begin_(?!src|export|query)\w+.*|begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*)", "a line by which a program sets, takes in or runs something"),
+    ("#+", r"(?m)^[ \t]*#\+\S[^\n]*", rf"[ \t]*#\+(?:(?:{_NOTES})(?:\[[^\]]*\])?:(?![ \t]*\(eval).*|tblfm:[^']*|startup:(?!.*latexpreview).*|property:(?![ \t]*(?:header-args|export_)).*|columns:.*|end_.*|begin_(?!src|export|query)\w+.*|begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*)", "a line by which a program sets, takes in or runs something"),
     ("header-args", r"(?m)^[ \t]*:header-args[^\n]*", "", "arguments for all blocks of code"),
     ("export_", r"(?m)^[ \t]*:export_\w+\+?:[^\n]*", r"[ \t]*:export_(?:title|subtitle|author|date|description)\+?:.*", "where an export goes and how"),
+    (":archive", r"(?m)^[ \t]*:archive\+?:[^\n]*", r"[ \t]*:archive\+?:[ \t]*(?:%s)?(?!\.)[\w. -]*(?:::[^\n]*)?", "where an archived heading goes"),
+    ("=", r"\|[ \t]*:?=[^|\n]*", r"[^']*", "a formula in a table, in Lisp"),
     ("src_", r"(?<!\w)src_[^\s\[{]{1,60}\[[^\n]*", "", "an inline block of code with arguments"),
     ("call_", r"(?<!\w)call_[^\s(\[]{1,60}[(\[][^\n]*", r"[^=:]*", "a call of a block of code with arguments"),
     ("@@", r"@@[\w-]+:", "", "code for an exported page", r"@@|\n[ \t]*\n"),
     ("{{", r"(?<![\w}^_\\])\{\{\{?[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
-    (":", r"(?<![\w:])(?:elisp|shell):\S[^\n]*", "", "a link that is a command"),
+    (":", r"(?<![\w:])(?:elisp|e?shell):\S[^\n]*", "", "a link that is a command"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
     ("//", r"https?://[^\s\[\]<>]*", r"(?!.*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|tiff?|ico)\W*$).*", "a picture that is fetched from elsewhere"))
 
@@ -49,7 +51,7 @@ _MARKDOWN = (
     ("<", r"(?i)<[a-z][a-z0-9-]*(?=[\s/>])[^>]*", r"""(?is)<(?!(?:script|style|i?frame\w*|object|embed|link|meta|base|svg|math|applet|portal)\b)[a-z][a-z0-9-]*(?:[^=]*|(?:\s+(?!on|style|srcdoc)[a-z][\w-]*(?:\s*=\s*(?:"(?! *//)[^"&:\\\t\r\n]*"|'(?! *//)[^'&:\\\t\r\n]*'|(?!//)[\w./%#-]+))?)*\s*/?|\s+href=(?:"https?://[^"<>]*"|'https?://[^'<>]*'))""",
      "a tag that a page carries out or fetches something for"),
     ("src", r"""(?i)\bsrc(?:set|doc)?\s*=\s*(?:["']\s*)?(?:[a-z0-9+.-]{0,60}[:&\\]|/[/&\\])[^\s>]*""", "", "a tag that a page carries out or fetches something for"),
-    ("", rf"(?m)^{_INSIDE}(?:`{{3,}}|~{{3,}})[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}|~{{3,}})[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
+    ("", rf"(?m)^{_INSIDE}(?:`{{3,}}+|~{{3,}}+)[ \t]*\S[^\n]*", rf"(?i)[^`~]*(?:`{{3,}}+|~{{3,}}+)[ \t]*(?:(?:{'|'.join(map(str, (name.replace('+', '[+]') for name in LANGUAGES)))})(?:[\s,;:{{(\[].*)?|\{{[ \t]*\.(?:{'|'.join(name.replace('+', '[+]') for name in LANGUAGES)})\b.*|[^`]+`.*)", "a block that a program carries out when the note is shown", "fence"),
     ("`", r"`\$?=[^=`~>\s][^`]*|`\$?=[ \t][^`]*", "", "an expression that is worked out when the note is shown"),
     ("<?", r"<\?", "", "a template, which is carried out when the note is made or shown", r"\?>"),
     ("<%", r"<%", "", "a template, which is carried out when the note is made or shown", r"%>"),
@@ -57,14 +59,17 @@ _MARKDOWN = (
     ("{{", r"(?<![\w}^_\\])\{\{[ \t]*[\w$#>!%/.<:\"'-]", "", "a macro, which a program fills in", r"\}\}|\n[ \t]*\n"),
     ("#+", r"(?im)^[ \t>*-]*#\+begin_(?:query|export)[^\n]*", "", "a block that a program carries out or takes elsewhere", r"(?i)#\+end"),
     ("\\", r"\\(?:input|include|openin|openout|immediate|write18|directlua|catcode)\b[^\n]*", "", "a command of TeX that reads, writes or runs something"),
-    ("](", r"(?i)\]\([ \t]*<?[ \t]*(?:javascript|vbscript|data|elisp|shell):[^\n)]*", "", "a link that is a command"))
+    ("](", r"(?i)\]\([ \t]*<?[ \t]*(?:javascript|vbscript|data|elisp|e?shell):[^\n)]*", "", "a link that is a command"))
 
 # %% ../../nbs/outline/08l_live.ipynb #82902a57
 _EDITORS = (("local variables:", r"(?im)^[^\n]*local variables:[^\n]*", "", "settings for an editor", r"(?im)^[^\n]*\bend:"),)
-_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode|coding):[ \t]*[\w-]+;?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
+_FIRST, _ENDS = Regex(r"-\*-(?!(?:[ \t]*(?:mode:[ \t]*(?:org|markdown|gfm|text|fundamental)|coding:[ \t]*(?:utf-8|us-ascii)(?:-unix|-dos)?);?){1,2}[ \t]*-\*-)[^\n]*-\*-", 2), Regex(r"(?:^|[ \t])(?:vi|[Vv]im?(?:[<=>]?\d+)?|ex):[ \t]*(?:set?[ \t][^\n]*:|\w+(?:[=:+^-]|[ \t]*$))")
+
+_PAGE = Regex(r"\s*<(?:\?xml|!doctype|html)[^>]*", 2)
 
 def _settings(text: str) -> Iterator[str]:
     lines = text.split("\n")
+    if found := _PAGE.match(text): yield found[0].strip()                       # names an encoding, as a page of the web does
     if "-*-" in text: yield from (found[0] for line in lines[:2] if (found := _FIRST.search(line)))
     yield from (found[0].strip() for line in {*lines[:6], *lines[-6:]} if ":" in line and (found := _ENDS.search(line)))
 
@@ -154,7 +159,7 @@ def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bo
     return [*found]
 
 # %% ../../nbs/outline/08l_live.ipynb #70244e07
-_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
+_MARKS = Regex(r"%(?=[%(])|\{(?=\{)|@(?=@+[\w-]+:)|#(?=\+)|-(?=\*-)|:(?=header-args|export_)|\b(?:elisp|e?shell|local variables|vim?|ex)(?=:)|\b(?:src|call)(?=_)", 2)
 
 def quieted(text: str) -> str:
     "`text` with a blank in every mark by which a program would find an order in Org."
