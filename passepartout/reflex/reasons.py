@@ -33,7 +33,7 @@ BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/reflex/reasons.ipynb #7942ebfd
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
-_CLOCKING = Regex(r"clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
+_CLOCKING = Regex(r"(?!.*\s(?:is|was|are|were)\s)clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
                    r"|(?:what|how\s+(?:much|long))\b.{0,40}\bclock(?:ed)?\b.*|how\s+much\s+time\s+did\s+(?:i|we)\s+spend\b.*|(?:show\s+)?(?:me\s+)?(?:my\s+|the\s+)?clock\s*table\b.*", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 

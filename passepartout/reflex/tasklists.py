@@ -32,7 +32,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
         "what isn't scheduled"),
     "open": (
         "open tasks, all tasks, all open tasks, my tasks, all my tasks, all todos, todos, my todos, open todos, what tasks do i have, "
-        "which tasks do i have, how many things do i have to do, what is open, what's open, everything open, how many tasks are open, "
+        "which tasks do i have, how many tasks are there, how many open tasks are there, how many things do i have to do, what is open, what's open, everything open, how many tasks are open, "
         "how many open tasks, how many tasks do i have, how many open tasks do i have, what do i have to do, what is there to do, "
         "list tasks, list my tasks, list all tasks, todo list, my todo list, to-do list, my to-do list, what are my tasks, "
         "what's on my todo list, what is on my todo list, what do i still have to do, what is left to do"),
@@ -47,7 +47,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about|at)\s+|(?=@))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
