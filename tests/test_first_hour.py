@@ -422,3 +422,11 @@ def test_to_bring_something_is_no_date_of_it(tmp_path, line):
 def test_what_has_other_words_in_it_is_not_taken_for_a_list(tmp_path, line, told, not_told):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO x :@office:\n", "a.org_archive": "* DONE y\n"}, line)
     assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("line, told", [("add to the list: paint", "Which list"), ("add to my list: paint", "Which list"), ("tasks for Jonas", "Review PR from Jonas"), ("tasks about the PR", "Review PR from Jonas"), ("show cancelled tasks", "Gym"), ("what did I cancel", "Gym"),
+                                        ("blocked tasks", "Parts"), ("show recurring tasks", "my habits"), ("repeating tasks", "my habits")])
+def test_which_list_and_which_tasks(tmp_path, line, told):
+    notes = {"a.org": "#+TODO: TODO WAITING | DONE CANCELLED\n* Reading list\n- [ ] Emma\n* Work\n** TODO Review PR from Jonas\n** CANCELLED Gym\n** WAITING Parts\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert told in answer and files == notes

@@ -294,10 +294,11 @@ def is_a_day(where: str, today: date) -> bool:
     except NoSuchDate: return True
 
 # %% ../../nbs/reflex/commands.ipynb #4b52988f
-def text_command(text: str) -> list[Command] | None:
+def text_command(text: str) -> list[Command] | dict | None:
     "add to X: …, append “…” to X"
     if _ITEM_AT.fullmatch(text): return None            # a list has items, and no lines
     if found := _APPEND.fullmatch(text):
+        if _SOME_LIST.fullmatch(found[1]): return decline(f"Which list do you mean? For example: add {found[2].strip()[:60]} to the shopping list")
         if task := re.fullmatch(r"(?:TODO|(?:- )?\[ \])\s+(.+)", found[2].strip()):
             return [Command("under", object_of(found[1]), f"add the task “{task[1]}” under {{}}", {"text": task[1], "called": True})]
         weak = re.search(r"\b(?:journal|diary)$", found[1], re.I) is not None           # perhaps the page of a day

@@ -30,7 +30,7 @@ FORMS = tuple((Regex(pattern, re.I), english) for pattern, english in (
     (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
     (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my "
      r"|our )?(?P<what>.{2,60}? list)", "what is on the {what}"),
-    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
+    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),
