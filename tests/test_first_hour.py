@@ -399,3 +399,40 @@ def test_a_page_of_logseq_is_read_by_its_name_and_what_is_open_was_not_done(tmp_
 def test_now_is_a_state_behind_as(tmp_path, line, page, text):
     told, files = play(tmp_path, GRAPH, line)
     assert text in files[page], told
+
+
+@pytest.mark.parametrize("line", ["project management", "the arrangement", "time management", "Anna and the engagement"])
+def test_an_english_word_is_no_german_participle(tmp_path, line): assert "“done" not in play(tmp_path, {"a.org": "* TODO Project\n"}, line)[0][0]
+
+
+@pytest.mark.parametrize("line", ["for 2 hours", "for Ana", "for the kids", "for 3 people"])
+def test_what_is_no_day_behind_for_changes_nothing(tmp_path, line):
+    told, files = play(tmp_path, {"a.org": "* x\n"}, "todo cook dinner tomorrow", line)
+    assert files["inbox.org"] == "* TODO cook dinner\nSCHEDULED: <2026-11-20 Fri>\n", told
+
+
+@pytest.mark.parametrize("line", ["bring cake on friday", "start the report on friday", "pull the weeds on saturday", "bring the cake to Ana on friday"])
+def test_to_bring_something_is_no_date_of_it(tmp_path, line):
+    notes = {"a.org": "* TODO Cake\n* TODO Report\n* TODO Weeds\n"}
+    told, files = play(tmp_path, notes, line)
+    assert files["a.org"] == notes["a.org"], told
+
+
+@pytest.mark.parametrize("line, told, not_told", [("how many tasks are there", "all open tasks", "Thu 19"), ("tasks at the office on monday", "", "Nothing open"), ("clock in the kitchen is broken", "", "no clock"), ("what did I finish in october", "grep -rin 2026-10 .", "grep -rin 2026 .")])
+def test_what_has_other_words_in_it_is_not_taken_for_a_list(tmp_path, line, told, not_told):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO x :@office:\n", "a.org_archive": "* DONE y\n"}, line)
+    assert told in answer and not_told not in answer
+
+
+@pytest.mark.parametrize("line, told", [("add to the list: paint", "Which list"), ("add to my list: paint", "Which list"), ("tasks for Jonas", "Review PR from Jonas"), ("tasks about the PR", "Review PR from Jonas"), ("show cancelled tasks", "Gym"), ("what did I cancel", "Gym"),
+                                        ("blocked tasks", "Parts"), ("show recurring tasks", "my habits"), ("repeating tasks", "my habits")])
+def test_which_list_and_which_tasks(tmp_path, line, told):
+    notes = {"a.org": "#+TODO: TODO WAITING | DONE CANCELLED\n* Reading list\n- [ ] Emma\n* Work\n** TODO Review PR from Jonas\n** CANCELLED Gym\n** WAITING Parts\n"}
+    (answer,), files = play(tmp_path, notes, line)
+    assert told in answer and files == notes
+
+
+@pytest.mark.parametrize("line", ["more", "not now, later", "not good", "more please", "most of them"])
+def test_a_word_that_is_spelt_right_is_not_corrected(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert "Did you mean “mov" not in answer and "Did you mean “not" not in answer
