@@ -21,7 +21,7 @@ from .filechanges import Changes, FileChange, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
 from .providers.catalogue import SERVICES, named
-from .serving.service import unit_text
+from .serving.service import UNIT, unit_text
 from .settings import Settings, home_dir, load_settings, variable_name, xdg_dir
 
 # %% ../nbs/19j_configure.ipynb #ef4d8560
@@ -38,7 +38,7 @@ class Present:
         "What the files of the person say. `PassepartoutError` when they cannot be read."
         home, config = home_dir(environ), xdg_dir("config", environ, home_dir(environ))
         places = {name: value for name, value in environ.items() if name == "HOME" or name.startswith("XDG_")}
-        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / "passepartout.serving.service", environ)
+        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / UNIT, environ)
 
     def overridden(self) -> list[str]:
         "The variables of the environment that count more than what is written here."
