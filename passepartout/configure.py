@@ -98,6 +98,7 @@ def read_name(text: str) -> str:
     if len(name) > 60: raise PassepartoutError("That is longer than 60 characters.")
     return name
 
+# %% ../nbs/19j_configure.ipynb #54dc3d88
 def read_key(text: str) -> str:
     "A key as it was pasted: without quotes and blanks around it. Raises `PassepartoutError`."
     key = text.strip().strip("\"'").strip()
@@ -186,6 +187,7 @@ def to_keyring(keys: Mapping[str, str], seconds: float = 60.0, library: Any = No
     thread.join(seconds)
     return outcome[0] if outcome else f"it did not answer within {seconds:g} s"
 
+# %% ../nbs/19j_configure.ipynb #fca3449c
 def keyring_there() -> bool:
     "Is there a keyring that can keep something?"
     from importlib.util import find_spec

@@ -25,7 +25,7 @@ from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, astray, tangled
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #218e548b
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #90c48fea
 @record
 class Page:
     "A page that was read: its blocks, and the outline they stand in (None for a notebook)."
@@ -46,6 +46,7 @@ def read_page(path: Path) -> Page:
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     return page_of(path, data, Setup(path))
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #218e548b
 def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
     "The page that consists of `data`, and of what `setup` takes over from other files. Raises `TangleError`."
     try: decoded = decode(data)
@@ -178,7 +179,7 @@ def refuse(planned: list[Planned], force: bool = False) -> None:
             raise TangleError(f"{each.page.name} sends code to {each.relative[:200]}, which {why}. Nothing was written. Look at it with "
                               "--stdout; if that is what you want there, say --force.")
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #73c55756
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #dd2aed85
 def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
     "Write what is new or changed; the paths. `TangleError` before anything is written, when `refuse` has something against it."
     refuse(planned, force)
@@ -189,6 +190,7 @@ def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: 
         write_file(each, folder, ledger)
     return [each.relative for each in done]
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #73c55756
 def write_file(each: Planned, folder: Path, ledger: Ledger) -> None:
     "Put one file in its place. Raises `TangleError`."
     name, data = posixpath.basename(each.relative), each.target.text.encode("utf-8", "surrogatepass")

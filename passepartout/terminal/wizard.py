@@ -217,6 +217,7 @@ def manage(*what: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error: return tell(f"{' '.join(command)}: {error}", "yellow", sys.stderr)
     if done.returncode: tell(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}", "yellow", sys.stderr)
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #c1d93f31
 def running_hint(present: Present) -> str:
     "What to do when a daemon runs that still has the old settings."
     from passepartout.serving.sockets import connect_to, peer_of, socket_path
