@@ -219,19 +219,21 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
 # %% ../nbs/17_act.ipynb #2c7b5881
 async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
-    why, long = partial(lasting, agent, signal, changes), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
-    reasons = await in_thread(why) if long else why()
-    if not reasons or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
+    if not (reasons := await lasting(agent, signal, changes)) or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
     result, moment = agent.shown_result(cleared, answer)
     if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons))
     if result_of(changes) != result: raise NotAsShown(changes, moment)
 
-def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
+async def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
     "What would come of `changes` that undo does not take back, in sentences."
+    said, long = agent.words(signal), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
+    return await in_thread(_lasting, agent, said, changes) if long else _lasting(agent, said, changes)
+
+def _lasting(agent, said: Any, changes: tuple[Change, ...]) -> list[str]:
     where, reasons = " and ".join(c.path for c in changes), []
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
         reasons.append(f"It would take the private mark off {len(found)} line{'' if len(found) == 1 else 's'} in {where}: from then on any model may read them.")
-    if found := awakened(changes, lambda piece: agent.words(signal).hold(piece)):
+    if found := awakened(changes, said.hold):
         files, kinds = (" and ".join(dict.fromkeys(each)) for each in zip(*found))
         reasons.append(f"It would write something into {files} that a program carries out when the note is opened, shown or exported: {kinds}.")
     return reasons

@@ -20,6 +20,7 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .redaction.patterns import linear
 from .records import record
+from .sensitive import as_disks_read
 from .tuples import NamedTuple
 
 # %% ../nbs/12a_rules.ipynb #1b2fc1c8
@@ -124,7 +125,7 @@ def address_test(pattern: str, tight: bool) -> Test:
 def loosely(value: Any) -> Any:
     "What a test that tightens compares besides the value itself."
     if isinstance(value, str): return Begun(folded(value)) if isinstance(value, Begun) else folded(value)
-    if isinstance(value, tuple): return tuple(map(loosely, value))
+    if isinstance(value, tuple): return tuple([Begun(folded(as_disks_read(name))) if isinstance(name, Begun) else folded(as_disks_read(name)) for name in value])
     return folded(unquote(value.rest)) if isinstance(value, WebAddress) else value
 
 # %% ../nbs/12a_rules.ipynb #04b5a140

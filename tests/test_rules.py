@@ -155,6 +155,17 @@ def test_a_path_is_judged_by_where_it_leads(memex, path):
     assert isinstance(verdict, Rejected) and "“people”" in verdict.text
 
 
+@pytest.mark.parametrize("path", ["People/ana.org", "people./ana.org", "people. /new.org", "ｐeople/ana.org", "pe\u00adople/ana.org", "people\ufe0f/ana.org"])
+def test_a_path_is_judged_as_the_most_careless_disk_would_read_it(memex, path):
+    "On a stick or a share each of these is the folder of the rule; that it is another one here costs less than the other mistake."
+    (memex / path).parent.mkdir()
+    (memex / path).write_text("* Ana\n")
+    tools, roots = ToolRegistry(), [Root(memex)]
+    tools.register(TOOL)
+    verdict = permissions_gate(Permissions(tools, {"default": "allow"}, read_rules(RULES), roots))(call(path=path), SIGNAL)
+    assert isinstance(verdict, Rejected) and "“people”" in verdict.text
+
+
 def test_two_places_in_one_argument_need_both(memex):
     tools, roots = ToolRegistry(), [Root(memex)]
     tools.register(Tool("move", "", [Parameter("path", "list", kind="path")], lambda args: ""))

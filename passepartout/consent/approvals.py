@@ -18,6 +18,7 @@ from typing import Any
 
 from ..conditions import PassepartoutError
 from ..messages import APPROVAL_REQUIRED, NOTHING, Action, ApprovalRequired, Signal, pick
+from ..outline.live import quieted
 from ..previews import Foreseen, for_channel, holds_private, two_alphabets, visible
 from ..records import record
 from ..verify import brief
@@ -94,8 +95,8 @@ def confirms(typed: Any, phrase: str | None) -> bool:
 # %% ../../nbs/consent/17b_approvals.ipynb #6253f3a8
 def flight_plan(pending: PendingApproval, expires: str) -> str:
     "The Org text of a pending approval, without its code."
-    quoted = "\n".join("  : " + line for line in pending.summary.split("\n"))
-    return (f"* PLAN {visible(pending.reason).splitlines()[0]} :FLIGHT_PLAN:\n  :PROPERTIES:\n  :ID: {pending.id}\n  :EXPIRES: {expires}\n  :END:\n{quoted}\n\n"
+    quoted = "\n".join("  : " + line for line in quieted(pending.summary).split("\n"))
+    return (f"* PLAN {quieted(visible(pending.reason)).splitlines()[0]} :FLIGHT_PLAN:\n  :PROPERTIES:\n  :ID: {pending.id}\n  :EXPIRES: {expires}\n  :END:\n{quoted}\n\n"
             f"  This is a record to read. To answer: passepartout approvals approve {pending.id}\n" + (f"  It cannot be taken back. What has to be typed besides: {pending.phrase}\n" if pending.phrase else ""))
 
 # %% ../../nbs/consent/17b_approvals.ipynb #df79017f

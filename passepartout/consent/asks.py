@@ -122,7 +122,7 @@ class Filing(Effects):
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
-        if foreseen is not None and (more := [why for why in lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
+        if foreseen is not None and (more := [why for why in await lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
             verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,

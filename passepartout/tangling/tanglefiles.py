@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/tangling/tanglefiles.html.md"""
 
 # %% auto #0
 __all__ = ['ENDINGS', 'Page', 'read_page', 'page_of', 'placed', 'open_folder', 'Ledger', 'Planned', 'plan_files', 'state_of',
-           'refuse', 'write_files', 'write_file']
+           'refuse', 'obeyed', 'write_files', 'write_file']
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #ec90c9c2
 import hashlib
@@ -20,7 +20,7 @@ from ..notes import MOST_BYTES, NotText, decode, parse_note
 from .noweb import Web
 from ..org import Outline
 from ..records import record
-from ..sensitive import sensitive
+from ..sensitive import instructs, sensitive, short_name
 from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, astray, tangled
@@ -175,9 +175,15 @@ def refuse(planned: list[Planned], force: bool = False) -> None:
         raise TangleError(f"{', '.join(foreign[:5])} was not written by tangle, or was edited since. Nothing was written. Look at the "
                           "difference, then say --force.")
     for each in planned:
-        if each.state == "new" and (why := sensitive(each.relative)):
+        if each.state == "new" and (why := obeyed(each.relative)):
             raise TangleError(f"{each.page.name} sends code to {each.relative[:200]}, which {why}. Nothing was written. Look at it with "
                               "--stdout; if that is what you want there, say --force.")
+
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #15fdbf20
+def obeyed(relative: str) -> str:
+    "Why a program would act on a new file at this path, as the end of a sentence; empty when none would."
+    if instructs(relative): return "other agents take instructions from"
+    return sensitive(relative) or short_name(posixpath.dirname(relative))
 
 # %% ../../nbs/tangling/08w_tanglefiles.ipynb #dd2aed85
 def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
