@@ -77,7 +77,10 @@ def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date
     "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note."
     count = read_repeat(repeat)[0] if repeat else 0
     every = f" 🔁 every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
-    dates = every + "".join(f" {sign} {str(day)[:16]}" for sign, day in (("⏳", scheduled), ("📅", deadline)) if day)
+    given = [(sign, day) for sign, day in (("⏳", scheduled), ("📅", deadline)) if day]
+    clock = lambda day: f"{day:%H:%M} " if isinstance(day, datetime) else ""            # in front, where the plug-in reads past it
+    dates = "".join(f" {clock(day)}{sign} {day:%Y-%m-%d}" for sign, day in sorted(given, key=lambda each: not clock(each[1])))
+    dates = dates + every if any(clock(day) for _, day in given) else every + dates
     lines = clean_body(body, "markdown")
     if word is not None: return bullet_lines(title, scheduled, deadline, lines, word, repeat)
     if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]

@@ -155,7 +155,7 @@ MOST_TEXTS = 1000
 def plain_texts(folder: OpenedPath, query: str = "") -> str:
     "What to say about files that end in .txt, and about archives, when `query` found nothing in the notes; empty when there are none."
     names = [file.display.lower() for file in folder.walk((".txt", ".TXT", ".Txt", "_archive"), MOST_TEXTS)]
-    texts, word = sum(name.endswith(".txt") for name in names), max(re.findall(r"(?<![\w:])[^\W_]+(?![\w:])", query), key=len, default="WORD")
+    texts, word = sum(name.endswith(".txt") for name in names), max(re.findall(r"\d{4}-\d\d|(?<![\w:])[^\W_]+(?![\w:])", query), key=len, default="WORD")
     counted = lambda count, one, many: f"{count} {one if count == 1 else many}" if count else ""
     beside = " and ".join(filter(None, (counted(texts, "file that ends in .txt", "files that end in .txt"), counted(len(names) - texts, "archive", "archives"))))
     renamed = " With a name in .md a text is a note." if texts else ""

@@ -1,4 +1,5 @@
 "Obsidian's ways of writing a task: what is read in call-outs and behind signs, and that an edit leaves the rest of the line and of the call-out alone"
+import re
 from datetime import date, datetime
 
 import pytest
@@ -9,7 +10,8 @@ from passepartout.capture import append_headline
 from passepartout.outline.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
-from passepartout.outline.planning import schedule
+from passepartout.outline.planning import schedule, unschedule
+from passepartout.outline.timestamps import stamps
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.search import find
@@ -171,3 +173,46 @@ async def test_a_model_that_names_no_file_means_the_inbox_of_these_notes(tmp_pat
         assert agent.tools.get("org-capture").by_name["file"].default == inbox
         await agent.handle("find x")
         await agent.close()
+
+
+PLUG_IN = r"(?:(?:⏳|📅|🛫|✅) *\d{4}-\d{2}-\d{2}|🔁 ?[a-zA-Z0-9, !]+|[🔺⏫🔼🔽⏬]|#\S+)$"      # what the plug-in takes off the end of a line, one after the other
+
+def seen_by_the_plug_in(line):
+    "The words of a task and its signs, as the plug-in reads them."
+    line, found = line.removeprefix("- [ ] ").strip(), []
+    while sign := re.search(PLUG_IN, line): found.append(sign[0].strip()); line = line[:sign.start()].strip()
+    return line, set(found)
+
+
+@pytest.mark.parametrize("text, day", [("call Ana 9:30 ⏳ 2026-11-20", datetime(2026, 11, 20, 9, 30)), ("call Ana ⏳ 2026-11-20 09:30", datetime(2026, 11, 20, 9, 30)), ("call Ana ⏫ 09:30 📅 2026-11-20 #a", datetime(2026, 11, 20, 9, 30))])
+def test_an_hour_stands_before_the_sign_or_behind_the_day(text, day):
+    outline = parse_note(f"- [ ] {text}\n", "x.md")
+    (stamp,) = stamps(outline)
+    assert (outline.nodes[1].title, datetime.combine(stamp.day, stamp.at)) == ("call Ana", day)
+
+
+@pytest.mark.parametrize("line", ["call Ana", "call Ana #home", "call Ana ⏫", "call Ana 📅 2026-11-25", "call Ana ⏳ 2026-11-18", "call Ana ⏳ 2026-11-18 08:00", "call Ana 08:00 ⏳ 2026-11-18", "call Ana 🔁 every week 📅 2026-11-25", "call Ana 📅 2026-11-25 ⏳ 2026-11-18 #a", "call Ana 🔁 every week ⏳ 2026-11-18"])
+def test_the_plug_in_still_reads_all_of_a_task_with_an_hour(line):
+    outline = parse_note(f"- [ ] {line}\n", "x.md")
+    after = schedule(outline, outline.nodes[1], datetime(2026, 11, 20, 9, 30), now=NOON)
+    words, signs = seen_by_the_plug_in(after.strip())
+    kept = {sign for sign in seen_by_the_plug_in(line.replace(" 08:00", "").replace("08:00 ", ""))[1] if "⏳" not in sign}
+    assert words == "call Ana 09:30" and signs == kept | {"⏳ 2026-11-20"}
+    again = parse_note(after, "x.md")
+    assert again.nodes[1].title == "call Ana" and schedule(again, again.nodes[1], date(2026, 11, 21), now=NOON) == after.replace("2026-11-20", "2026-11-21")
+    assert "09:30" not in unschedule(again, again.nodes[1])
+
+
+@pytest.mark.parametrize("repeat", ["", "+1w", "+3d"])
+def test_a_new_task_with_an_hour_is_read_by_the_plug_in(repeat):
+    line = append_headline(b"", "call Ana", file="x.md", kind="task", scheduled=datetime(2026, 11, 20, 9, 30), repeat=repeat).decode().strip()
+    words, signs = seen_by_the_plug_in(line)
+    assert words == "call Ana 09:30" and "⏳ 2026-11-20" in signs and len(signs) == 1 + bool(repeat)
+
+
+@pytest.mark.parametrize("text, done", [("- [ ] a 📅 2026-11-20\n", " ✅ 2026-11-19"), ("- [ ] a ⏳ 2026-11-20 #x\n- [ ] b\n", " ✅ 2026-11-19"), ("- [ ] a [due:: 2026-11-20]\n", " [completion:: 2026-11-19]"), ("- [ ] a\n- [ ] b 📅 2026-11-20\n", ""),
+                                        ("- [ ] a 📅 2026-11-20\n- [x] b 📅 2026-11-18\n", ""), ("- [ ] a due: 2026-11-20\n", ""), ("- [ ] a @{2026-11-20}\n", "")])
+def test_a_task_of_the_plug_in_bears_the_day_on_which_it_was_done_unless_others_bear_none(text, done):
+    outline = parse_note(text, "x.md")
+    line, _, rest = text.partition("\n")
+    assert complete(outline, outline.nodes[1], now=NOON) == f"{line.replace('[ ]', '[x]')}{done}\n{rest}"

@@ -115,7 +115,7 @@ ANCHOR = Regex(r"(?:^|(?<=[ \t]))\^[A-Za-z0-9-]{1,80}[ \t]*$")
 ASIDE = Regex(r"(?:🆔|⛔|🏁)\ufe0f?[ \t]*[\w-]{1,80}(?:[ \t]*,[ \t]*[\w-]{1,80}){0,20}|[\[(](?:id|dependsOn|onCompletion)::[^\[\]()\n]{0,300}[\])]", re.I)
 _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?"
 MARK = Regex(rf"""
-    (?P<sign>📅|📆|🗓️?|⏳|🛫|⏰|✅|❌|➕)\s*(?P<a>{_DATE})
+    (?:(?<![\d:.-])(?P<clock>\d{{1,2}}:\d\d)[ \t]{{1,20}})?(?P<sign>📅|📆|🗓️?|⏳|🛫|⏰|✅|❌|➕)\s*(?P<a>{_DATE})
   | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?

@@ -192,10 +192,12 @@ DATED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[[xX]\][ \t][^\n]*?(?:(?P
 
 # %% ../../nbs/outline/08fc_states.ipynb #fa6a4e3a
 def dated_like_others(outline: Outline, node: Node, at: int, now: datetime) -> list[Change]:
-    "The change that writes at `at` when the task `node` was done, if the file does so elsewhere and this line does not yet."
+    "The change that writes at `at` when the task `node` was done, if the file does so elsewhere, or would, and this line does not yet."
     used = DATED.search(outline.text)
-    if used is None or now == datetime.min or marks_of(outline, node, "closed"): return []
-    day, opened = f"{now:%Y-%m-%d}", used["field"]
+    if now == datetime.min or marks_of(outline, node, "closed"): return []
+    own = next((m for m in MARK.finditer(outline.text, *words(outline, node)) if m["sign"] or m["field"]), None)
+    if used is None and (own is None or any(n.keyword == "DONE" and n.kind == "task" for n in outline.nodes)): return []
+    day, opened = f"{now:%Y-%m-%d}", used["field"] if used else own["field"] and f"{own[0][0]}completion:: "
     return [(at, at, f" {opened}{day}{']' if opened.startswith('[') else ')'}" if opened else f" ✅ {day}")]
 
 # %% ../../nbs/outline/08fc_states.ipynb #13e322a5

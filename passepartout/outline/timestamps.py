@@ -187,7 +187,8 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
             broken.append((line, m[0])); continue
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         kind = KINDS.get(name, "deadline" if node.kind == "task" else "plain")
-        at = clock_time(*text[11:].split(":")[:2]) if len(text) > 10 else None
+        clock = text[11:] or m["clock"] or ""
+        at = clock_time(*clock.split(":")[:2]) if clock else None
         found.append(Stamp(kind, kind in ("deadline", "scheduled", "plain"), day, at, None, None, None, None, node.index, m.start(),
                            m.end(), line))
     return [with_repeat(s, rules.get(s.node)) for s in found], broken

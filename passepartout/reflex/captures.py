@@ -254,7 +254,7 @@ def in_words(line: str) -> str | None:
     marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
     level = next((URGENT[sign] for sign in line if sign in URGENT), None) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
     if not marks and not level: return line
-    dates = [(KINDS[(m["sign"] or m["field"]).rstrip("\ufe0f").lower()], m["a"] or m["b"]) for m in marks if not m["every"]]
+    dates = [(KINDS[(m["sign"] or m["field"]).rstrip("\ufe0f").lower()], f"{m['a'] or m['b']} {m['clock'] or ''}".strip()) for m in marks if not m["every"]]
     rules = [read_rule(m["every"]) for m in marks if m["every"]]
     if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates): return None
     if any(rule is None or not rule.plain or rule.from_done for rule in rules): return None

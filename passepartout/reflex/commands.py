@@ -84,7 +84,7 @@ def state_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #36fbb265
 _PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)
-_PLAN = Regex(r"(schedule|plan|bring|pull|start|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|extend|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
+_PLAN = Regex(r"(schedule|plan|put\s+off|put|change|re-?schedule|postpone|delay|defer|snooze|extend|push(?:\s+back)?|move|shift|bring\s+forward)\s+(.+)", re.I)
 _BY = Regex(r"(.+?)\s+(?:(?:back\s+)?by\s+)?(\w+)\s+(days?|weeks?|months?|years?)(?:\s+later)?", re.I)
 _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+date|scheduled\s+date|date)\s+(?:of|for|on)\s+(.+)|(?:give|set)\s+(.+)\s+a\s+deadline\s+(?:of|on|for)\s+(.+)", re.I)
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
@@ -135,11 +135,11 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
             return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch")
                       else "deadline", "give {} the date", today)]
-    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
-        return None
     if (sooner := _EARLIER.fullmatch(text)) and (count := a_count(next(filter(None, sooner.groups()[1::3])).lower())):
         what, unit = next(filter(None, sooner.groups()[::3])), next(filter(None, sooner.groups()[2::3])).lower()
         return [Command("date", object_of(what), f"bring {{}} forward by {count} {unit}", {"by": (-count, UNITS[unit]), "kind": ""}, "open")]
+    if not (found := _PLAN.fullmatch(_PUT_OFF.sub(lambda found: f"postpone {found[1] or found[2]} ", text))) or _NOT_YET.match(text):
+        return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
     if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
@@ -294,10 +294,11 @@ def is_a_day(where: str, today: date) -> bool:
     except NoSuchDate: return True
 
 # %% ../../nbs/reflex/commands.ipynb #4b52988f
-def text_command(text: str) -> list[Command] | None:
+def text_command(text: str) -> list[Command] | dict | None:
     "add to X: …, append “…” to X"
     if _ITEM_AT.fullmatch(text): return None            # a list has items, and no lines
     if found := _APPEND.fullmatch(text):
+        if _SOME_LIST.fullmatch(found[1]): return decline(f"Which list do you mean? For example: add {found[2].strip()[:60]} to the shopping list")
         if task := re.fullmatch(r"(?:TODO|(?:- )?\[ \])\s+(.+)", found[2].strip()):
             return [Command("under", object_of(found[1]), f"add the task “{task[1]}” under {{}}", {"text": task[1], "called": True})]
         weak = re.search(r"\b(?:journal|diary)$", found[1], re.I) is not None           # perhaps the page of a day

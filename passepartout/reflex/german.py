@@ -148,7 +148,7 @@ _TASKS = (
     (r"(?:schreibe?|setze?|packe?|tue?) (?P<what>.+?) (?:auf|in) (?:die|meine|unsere) (?P<place>\w*liste)", "add {what} to the {place}"))
 
 # %% ../../nbs/reflex/german.ipynb #816f2d48
-_DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:\w*ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
+_DONE_IT = r"(?!(?:gekauft|eingepackt|besorgt)\b)(?:(?:ab|an|auf|aus|bei|ein|vor|zu|weg|los|mit|nach|um|durch|her|hin|rein|raus|runter|rauf|hoch|zurück|weiter|fest|frei|fertig|wieder)?ge\w{2,}(?:t|en)|\w{3,}iert|bezahlt|überwiesen|verschickt|bestellt|unterschrieben|beantwortet|erneuert)"
 _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),

@@ -33,7 +33,7 @@ _DUE = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #a6a93069
 _NAMED = (
-    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
+    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),

@@ -33,7 +33,7 @@ BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 
 # %% ../../nbs/reflex/reasons.ipynb #7942ebfd
 _LAST_DONE = frozenset(("what did you do", "what did you just do", "what have you done", "what did you change", "what was that"))
-_CLOCKING = Regex(r"clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
+_CLOCKING = Regex(r"(?!.*\s(?:is|was|are|were)\s)clock\s+(?:me\s+)?(?:in|out|on|off)\b\s*(?:(?:to|on|for|of)\s+)?(?:the\s+)?(.{0,80})|(?:start|stop)\s+(?:the\s+)?clock\b\s*(?:(?:on|for)\s+)?(?:the\s+)?(.{0,80})"
                    r"|(?:what|how\s+(?:much|long))\b.{0,40}\bclock(?:ed)?\b.*|how\s+much\s+time\s+did\s+(?:i|we)\s+spend\b.*|(?:show\s+)?(?:me\s+)?(?:my\s+|the\s+)?clock\s*table\b.*", re.I)
 _RINGING = Regex(r"(?:(?:set|start|create|make)\s+)?(?:an?\s+|the\s+|my\s+)?(?:[\w.:]+\s+){0,3}(?:alarm|timer|stopwatch)\b.*", re.I)
 
@@ -130,6 +130,9 @@ def by_command(request: Request, line: str) -> dict | None:
                        "yesterday; and “find …” puts newer notes first.")
     return None
 
+# %% ../../nbs/reflex/reasons.ipynb #90da0714
+_REPEATING = Regex(r"(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:recurring|repeating|repeated)\s+(?:tasks|todos|things|ones)", re.I)
+
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
@@ -140,6 +143,8 @@ def half_said(request: Request, line: str) -> dict | None:
     if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
+    if _REPEATING.fullmatch(line):
+        return decline("What repeats is no list of mine: “my habits” shows the habits, and “when is the dentist” says of one task how often it comes.")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
     return None
 

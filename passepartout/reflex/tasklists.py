@@ -23,7 +23,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
     "waiting": (
         "waiting, waiting tasks, which tasks are waiting, what tasks are waiting, tasks that are waiting, waiting list, "
         "what am i waiting for, who am i waiting for, what is waiting, what's waiting, what waits, what are we waiting for, "
-        "what is blocked, what is on hold, what am i waiting on, who am i waiting on, who are we waiting for, waiting on, "
+        "what is blocked, blocked tasks, blocked, what is on hold, what am i waiting on, who am i waiting on, who are we waiting for, waiting on, "
         "what's waiting for others, what is waiting on others, what is waiting on other people, who do i wait for, waiting for"),
     "unscheduled": (
         "undated, unscheduled, unscheduled tasks, unplanned tasks, undated tasks, tasks without a date, tasks without date, "
@@ -32,7 +32,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
         "what isn't scheduled"),
     "open": (
         "open tasks, all tasks, all open tasks, my tasks, all my tasks, all todos, todos, my todos, open todos, what tasks do i have, "
-        "which tasks do i have, how many things do i have to do, what is open, what's open, everything open, how many tasks are open, "
+        "which tasks do i have, how many tasks are there, how many open tasks are there, how many things do i have to do, what is open, what's open, everything open, how many tasks are open, "
         "how many open tasks, how many tasks do i have, how many open tasks do i have, what do i have to do, what is there to do, "
         "list tasks, list my tasks, list all tasks, todo list, my todo list, to-do list, my to-do list, what are my tasks, "
         "what's on my todo list, what is on my todo list, what do i still have to do, what is left to do"),
@@ -47,7 +47,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about|at)\s+|(?=@))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -64,6 +64,7 @@ _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)
 _IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
 _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
+_CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:did|have)\s+(?:i|we)\s+cancel(?:l?ed)?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
                 r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
 _NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
@@ -88,6 +89,7 @@ def filtered(request: Request) -> dict | None:
     if found := _IN_STATE.fullmatch(line):
         state = (found[1] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
+    if _CANCELLED.fullmatch(line): return tool_call("org-find", "You asked for the tasks that were given up", query="todo:cancelled OR todo:canceled", limit=50)
     if _GOING.fullmatch(line):
         return tool_call("org-find", "You asked for the tasks that are in progress", query="todo:doing OR todo:started OR todo:now OR todo:in-progress", limit=50)
     if (found := _BY_STATE.fullmatch(line)) and found[1] != "TODO" and line != line.upper():
