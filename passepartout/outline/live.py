@@ -25,9 +25,11 @@ _HARMLESS = r"(?::(?:exports|results|eval|cache|hlines|colnames|rownames)(?:[ \t
 _ORG = (
     ("%%(", r"%%\(", "", "an expression that Emacs runs whenever it builds an agenda", "expression"),
     ("#+begin", r"(?m)^[ \t]*#\+begin(?:_src[ \t][^\n]*[ \t]:|_export|_query|:)[^\n]*", rf"[ \t]*#\+begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*", "a block that a program carries out or takes elsewhere", r"(?im)^[ \t]*#\+end"),
-    ("#+", r"(?m)^[ \t]*#\+\S[^\n]*", rf"[ \t]*#\+(?:(?:{_NOTES})(?:\[[^\]]*\])?:.*|tblfm:[^']*|startup:(?!.*latexpreview).*|property:(?![ \t]*(?:header-args|export_)).*|columns:.*|end_.*|begin_(?!src|export|query)\w+.*|begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*)", "a line by which a program sets, takes in or runs something"),
+    ("#+", r"(?m)^[ \t]*#\+\S[^\n]*", rf"[ \t]*#\+(?:(?:{_NOTES})(?:\[[^\]]*\])?:(?![ \t]*\(eval).*|tblfm:[^']*|startup:(?!.*latexpreview).*|property:(?![ \t]*(?:header-args|export_)).*|columns:.*|end_.*|begin_(?!src|export|query)\w+.*|begin_src(?:[ \t]+[^\s:]\S*)?(?:[ \t]+{_HARMLESS})*[ \t]*)", "a line by which a program sets, takes in or runs something"),
     ("header-args", r"(?m)^[ \t]*:header-args[^\n]*", "", "arguments for all blocks of code"),
     ("export_", r"(?m)^[ \t]*:export_\w+\+?:[^\n]*", r"[ \t]*:export_(?:title|subtitle|author|date|description)\+?:.*", "where an export goes and how"),
+    (":archive", r"(?m)^[ \t]*:archive\+?:[^\n]*", r"[ \t]*:archive\+?:[ \t]*(?:%s)?(?!\.)[\w. -]*(?:::[^\n]*)?", "where an archived heading goes"),
+    ("=", r"\|[ \t]*:?=[^|\n]*", r"[^']*", "a formula in a table, in Lisp"),
     ("src_", r"(?<!\w)src_[^\s\[{]{1,60}\[[^\n]*", "", "an inline block of code with arguments"),
     ("call_", r"(?<!\w)call_[^\s(\[]{1,60}[(\[][^\n]*", r"[^=:]*", "a call of a block of code with arguments"),
     ("@@", r"@@[\w-]+:", "", "code for an exported page", r"@@|\n[ \t]*\n"),
