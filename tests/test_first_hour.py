@@ -430,3 +430,9 @@ def test_which_list_and_which_tasks(tmp_path, line, told):
     notes = {"a.org": "#+TODO: TODO WAITING | DONE CANCELLED\n* Reading list\n- [ ] Emma\n* Work\n** TODO Review PR from Jonas\n** CANCELLED Gym\n** WAITING Parts\n"}
     (answer,), files = play(tmp_path, notes, line)
     assert told in answer and files == notes
+
+
+@pytest.mark.parametrize("line", ["more", "not now, later", "not good", "more please", "most of them"])
+def test_a_word_that_is_spelt_right_is_not_corrected(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO x\n"}, line)
+    assert "Did you mean “mov" not in answer and "Did you mean “not" not in answer

@@ -116,6 +116,7 @@ def day_spelt(request: Request) -> str | None:
 # %% ../../nbs/reflex/guesses.ipynb #4fabd156
 _VOCABULARY = sorted(set("find search list note todo capture remember remind read show open agenda deadline deadlines overdue week month days next last due what where help task scheduled waiting unscheduled finished complete postpone reschedule schedule rename archive move untag reopen about".split())
                     | {w.lower() for w in WEEKDAYS + MONTHS} | set(" ".join(NAMED).split()) - {"day", "after", "before"})
+_RIGHT = frozenset("not more most then than them there these those later fine mine text test best rest past part soon some same make made take hope love live".split())
 _SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow", "2day": "today", "wk": "week",
           "appt": "appointment"}
 
@@ -123,7 +124,7 @@ _SHORT = {"tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "
 def _corrected(word: str) -> str:
     "The key word that `word` seems to be a misspelling of, or `word`."
     if word in _SHORT: return _SHORT[word]
-    if not 3 <= len(word) <= 14 or word in _VOCABULARY: return word
+    if not 3 <= len(word) <= 14 or word in _VOCABULARY or word in _RIGHT: return word
     swapped = [k for k in _VOCABULARY if len(k) == len(word) and k[0] == word[0] and sorted(k) == sorted(word)]
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.78) or [word])[0]
 
