@@ -36,7 +36,7 @@ from .lazy import Regex
 from .plans.plandesk import PlanBook
 from .serving.sockets import take_lock
 
-# %% ../nbs/19l_backup.ipynb #b1c39e69
+# %% ../nbs/19l_backup.ipynb #c65173a3
 NAMES = Regex(r"journal\.(sqlite|key|anchor)|history|flight-plans/[0-9a-f]{1,64}\.org")
 FORMAT = 1
 
@@ -48,6 +48,7 @@ def scratch(beside: Path) -> Iterator[Path]:
     try: yield folder
     finally: shutil.rmtree(folder, ignore_errors=True)
 
+# %% ../nbs/19l_backup.ipynb #b1c39e69
 def copy_state(state: Path, folder: Path) -> dict[str, Path]:
     "Copy what belongs into a backup into `folder`: name to path. `JournalError` when the journal cannot be read."
     found = {}
@@ -217,7 +218,7 @@ def remarks(found: Backup, settings: Any) -> Iterator[str]:
         if own.key != found.key: yield "It bears another seal than the record that is here: it was made elsewhere, or by somebody else."
     finally: own.close()
 
-# %% ../nbs/19l_backup.ipynb #12451bd3
+# %% ../nbs/19l_backup.ipynb #0eef04d2
 def settle(folder: Path, found: Backup) -> None:
     "Make an unpacked record ready to be gone on with: powers ended, its return on record."
     journal = Journal.open(folder / "journal.sqlite")
@@ -228,6 +229,7 @@ def settle(folder: Path, found: Backup) -> None:
         batch.commit_now()
     finally: journal.close()
 
+# %% ../nbs/19l_backup.ipynb #12451bd3
 def exchange(state: Path, folder: Path) -> Path | None:
     "Put `folder` in the place of `state`, in one step where the file system can; where the old one is now, None when there was none."
     kept = state.with_name(f"{state.name}.before-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}")

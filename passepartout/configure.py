@@ -21,7 +21,7 @@ from .filechanges import Changes, FileChange, now_in
 from .inichange import set_values, set_variables
 from .inifile import items, read_path, read_word
 from .providers.catalogue import SERVICES, named
-from .serving.service import unit_text
+from .serving.service import UNIT, unit_text
 from .settings import Settings, home_dir, load_settings, variable_name, xdg_dir
 
 # %% ../nbs/19j_configure.ipynb #ef4d8560
@@ -38,7 +38,7 @@ class Present:
         "What the files of the person say. `PassepartoutError` when they cannot be read."
         home, config = home_dir(environ), xdg_dir("config", environ, home_dir(environ))
         places = {name: value for name, value in environ.items() if name == "HOME" or name.startswith("XDG_")}
-        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / "passepartout.serving.service", environ)
+        return cls(load_settings(environ=places), config / "passepartout", config / "systemd" / "user" / UNIT, environ)
 
     def overridden(self) -> list[str]:
         "The variables of the environment that count more than what is written here."
@@ -98,6 +98,7 @@ def read_name(text: str) -> str:
     if len(name) > 60: raise PassepartoutError("That is longer than 60 characters.")
     return name
 
+# %% ../nbs/19j_configure.ipynb #54dc3d88
 def read_key(text: str) -> str:
     "A key as it was pasted: without quotes and blanks around it. Raises `PassepartoutError`."
     key = text.strip().strip("\"'").strip()
@@ -186,6 +187,7 @@ def to_keyring(keys: Mapping[str, str], seconds: float = 60.0, library: Any = No
     thread.join(seconds)
     return outcome[0] if outcome else f"it did not answer within {seconds:g} s"
 
+# %% ../nbs/19j_configure.ipynb #fca3449c
 def keyring_there() -> bool:
     "Is there a keyring that can keep something?"
     from importlib.util import find_spec

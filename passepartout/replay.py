@@ -101,6 +101,7 @@ class Example:
     gate: str | None
     why: str
 
+# %% ../nbs/19b_replay.ipynb #ccc06308
 @dataclass
 class Change:
     "A kind of difference: a tool, what was said and what would be said, how often, and the latest example."

@@ -56,7 +56,7 @@ def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 _MEANT = Regex(r"(?i)[ \t]*(?:[|:][ \t]*)?(?:tool|tier)[ \t]*[:=|]|[ \t]*\[[^\[\]]+\][ \t]*$")       # a line of rules.ini, of a drawer, of a table
 
-# %% ../nbs/12ab_rulefile.ipynb #30bc230a
+# %% ../nbs/12ab_rulefile.ipynb #e15b3dda
 class RuleBook(NamedTuple):
     "What a file of rules says, and what is wrong with it; with a problem, effects are locked."
     rules: tuple[Rule, ...] = ()
@@ -74,6 +74,7 @@ def read_rules(text: str, source: str = "rules.ini") -> RuleBook:
         except RuleError as error: problems.append(f"{source} line {lines[0][0]}, rule “{shown(name, 60)}”: {error.message}")
     return RuleBook(tuple(rules), tuple(problems), source)
 
+# %% ../nbs/12ab_rulefile.ipynb #30bc230a
 def _sections(text: str, source: str) -> tuple[dict[str, list], list[str]]:
     "Section -> its lines as (number, name, value), and what is wrong with the lines."
     (found, problems, last), org = ({}, [], None), source.endswith(".org")
@@ -147,6 +148,7 @@ def _strays(pattern: str, folders: tuple[str, ...]) -> bool:
     return (bool(folders) and pattern.startswith("/") and not any(fixed.startswith(f.rstrip("/") + "/")
             or (f.rstrip("/") + "/").startswith(fixed) and fixed != pattern for f in folders))
 
+# %% ../nbs/12ab_rulefile.ipynb #5137b62a
 def absent(book: RuleBook, tools: Any) -> list[str]:
     "The rules about tools that are not there, one sentence each."
     return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: there is no tool {', '.join(rule.tools)} now, so it "

@@ -213,3 +213,17 @@ def test_a_key_is_read_as_it_was_written(value):
     try: text = set_variables("A=1\nexport K = 'old' # c", {"K": value, "L": value})
     except PassepartoutError: return
     assert {name.removeprefix("export ").strip(): read for _, _, name, read in file_lines(text)} == {"A": "1", "K": value, "L": value}
+
+
+def test_the_unit_has_the_name_that_systemd_is_asked_for_and_every_page_tells(tmp_path, monkeypatch):
+    "It was written under another name once, when the modules were sorted into folders and the letters looked like a module's."
+    from passepartout.configure import Present
+    from passepartout.terminal.wizard import manage
+    (tmp_path / "systemctl").write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for what in (("daemon-reload",), ("enable", "--now")): manage(*what)
+    name = Present.of({"HOME": str(tmp_path)}).unit.name
+    assert (tmp_path / "asked").read_text().splitlines() == ["--user daemon-reload", f"--user enable --now {name}"]
+    pages = Path(__file__).parents[1] / "nbs" / "_md"
+    for page in ("index.md", "33_run_it_for_good.md", "terminal/20de_daemoncommand.md"): assert f"systemd/user/{name}" in (pages / page).read_text(), page

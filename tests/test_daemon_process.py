@@ -178,9 +178,9 @@ def test_systemd_hears_when_it_is_ready_and_takes_the_unit(running, home):
         assert b"RELOADING=1" in manager.recv(1000) and b"READY=1" in manager.recv(1000)
         assert daemon.stop() == 0 and b"STOPPING=1" in manager.recv(1000)
     if shutil.which("systemd-analyze"):
-        (unit := home.folder / "passepartout.serving.service").write_text(daemon("daemon", "--unit").stdout)
+        (unit := home.folder / "passepartout.service").write_text(daemon("daemon", "--unit").stdout)
         told = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", str(unit)], capture_output=True, text=True, timeout=120, env={**home.env, "XDG_RUNTIME_DIR": str(home.folder)})
-        assert not [line for line in told.stderr.splitlines() if "passepartout.serving.service" in line], told.stderr
+        assert not [line for line in told.stderr.splitlines() if "passepartout.service" in line], told.stderr
 
 
 def test_a_file_where_the_unit_starts_becomes_no_part_of_the_daemon(running, home):

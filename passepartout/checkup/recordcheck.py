@@ -65,7 +65,7 @@ def check_journal(patient: Patient) -> Iterator[Any]:
     try: yield from record_findings(journal, patient.journal)
     finally: journal.close()
 
-# %% ../../nbs/checkup/19bg_recordcheck.ipynb #c23633e7
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #12baeb8d
 def left_behind(path: Path) -> bool:
     "Is this the lock file of a process that is no more?"
     try: handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -76,6 +76,7 @@ def left_behind(path: Path) -> bool:
     except OSError: return False
     finally: os.close(handle)
 
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #c23633e7
 def remove_locks(paths: Sequence[Path]) -> str:
     "Remove the locks of processes that are no more; a sentence that says so."
     gone = [path.unlink(missing_ok=True) for path in paths if left_behind(path)]

@@ -71,13 +71,14 @@ def preview_text(verdict: ApprovalRequired, foreseen: Foreseen | None, redact: A
     if all(line in said or line == verdict.phrase for line in text.split("\n")): return ""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text) - MOST_SHOWN:,} more characters)"
 
-# %% ../../nbs/consent/17b_approvals.ipynb #122d1156
+# %% ../../nbs/consent/17b_approvals.ipynb #d2eb5e99
 class Unconfirmed(PassepartoutError):
     "The words that say what is lost are missing, or are others. `phrase` are the right ones."
     def __init__(self, phrase: str):
         super().__init__(f"This cannot be taken back, so the code alone does not do. Type with it what would be lost: {phrase}")
         self.phrase = phrase
 
+# %% ../../nbs/consent/17b_approvals.ipynb #122d1156
 def phrase_of(verdict: ApprovalRequired) -> str:
     "What has to be typed to approve `verdict`; nothing when the code is enough."
     if verdict.confirm is False: return ""

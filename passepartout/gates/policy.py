@@ -71,10 +71,12 @@ def policy_gate(most: int = 262_144):
             return f"The proposal is longer than {most:,} characters, more than anybody could judge. Do it in smaller steps."
     return policy
 
+# %% ../../nbs/gates/policy.ipynb #a31eccbb
 def against_answer(action: Action) -> str | None:
     "Why `action` is no answer, or `None`: it is the placeholder that the prompt shows, which a small model copies."
     return "The text is the example's placeholder. Put what the person shall read in its place." if action.payload.get("text") == ANSWER_HERE else None
 
+# %% ../../nbs/gates/policy.ipynb #688dc108
 def against_effect(action: Action) -> str | None:
     "Why `action` may not be done whatever it does, or `None`: it evaluates text, or nobody could judge its reason."
     if (kind := pick(action.payload, "action")) is not CALL and kind == "eval":

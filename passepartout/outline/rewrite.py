@@ -65,9 +65,7 @@ def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] = {
                            "changed. Say it differently.")
     raise RewriteError(f"That would change how the rest of {outline.file} is read, so nothing was changed.")
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #7ff46c6d
-BLANKS = " \t\r\n"
-
+# %% ../../nbs/outline/08f_rewrite.ipynb #f240fc36
 def line_span(text: str, start: int) -> tuple[int, int]:
     "(end of the line's content, start of the next line) of the line that begins at `start`."
     at = text.find("\n", start)
@@ -78,6 +76,9 @@ def ending_at(outline: Outline, start: int) -> str:
     "The line ending of the line at `start`; of a last line without one, the one that the file uses."
     stop, following = line_span(outline.text, start)
     return outline.text[stop:following] or line_ending(outline.text)
+
+# %% ../../nbs/outline/08f_rewrite.ipynb #7ff46c6d
+BLANKS = " \t\r\n"
 
 def one_line(text: str, what: str) -> str:
     "`text` as it can stand in one line, without the white space around it. `RewriteError` when it has several lines, or control characters."
@@ -91,7 +92,7 @@ def lines_above(outline: Outline, at: int) -> str:
     start = outline.text.rfind("\n", 0, max(at - 1, 0)) + 1
     return re.compile(r"[ \t]*").match(outline.text, start)[0]
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #e2eaf02c
+# %% ../../nbs/outline/08f_rewrite.ipynb #53c77ba2
 @record
 class Head:
     "Spans of the parts of an Org heading line."
@@ -108,6 +109,7 @@ class Head:
         "The end of the last part in front of the title."
         return max(self.stars[1], self.keyword[1], self.priority[1], self.comment[1])
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #e2eaf02c
 def skip(text: str, at: int, end: int, chars: str = " ") -> int:
     "The first place from `at` that holds none of `chars`."
     while at < end and text[at] in chars: at += 1
@@ -235,6 +237,7 @@ def drawer_of(outline: Outline, node: Node) -> tuple[int, re.Match | None]:
     at = node.planning[1] if node.planning else line_span(outline.text, node.start)[1]
     return at, DRAWER.match(outline.text, at)
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #fd169c77
 def property_lines(outline: Outline, drawer: re.Match, name: str, plus: bool = False) -> list[re.Match]:
     "The lines of a drawer that give `name` its value, with `NAME+` if `plus`."
     more = r"\+?" if plus else ""
@@ -258,6 +261,7 @@ def set_property(outline: Outline, node: Node, name: str, value: str) -> str:
     change = drawer_change(outline, drawer, name, value) if drawer else new_drawer(outline, node, at, name, value)
     return settled(outline, replaced(outline.text, [change]), node, properties={**node.properties, name.upper(): value})
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #d9cd0a57
 def drawer_change(outline: Outline, drawer: re.Match, name: str, value: str) -> Change:
     "The change of a line in a drawer, or a new last line. The name stays spelled as it is."
     if found := property_lines(outline, drawer, name):
@@ -311,6 +315,7 @@ def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str
         raise RewriteError(f"That value would not be read back from the front matter of {outline.file}; nothing was changed.")
     return settled(outline, after, node, properties={**node.properties, name.upper(): value}, title=read.title, tags=read.tags)
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #c88a0928
 def quoted(value: str) -> str:
     "`value` between the quotation marks that it does not contain. Raises `RewriteError`."
     if '"' not in value: return f'"{value}"'

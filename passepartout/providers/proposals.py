@@ -65,6 +65,7 @@ def plan_forms(tools: Iterable[Tool], strict: bool = False) -> dict:
     return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict) for form in CONDITIONS.values()]},
             "step": {"anyOf": steps}}
 
+# %% ../../nbs/providers/proposals.ipynb #77505aad
 def plan_form(parts: Any, strict: bool) -> dict:
     "The schema of one form of a plan."
     return closed({name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()},
@@ -115,7 +116,7 @@ def printed_proposal(value: Any) -> str:
     if isinstance(value.get("explanation"), str) and value["explanation"].strip(): payload["explanation"] = Text(value["explanation"])
     return write_plist({"type": "REQUEST", "target": "TOOL", "payload": payload})
 
-# %% ../../nbs/providers/proposals.ipynb #05f78177
+# %% ../../nbs/providers/proposals.ipynb #4ef9f91b
 def printed_plan(value: dict) -> str:
     "The property list of a plan in JSON. `ValueError` says what is wrong with it; whether its steps fit is for the reader of plans."
     if not isinstance(steps := value.get("steps"), list) or not all(isinstance(each, dict) for each in steps):
@@ -124,6 +125,7 @@ def printed_plan(value: dict) -> str:
     return write_plist({"type": "PLAN", **({"explanation": Text(why)} if isinstance(why, str) and why.strip() else {}),
                         "steps": [_form(each) for each in steps]})
 
+# %% ../../nbs/providers/proposals.ipynb #05f78177
 def _form(value: Any, depth: int = 0) -> Any:
     "A part of a plan, with names as keys and strings marked as such; what is null is left out."
     if depth > 40: raise ValueError("its steps are nested too deeply")

@@ -97,6 +97,7 @@ def _printable(value: Any) -> Any:
     if isinstance(value, (list, tuple)): return [_printable(each) for each in value]
     return value.encode("utf-8", "replace").decode() if type(value) is str else value
 
+# %% ../../nbs/serving/19e_guests.ipynb #0a139351
 def trouble(text: str, request: Any = None) -> dict:
     "The message that says what is wrong."
     return {"type": "LOG", "payload": {"level": "error", "text": text} | ({"request": request} if request is not None else {})}

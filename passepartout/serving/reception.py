@@ -137,12 +137,13 @@ class Door(Receiving):
         self.log("closed", "warning", guest=guest.number, via=guest.via, pid=guest.pid, why=error.message)
         guest.send(trouble(error.message))
 
-# %% ../../nbs/serving/19ga_reception.ipynb #6be48281
+# %% ../../nbs/serving/19ga_reception.ipynb #e7b17ee3
 def number_of(payload: Mapping) -> int | str | None:
     "What a client calls its request; nothing when it has no name, or an impossible one."
     given = payload.get("request")
     return given if type(given) is int or isinstance(given, str) and len(given) <= 64 else None
 
+# %% ../../nbs/serving/19ga_reception.ipynb #6be48281
 def how_it_ended(reply: Any) -> str:
     "The status of a reply, or of a payload with one; whatever has none was answered."
     return str((reply.get("status") if isinstance(reply, Mapping) else getattr(reply, "status", "")) or "answered")

@@ -201,6 +201,7 @@ def test_skill(page: SkillPage, wrap: Bubblewrap, limits: JailLimits = JailLimit
     passed, failed = [name for name, why in results if not why], [f"{name}: {why}" for name, why in results if why]
     return passed, f"{page.path.name}: {len(failed)} of {len(results)} tests failed: {'; '.join(failed)[:600]}" if failed else ""
 
+# %% ../../nbs/skillfiles/12g_skilljail.ipynb #b66c2557
 def test_results(page: SkillPage, said: dict) -> list[tuple[str, str]]:
     "(name, what went wrong or \"\") of each test. `SkillDied` when the answer is none, or one of the page's tests is missing in it."
     results = said.get("tests")

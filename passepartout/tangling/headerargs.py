@@ -50,6 +50,7 @@ def closing(text: str, at: int) -> int:
     end = partners(text).get(at, len(text))
     return end + 1 if end < min(len(text), at + _MOST) else at + 1
 
+# %% ../../nbs/tangling/08s_headerargs.ipynb #351e31e3
 @lru_cache(maxsize=8)
 def partners(text: str) -> dict[int, int]:
     "For each bracket in `text` that is closed, where: one look at the whole of it, so that a line of brackets costs no more than another one."
@@ -138,7 +139,7 @@ def local_values(outline: Outline, node: Node, name: str) -> tuple[str | None, l
     found = [(more, value) for key, more, value in PROPERTY.findall(drawer[1]) if key.lower() == name]
     return next((v for more, v in found if not more and v != "nil"), None), [v for more, v in found if more]
 
-# %% ../../nbs/tangling/08s_headerargs.ipynb #5da2cc29
+# %% ../../nbs/tangling/08s_headerargs.ipynb #cda61f06
 _KEYWORD = Regex(r"^[ \t]*#\+(property|setupfile):[ \t]*(\S[^\n]*?)[ \t\r]*$", re.I | re.M)
 _PAIR = Regex(r"(\S+)[ \t]+(\S[^\n]*)")
 
@@ -146,6 +147,7 @@ def keyword_lines(text: str, dead: tuple[tuple[int, int], ...]) -> list[tuple[st
     "What the lines that speak for a whole page say: `property` or `setupfile`, and the value. `dead` are the spans of its blocks."
     return [(m[1].lower(), m[2]) for m in _KEYWORD.finditer(text) if not inside(dead, m.start())]
 
+# %% ../../nbs/tangling/08s_headerargs.ipynb #5da2cc29
 def property_values(lines: Iterable[str]) -> dict[str, str]:
     "What `#+PROPERTY:` lines come to, by lower-case name: the last one counts, and `NAME+` adds to those before."
     found: dict[str, str] = {}

@@ -22,7 +22,7 @@ from ..org import Outline
 from .sourceblocks import Line, Source, remove_indentation
 from .tablevalues import value_code, written_code
 
-# %% ../../nbs/tangling/08v_tangle.ipynb #0ecae503
+# %% ../../nbs/tangling/08v_tangle.ipynb #141fa50d
 _TANGLED = ("yes", "tangle", "no-export", "strip-export")
 
 def code_of(web: Web, source: Source) -> list[Line]:
@@ -35,6 +35,7 @@ def code_of(web: Web, source: Source) -> list[Line]:
     if "-r" in source.switches.split(): lines = [Line(_coderef(source.switches).sub("", text), at) for text, at in lines]
     return trimmed(remove_indentation(lines))
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #0ecae503
 def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "python", page: str = "") -> list[Line]:
     "Prologue, variables and epilogue around the code. `page` is the Org page that variables may name tables of. Raises `TangleError`."
     pieces = {name: args.text(name, None) for name in (":prologue", ":epilogue")}
@@ -125,7 +126,7 @@ def link_to(outline: Outline, source: Source, page: str, folder: str) -> str:
     else: search = single(outline.text[source.start:source.end].split("\n", 1)[0]).lstrip("#*").lstrip(" \t")
     return re.sub(r"(\\*)([\[\]])", r"\1\1\\\2", f"file:{posixpath.relpath(page, folder or '.')}::{search}")
 
-# %% ../../nbs/tangling/08v_tangle.ipynb #a940318b
+# %% ../../nbs/tangling/08v_tangle.ipynb #ef25bc3a
 def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool = False) -> list[Target]:
     "The files that a page is exported to, in the order in which it first names them. `TangleError` names the line of what cannot be exported."
     targets: dict[str, Target] = {}
@@ -138,6 +139,7 @@ def tangled(web: Web, page: str, *, name_sources: bool = True, same_lines: bool 
             raise TangleError(error.message if error.message.startswith("line ") else f"line {source.at}: {error.message}") from None
     return list(targets.values())
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #a940318b
 def add_block(target: Target, web: Web, source: Source, page: str, name_sources: bool = True, same_lines: bool = False) -> None:
     "Put the code of one block behind what the file holds already; with `same_lines` on the line on which it stands in the page, where that is still free."
     args, out, code = source.arguments, target.lines, code_of(web, source)

@@ -25,7 +25,7 @@ from .setupfiles import Setup
 from .sourceblocks import Source, markdown_sources, notebook_sources, org_sources, unfinished
 from .tangle import Target, astray, tangled
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #218e548b
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #90c48fea
 @record
 class Page:
     "A page that was read: its blocks, and the outline they stand in (None for a notebook)."
@@ -46,6 +46,7 @@ def read_page(path: Path) -> Page:
     except OSError as error: raise TangleError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     return page_of(path, data, Setup(path))
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #218e548b
 def page_of(path: Path, data: bytes, setup: Setup | None = None) -> Page:
     "The page that consists of `data`, and of what `setup` takes over from other files. Raises `TangleError`."
     try: decoded = decode(data)
@@ -184,7 +185,7 @@ def obeyed(relative: str) -> str:
     if instructs(relative): return "other agents take instructions from"
     return sensitive(relative) or short_name(posixpath.dirname(relative))
 
-# %% ../../nbs/tangling/08w_tanglefiles.ipynb #73c55756
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #dd2aed85
 def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: bool = False) -> list[str]:
     "Write what is new or changed; the paths. `TangleError` before anything is written, when `refuse` has something against it."
     refuse(planned, force)
@@ -195,6 +196,7 @@ def write_files(planned: list[Planned], folder: Path, ledger: Ledger, *, force: 
         write_file(each, folder, ledger)
     return [each.relative for each in done]
 
+# %% ../../nbs/tangling/08w_tanglefiles.ipynb #73c55756
 def write_file(each: Planned, folder: Path, ledger: Ledger) -> None:
     "Put one file in its place. Raises `TangleError`."
     name, data = posixpath.basename(each.relative), each.target.text.encode("utf-8", "surrogatepass")

@@ -63,11 +63,12 @@ def row_lines(row: Row, width: int, column: int) -> list[list[tuple[str, str]]]:
     return lines + [[(" " * gutter, ""), (piece, "italic" if not row.style == "dim" else "dim")]
                     for piece in (wrapped(plain(row.below), max(width - gutter, 12)) if row.below else ())]
 
-# %% ../../nbs/terminal/20da_listing.ipynb #6b110813
+# %% ../../nbs/terminal/20da_listing.ipynb #a5c53da7
 def terminal() -> Any:
     "The console to print on; `None` when no terminal reads."
     return screen() if sys.stdout.isatty() else None
 
+# %% ../../nbs/terminal/20da_listing.ipynb #6b110813
 def print_groups(groups: Mapping[str, list[Row]], console: Any) -> None:
     "Groups of rows, each under its name; in a pipe the rows alone."
     if console is None or room(console) is None:

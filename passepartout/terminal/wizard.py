@@ -211,11 +211,13 @@ def systemd_there() -> bool:
 
 def manage(*what: str) -> None:
     "Have systemd do something with the unit; what it says when it cannot, with the command to do it by hand."
-    command = ["systemctl", "--user", *what, *(["passepartout.serving.service"] if what[0] != "daemon-reload" else [])]
+    from passepartout.serving.service import UNIT
+    command = ["systemctl", "--user", *what, *([UNIT] if what[0] != "daemon-reload" else [])]
     try: done = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error: return tell(f"{' '.join(command)}: {error}", "yellow", sys.stderr)
     if done.returncode: tell(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}", "yellow", sys.stderr)
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #c1d93f31
 def running_hint(present: Present) -> str:
     "What to do when a daemon runs that still has the old settings."
     from passepartout.serving.sockets import connect_to, peer_of, socket_path
