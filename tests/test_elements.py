@@ -83,3 +83,9 @@ def test_time_stays_in_proportion_to_the_text(name, parse):
     for look in (blocks, *[list_items] * (parse is parse_org)):
         for node in outline.nodes[:1] + outline.nodes[-1:]: look(outline, node)
     assert time.perf_counter() - began < 15          # a hang, not a slow machine
+
+
+def test_code_that_is_only_indented_is_no_block():
+    "It has no line that opens it. Hypothesis found this one: every Markdown page with such code could not be tangled."
+    outline = parse_markdown("# T\n\n    code\n    more\n\n```python\nx\n```\n", "a.md")
+    assert [(block.kind, block.name, block.line) for node in outline.nodes for block in blocks(outline, node)] == [("src", "python", 6)]

@@ -70,7 +70,8 @@ def dead_blocks(outline: Outline, node: Node) -> Iterator[Block]:
         place = bisect_right(own, (start, len(text) + 1)) - 1
         if place < 0 or own[place][1] <= start: continue
         line, counted = line + text.count("\n", counted, start), start
-        m, first = OPENING.match(text, start, end), text.find("\n", start, end) + 1 or end
+        if (m := OPENING.match(text, start, end)) is None: continue
+        first = text.find("\n", start, end) + 1 or end
         kind, last = (m[1] or "src").lower(), max(first, text.rfind("\n", start, end - 1) + 1)
         name, rest = (m[2], m[3]) if kind in ("src", "export") else ("", m[2] + m[3])
         yield Block(kind, name, start, end, line, (first, last), rest.strip())
