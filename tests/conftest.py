@@ -1,6 +1,6 @@
 """What holds for all tests.
 
-Hypothesis looks for counterexamples in new places with every run, which is what one wants at home, where it takes a fifth of the
+Hypothesis looks for counterexamples in new places with every run, which is what one wants at home, where it takes an eighth of the
 examples each time (`CI=true pytest` takes them all). In CI a run must mean the same twice: there the examples are derived from the
 tests themselves, so that a change fails for what it did and for nothing else.
 
@@ -32,8 +32,8 @@ from hypothesis import Phase, settings
 
 
 def examples(n):
-    "How many examples a law is tried with: `n` in CI, a fifth of it at home, where each run looks in other places and there are many runs."
-    return n if os.environ.get("CI") else max(20, n // 5)
+    "How many examples a law is tried with: `n` in CI, an eighth of it at home, where each run looks in other places and there are many runs."
+    return n if os.environ.get("CI") else max(20, n // 8)
 
 
 @functools.cache

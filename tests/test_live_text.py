@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from conftest import thinned
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.outline.live import orders_in
@@ -207,7 +207,7 @@ PIECES = ["![", "![", "[", "]", "](", "](", "(", ")", "<", ">", "http://e.x", "/
           "data:image/png;base64,x", "[P ]:\n<http://e.x>\n", "![x][p]", "<img src=http://e.x>", "<script", "&amp;", "\r\n", "\u00a0", "~~~", "```x\n", "```js\n", "\n```\n"]
 
 
-@settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(1_500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=14).map("".join))
 def test_a_renderer_finds_nothing_that_is_not_found(text):
     "The judge is a program that shows Markdown: what it would fetch, or hand on as a tag, or as a block of a language that is none."
