@@ -191,7 +191,7 @@ async def test_ctrl_c_in_a_terminal(tmp_path):
     memex.mkdir()
     waiting = asyncio.Event()
     async def late(): await asyncio.wait_for(waiting.wait(), PATIENCE)
-    async with serving(pieces(WORDS * 30), pieces("Ready again."), pause=0.02, before=late) as server:
+    async with serving(pieces("R"), pieces(WORDS * 30), pieces("Ready again."), pause=0.02, before=late) as server:        # the first is read ahead, and waited for
         env = {**os.environ, "TERM": "xterm", "PROVIDER_CASCADE": "near", "PASSEPARTOUT_PROVIDER_URLS": f"near={server.url}", "PASSEPARTOUT_PROVIDER_MODELS": "near=m", "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
         main, side = pty.openpty()
         process = subprocess.Popen([*ON_TERMINAL, sys.executable, "-m", "passepartout", "chat", "--memex", str(memex)], stdin=side, stdout=side, stderr=side, env=env, start_new_session=True)

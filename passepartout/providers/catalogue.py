@@ -245,8 +245,8 @@ class Nearby(ReadsAhead):
 
     async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None,
                        compose: Any = None) -> str:
-        await self.settled()
         if self.found is None: self.found = await self.look()
+        self.found.ahead, self.ahead = self.ahead or self.found.ahead, None
         try: return await self.found(prompt, system_prompt, model=model, hear=hear, meter=meter, compose=compose)
         except BackendFailure as failure:
             if failure.counts: self.found = None
@@ -255,6 +255,11 @@ class Nearby(ReadsAhead):
     async def check(self) -> str:
         "Which server is used. `BackendFailure` when none runs."
         return await (await self.look()).check()
+
+    def let_go(self) -> None:
+        "Stop what was begun, wherever it is waited for by now."
+        super().let_go()
+        if self.found is not None: self.found.let_go()
 
     def read_ahead(self, compose: Any) -> Beforehand:
         "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background."

@@ -261,7 +261,6 @@ class Provider(Ahead):
 
         `hear` is called with each piece that holds a word, and every request passes the `meter`. `compose` puts the system prompt together
         in the place of `system_prompt`. `BackendFailure` says why there is no answer."""
-        await self.settled()
         headers, model = self.headers(), model or self.model or await self.first_model()
         measure, composed = self.measures.of(self.name, model), Composed(system_prompt)
         if compose is not None:
@@ -270,6 +269,7 @@ class Provider(Ahead):
         while True:
             heard, q = Heard(), self.question(prompt, composed, model, measure)
             if compose is not None: compose.sent(composed)
+            await self.settled()
             try: streamed = await self.ask(q, headers, heard, hear, meter)
             except HttpFailed as error:
                 if self.gives_in(error, q): pass
