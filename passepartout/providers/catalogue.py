@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/providers/catalogue.html.md"""
 # %% auto #0
 __all__ = ['SERVICES', 'NEARBY', 'BUILT_IN', 'Service', 'dialect_of', 'named', 'unreadable', 'service_of', 'cascade_of',
            'in_a_file', 'nobody_chose', 'variables_of', 'with_keys', 'unused_key', 'key_bindings', 'missing_keys',
-           'Made', 'backend_for', 'model_in_a_file', 'provider', 'choose_tiers', 'near_name', 'set_up', 'Nearby']
+           'Made', 'backend_for', 'model_in_a_file', 'provider', 'choose_tiers', 'near_name', 'set_up', 'Around',
+           'Nearby']
 
 # %% ../../nbs/providers/catalogue.ipynb #595598e8
 import asyncio
@@ -237,42 +238,11 @@ def set_up(agent: Any, environ: Mapping[str, str]) -> list[tuple[str, str, str]]
                          f"Set {key} in .env beside your settings.ini, or in the environment."))
     return told
 
-# %% ../../nbs/providers/catalogue.ipynb #53b46444
-class Nearby(ReadsAhead):
-    "The backend `local`: the first server on this machine that has a model."
+# %% ../../nbs/providers/catalogue.ipynb #aeacf158
+class Around:
+    "Looks for servers of models on this machine."
     def __init__(self, http: Any, make: Callable[[Service], Any], model: str | None = None, places: tuple[Service, ...] = NEARBY):
-        self.http, self.make, self.model, self.places, self.found = http, make, model, places, None
-
-    async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None,
-                       compose: Any = None) -> str:
-        if self.found is None: self.found = await self.look()
-        self.found.ahead, self.ahead = self.ahead or self.found.ahead, None
-        try: return await self.found(prompt, system_prompt, model=model, hear=hear, meter=meter, compose=compose)
-        except BackendFailure as failure:
-            if failure.counts: self.found = None
-            raise
-
-    async def check(self) -> str:
-        "Which server is used. `BackendFailure` when none runs."
-        return await (await self.look()).check()
-
-    def let_go(self) -> None:
-        "Stop what was begun, wherever it is waited for by now."
-        super().let_go()
-        if self.found is not None: self.found.let_go()
-
-    def read_ahead(self, compose: Any) -> Beforehand:
-        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background."
-        first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
-        self.ahead = Beforehand(partial(self.begin, compose(first.measures.of(first.name, self.model), first.beside())))
-        return self.ahead
-
-    async def begin(self, composed: Any) -> None:
-        "Look around, and have the server that is found read `composed`. With connections of its own: this is another loop."
-        other = Nearby(type(self.http)(self.http.verify), self.make, self.model, self.places)
-        try: found = await other.look()
-        finally: await other.http.close()
-        await found.begin(composed)
+        self.http, self.make, self.model, self.places = http, make, model, places
 
     async def look(self) -> Any:
         "The provider that was found. `BackendFailure` when nothing runs."
@@ -293,3 +263,39 @@ class Nearby(ReadsAhead):
         try: data = await self.http.get(place.url + dialect.models_path, times=Times(0.2, 0.2, 0.2, 4_000_000))
         except HttpFailed: return []
         return usable(dialect.models(data))
+
+    async def check(self) -> str:
+        "Which server is used. `BackendFailure` when none runs."
+        return await (await self.look()).check()
+
+# %% ../../nbs/providers/catalogue.ipynb #53b46444
+class Nearby(ReadsAhead, Around):
+    "The backend `local`: the first server on this machine that has a model."
+    found: Any = None
+
+    async def __call__(self, prompt: str, system_prompt: str, *, model: str | None = None, hear: Callable | None = None, meter: Any = None,
+                       compose: Any = None) -> str:
+        if self.found is None: self.found = await self.look()
+        self.found.ahead, self.ahead = self.ahead or self.found.ahead, None
+        try: return await self.found(prompt, system_prompt, model=model, hear=hear, meter=meter, compose=compose)
+        except BackendFailure as failure:
+            if failure.counts: self.found = None
+            raise
+
+    def let_go(self) -> None:
+        "Stop what was begun, wherever it is waited for by now."
+        super().let_go()
+        if self.found is not None: self.found.let_go()
+
+    def read_ahead(self, compose: Any) -> Beforehand:
+        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background."
+        first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
+        self.ahead = Beforehand(partial(self.begin, compose(first.measures.of(first.name, self.model), first.beside())))
+        return self.ahead
+
+    async def begin(self, composed: Any) -> None:
+        "Look around, and have the server that is found read `composed`."
+        other = Around(type(self.http)(self.http.verify), self.make, self.model, self.places)
+        try: found = await other.look()
+        finally: await other.http.close()
+        await found.begin(composed)
