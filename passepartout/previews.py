@@ -46,6 +46,7 @@ def hunks(old: Sequence[str], new: Sequence[str], around: int = 3) -> Iterator[s
             if kind == "equal": yield from (" " + line for line in before[a:b])
             else: yield from (*("-" + line for line in before[a:b]), *("+" + line for line in after[c:d]))
 
+# %% ../nbs/16b_previews.ipynb #63bad860
 def _groups(before: Sequence[str], after: Sequence[str], above: int, below: int, around: int) -> Iterable:
     if before == after: return ()
     from difflib import SequenceMatcher                  # with the first change that is shown, not with every start
@@ -54,10 +55,11 @@ def _groups(before: Sequence[str], after: Sequence[str], above: int, below: int,
     return [[("equal", 0, above, 0, above), ("replace", above, ends[0], above, ends[1]),
              ("equal", ends[0], len(before), ends[1], len(after))]]
 
-# %% ../nbs/16b_previews.ipynb #2026e322
+# %% ../nbs/16b_previews.ipynb #a7aeb7d1
 _BLANK = frozenset([0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10),
                     *range(0xE0100, 0xE01F0)])
 
+# %% ../nbs/16b_previews.ipynb #2026e322
 def visible(text: str) -> str:
     "`text` with control, invisible and direction-changing characters spelled out as `<U+…>`; line breaks and ordinary text stay."
     text = str(text)
@@ -65,10 +67,12 @@ def visible(text: str) -> str:
     return "".join(c if (c.isprintable() or c == "\n") and not (ord(c) in _BLANK and not (c == "\ufe0f" and _is_sign(text, at)))
                    else f"<U+{ord(c):04X}>" for at, c in enumerate(text))
 
+# %% ../nbs/16b_previews.ipynb #ddee06e8
 def _is_sign(text: str, at: int) -> bool:
     "Is the character before this one a pictogram, which is followed by U+FE0F everywhere?"
     return at > 0 and 0x2000 <= ord(text[at - 1]) <= 0x3300 or at > 0 and 0x1F000 <= ord(text[at - 1]) <= 0x1FBFF
 
+# %% ../nbs/16b_previews.ipynb #8f5125b7
 def shown_line(line: str, most: int = 300) -> str:
     "One line of a difference as it is shown, cut visibly."
     sign, text = line[:1], line[1:]
@@ -77,13 +81,14 @@ def shown_line(line: str, most: int = 300) -> str:
     cut = f"… ({len(kept) - most:,} more characters)" if len(kept) > most else ""
     return sign + visible(kept[:most].replace("\t", "⇥")) + cut + ending
 
-# %% ../nbs/16b_previews.ipynb #814aa2c8
+# %% ../nbs/16b_previews.ipynb #f2686759
 _LETTERS = Regex(r"[^\W\d_]+")
 
 @lru_cache(2048)
 def _alphabet(letter: str) -> str:
     return "LATIN" if letter.isascii() else unicodedata.name(letter, "").partition(" ")[0] if letter.lower() != letter.upper() else ""
 
+# %% ../nbs/16b_previews.ipynb #814aa2c8
 def two_alphabets(text: str, most: int = 3) -> list[str]:
     "A sentence for each word of `text` with letters of two alphabets, at most `most`."
     if text.isascii(): return []
@@ -115,6 +120,7 @@ class Change:
     @classmethod
     def of(cls, edit: FileEdit) -> "Change": return cls(edit.resource.display, edit.before, edit.after)
 
+# %% ../nbs/16b_previews.ipynb #9056e525
 def result_of(changes: Iterable[Change]) -> str:
     "A digest of what would be written where, and in place of what: the same for the same result."
     return sha256(json.dumps([[c.path, digest(c.before), digest(c.after)] for c in changes]).encode("utf-8", "surrogatepass")).hexdigest()
@@ -133,12 +139,13 @@ def render(changes: Sequence[Change], redact: Callable[[str], str] = str, most: 
         most = max(0, most - len(lines))
     return "\n".join(told)
 
-# %% ../nbs/16b_previews.ipynb #18016dca
+# %% ../nbs/16b_previews.ipynb #5a1040a3
 def _lines(data: bytes | None) -> list[str]:
     if not data: return []
     *lines, last = data.decode("utf-8", "backslashreplace").split("\n")
     return [*lines, *([last + "  (no line break at the end)"] if last else [])]
 
+# %% ../nbs/16b_previews.ipynb #48e1cd21
 def _near(old: list[str], new: list[str], around: int = 60, most: int = 20_000) -> Iterator[list[str]]:
     "The part of each text in which they differ, with some lines around it."
     least = min(len(old), len(new))
@@ -146,6 +153,7 @@ def _near(old: list[str], new: list[str], around: int = 60, most: int = 20_000) 
     end = next((i for i in range(least - start) if old[-1 - i] != new[-1 - i]), least - start)
     for side in (old, new): yield side[max(0, start - around):len(side) - max(0, end - around)][:most]
 
+# %% ../nbs/16b_previews.ipynb #18016dca
 def _heading(change: Change, lines: Sequence[str]) -> str:
     if change.before is None: kind = " (a new file)"
     elif change.after is None: kind = " (the file goes)"
@@ -156,9 +164,10 @@ def _counted(lines: Sequence[str]) -> str:
     count = lambda sign, what: f"{n:,} line{'s' if n != 1 else ''} {what}" if (n := sum(line[:1] == sign for line in lines)) else ""
     return ", ".join(filter(None, (count("+", "added"), count("-", "removed"))))
 
+# %% ../nbs/16b_previews.ipynb #eddda4c9
 def _rest(lines: Sequence[str]) -> list[str]: return [f"… not shown: {_counted(lines) or 'unchanged lines'}"] if lines else []
 
-# %% ../nbs/16b_previews.ipynb #5e042da8
+# %% ../nbs/16b_previews.ipynb #b6b9aec2
 @record(frozen=False)
 class Preview:
     "What a look ahead stands for: a call that the gates did not reject, and what they opened, for reading only."
@@ -172,6 +181,7 @@ class Preview:
             for one in value if isinstance(value, tuple) else (value,): one.close()
         self.resolved = {}
 
+# %% ../nbs/16b_previews.ipynb #5e042da8
 def preview_of(agent, action: Action, signal: Signal) -> Preview | None:
     "A preview for a call of a tool; `None` when the gates reject it, or when it is nothing that can be looked at."
     judgement = judge(agent, action, signal)
@@ -198,6 +208,7 @@ class Foreseen:
 
 LOOK_S = 5.0
 
+# %% ../nbs/16b_previews.ipynb #47318559
 async def foresee(agent, action: Action, signal: Signal, moment: datetime) -> Foreseen | None:
     "What `action` would change if it ran at `moment`; `None` when it is no edit. Changes nothing and never raises."
     try: preview = preview_of(agent, action, signal)
@@ -229,6 +240,7 @@ async def _computed(agent, preview: Preview, signal: Signal, moment: datetime) -
     if changes is None: return None
     return Foreseen(changes, result_of(changes), moment)
 
+# %% ../nbs/16b_previews.ipynb #23e9c937
 def changes_in(wanted: Any, resolved: Mapping[str, Any]) -> tuple[Change, ...] | None:
     "What a body returned, as changes; `None` when that is something else. `ToolError` for an edit of something that it was not given."
     edits = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
@@ -237,15 +249,17 @@ def changes_in(wanted: Any, resolved: Mapping[str, Any]) -> tuple[Change, ...] |
     if any(id(e.resource) not in given for e in edits): raise ToolError("It wants to edit a file that the gates did not open.")
     return tuple(map(Change.of, edits))
 
-# %% ../nbs/16b_previews.ipynb #815c45f0
+# %% ../nbs/16b_previews.ipynb #27a01de9
 AT_HOME = frozenset((str(CLI), "tui"))
 
+# %% ../nbs/16b_previews.ipynb #815c45f0
 def holds_private(foreseen: Foreseen | None, tags: Sequence[str]) -> bool:
     "Does one of the files have a private heading, before or after, or is one spoken of?"
     from passepartout.toolbelt.reach import private_text
     return (foreseen is not None and (foreseen.private or any(data is not None and private_text(c.path, data, tags)
                                                               for c in foreseen.changes for data in (c.before, c.after))))
 
+# %% ../nbs/16b_previews.ipynb #d82f4808
 def for_channel(text: str, private: bool, source: Any) -> str:
     "`text` as it may be shown on the channel `source`."
     if not private or str(source) in AT_HOME: return text
@@ -264,8 +278,10 @@ def uncovered(changes: Iterable[Change], tags: Sequence[str]) -> list[str]:
     shown = (words(before, True) - words(after, True)) & (words(after, False) - words(before, False))
     return [line for line in lines(after, False) - lines(before, False) if any(word in shown for word in _words_in(line))] if shown else []
 
+# %% ../nbs/16b_previews.ipynb #b57b97e0
 def _words_in(line: str) -> list[str]: return _WORD.findall(line.casefold())
 
+# %% ../nbs/16b_previews.ipynb #4d02d41c
 def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Iterator[tuple[bool, str]]:
     "Each line of a text in which there is something, and whether it is private."
     from passepartout.notes import parse_note
@@ -282,6 +298,7 @@ def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tup
     from passepartout.outline.live import new_orders
     return new_orders(((c.path, _text(c.before), _text(c.after)) for c in changes), said)
 
+# %% ../nbs/16b_previews.ipynb #c835cb1e
 def _text(data: bytes | None) -> str:
     from passepartout.notes import NotText, decode
     try: return decode(data or b"").text

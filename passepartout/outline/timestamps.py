@@ -24,13 +24,14 @@ from .recurrences import Rule, plain_for, read_rule
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
 
-# %% ../../nbs/outline/08a_timestamps.ipynb #561c8aaa
+# %% ../../nbs/outline/08a_timestamps.ipynb #beac4a06
 class Repeat(NamedTuple):
     "A repeater: `+1w` counts from the date, `++1w` goes on to the next in the future, `.+1w` counts from the day it was done."
     mark: str                     # "+", "++" or ".+"
     count: int
     unit: str                     # h, d, w, m or y
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #561c8aaa
 class Stamp(NamedTuple):
     "One date in a note, or a range of dates."
     kind: str                     # "scheduled", "deadline", "closed", "created" or "plain"
@@ -63,6 +64,7 @@ def read_details(text: str) -> tuple[time | None, time | None, Repeat | None, in
             Repeat(repeat[1], int(repeat[2]), repeat[3]) if repeat and int(repeat[2]) else None,
             int(int(warn[1]) * DAYS[warn[2]]) if warn else None)
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #9633846c
 def clock_time(hour: str, minute: str) -> time | None:
     "The time, or None when a day has no such hour. 24:00 is the last minute of the day."
     if (hour, minute) == ("24", "00"): return time(23, 59)
@@ -104,18 +106,20 @@ def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]
         end = m.end()
     return found, broken
 
-# %% ../../nbs/outline/08a_timestamps.ipynb #429d456d
+# %% ../../nbs/outline/08a_timestamps.ipynb #93a7867b
 def calendar_day(year: str, month: str, day: str) -> date | None:
     "The day, or None when the calendar has no such day."
     try: return date(int(year), int(month), int(day))
     except ValueError: return None
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #5d879096
 def planned_kind(text: str, node: Node, start: int) -> str:
     "The kind that a planning line gives to the date at `start`; plain outside of planning lines."
     if not node.planning or not node.planning[0] < start < node.planning[1]: return "plain"
     before = text[max(node.planning[0], start - 40):start].rstrip()
     return WORDS.get(before[before.rfind(" ") + 1:].lstrip(), "plain")
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #429d456d
 def is_quoted(outline: Outline, found: re.Match, line_start: int) -> bool:
     "Whether this date is verbatim text or stands in a comment, a settings line, or a line behind a colon."
     text, start, end = outline.text, found.start(), found.end()
@@ -126,6 +130,7 @@ def is_quoted(outline: Outline, found: re.Match, line_start: int) -> bool:
     if text.find("=", before, start) < 0 and text.find("~", before, start) < 0: return False
     return any(m.start() < start and end < m.end() for m in VERBATIM.finditer(text, before, end + 200 if stop < 0 else stop))
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #45776282
 class Place:
     "Finds the innermost node and the line of offsets that only grow."
     def __init__(self, outline: Outline):
@@ -161,6 +166,7 @@ def around(text: str, start: int, end: int) -> tuple[int, int, int]:
     stop = text.find("\n", after)
     return text.rfind("\n", 0, start) + 1, line, len(text) if stop < 0 else stop
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #4a9ce9a1
 def find_marks(text: str) -> Iterator[re.Match]:
     "What `MARK.finditer` finds."
     searched, done = 0, 0
@@ -193,6 +199,7 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
                            m.end(), line))
     return [with_repeat(s, rules.get(s.node)) for s in found], broken
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #0914ada4
 def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
     "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat, and the rule one that counts."
     if rule is None or stamp.kind not in ("deadline", "scheduled") or not (plain := plain_for(rule, stamp.day)): return stamp
@@ -200,15 +207,17 @@ def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
     return Stamp(stamp.kind, stamp.active, stamp.day, stamp.at, stamp.until_day, stamp.until, repeat, stamp.warn, stamp.node, stamp.start,
                  stamp.end, stamp.line)
 
-# %% ../../nbs/outline/08a_timestamps.ipynb #0b99eff0
+# %% ../../nbs/outline/08a_timestamps.ipynb #6e25c31c
 def stamps(outline: Outline) -> tuple[Stamp, ...]:
     "The dates of a file in the order of the text."
     return outline.derived("stamps", read_stamps)[0]
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #97bf7744
 def broken_stamps(outline: Outline) -> tuple[tuple[int, str], ...]:
     "(line, text) of dates that no calendar has, such as 30 February: somebody should look at them."
     return outline.derived("stamps", read_stamps)[1]
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #0b99eff0
 def read_stamps(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, str], ...]]:
     "Dates and broken dates of a file."
     found, broken = bracket_stamps(outline)
@@ -234,16 +243,19 @@ def occurrences(stamp: Stamp, first: date, last: date) -> Iterator[date]:
         if day >= first and day != seen: yield day
         k, seen = k + 1, day
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #789a4d9a
 def days_later(stamp: Stamp, days: int) -> date | None:
     "The day `days` later; None beyond the end of the calendar."
     try: return stamp.day + timedelta(days)
     except OverflowError: return None
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #8101011f
 def hours_later(stamp: Stamp, hours: int) -> date | None:
     "The day on which it is `hours` later."
     try: return (datetime.combine(stamp.day, stamp.at or time()) + timedelta(hours=hours)).date()
     except OverflowError: return None
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #44fdb6e1
 def months_later(stamp: Stamp, months: int) -> date | None:
     "The same day of the month `months` later, surplus days running over into the next."
     year, month = divmod(stamp.day.year * 12 + stamp.day.month - 1 + months, 12)

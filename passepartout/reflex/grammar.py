@@ -131,11 +131,13 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
     return (proposal if proposal and proposal["payload"].get("tool", "org-find") not in READERS and proposal != appointment(request)
             else None)
 
+# %% ../../nbs/reflex/grammar.ipynb #d0853ffe
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
     return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact)
 
+# %% ../../nbs/reflex/grammar.ipynb #3abfc2df
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:
     "The call that `text` names exactly, as `understand` proposes it too; `None` for everything else."
     text = text if unfit(text) else in_quotes(text, around)
@@ -152,12 +154,13 @@ def misspelt(request: Request, around: Surroundings) -> dict | None:
     payload = proposal["payload"]
     return {**proposal, "payload": {**payload, "explanation": f"Read as “{better}”. {payload['explanation']}"}}
 
-# %% ../../nbs/reflex/grammar.ipynb #b6466e37
+# %% ../../nbs/reflex/grammar.ipynb #295ce989
 def understood(request: Request, around: Surroundings) -> dict | None:
     "What the forms make of one request or of several in one sentence."
     proposal = in_sequence(request, around) or answer(request, around)
     return day_offered(proposal, request, around) or proposal
 
+# %% ../../nbs/reflex/grammar.ipynb #b6466e37
 def translated(request: Request, around: Surroundings) -> dict | None:
     "The proposal for a German sentence; `None` when it is none, or when its English is not understood."
     for english in in_english(request.text, request.today):
@@ -191,10 +194,12 @@ def looked_for(request: Request, around: Surroundings) -> dict | None:
     return (tool_call("org-find", f"You asked something that I can't answer, but sections have its words: “{topic}”", query=topic[:300],
                       quote=3) if held == [True] else None)
 
+# %% ../../nbs/reflex/grammar.ipynb #95e36590
 def is_called(place: Place, word: str) -> bool:
     "Whether a note is called exactly so, by its title or by the name of its file."
     return way_of(word, place) == 0 or fold(place.file.rpartition("/")[2].rpartition(".")[0]) == fold(word)
 
+# %% ../../nbs/reflex/grammar.ipynb #a0a9baeb
 def mentioned(topic: str, around: Surroundings) -> bool:
     "Whether there is a section with all of these words, in it or above it."
     if (index := around.index()) is not None: return bool(files_holding(index, topic, 1))
@@ -202,7 +207,7 @@ def mentioned(topic: str, around: Surroundings) -> bool:
     return any(all(word in f"{part.file}{part.above}{part.title}{part.tags}{part.body}" for word in words) for outline in around.outlines()
                for part in fold_outline(outline))
 
-# %% ../../nbs/reflex/grammar.ipynb #366de434
+# %% ../../nbs/reflex/grammar.ipynb #40ff2dff
 def offered_before(request: Request, around: Surroundings) -> str | None:
     "The sentence that the person takes up by *yes*, *todo* or *note*, if it was the engine that offered it, and still would."
     meant = taken_up(request, around)
@@ -211,6 +216,7 @@ def offered_before(request: Request, around: Surroundings) -> str | None:
     again = understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"]
     return meant if again.get("text") == answered else None
 
+# %% ../../nbs/reflex/grammar.ipynb #366de434
 def completed(request: Request, around: Surroundings) -> dict | None:
     "What becomes of the day, or the matter, that the last answer asked for."
     if (meant := filled_in(request, around)) is None: return None
@@ -268,17 +274,20 @@ def read_as(text: str, request: Request, around: Surroundings) -> dict | None:
     if proposal is None or proposal["payload"].get("tool") != "org-capture": return proposal
     return {**proposal, "payload": {**proposal["payload"], "explanation": f"Read as “{text}”. {proposal['payload']['explanation']}"}}
 
+# %% ../../nbs/reflex/grammar.ipynb #63d90585
 def from_now(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from this minute: “remind me in 2 hours to call Ana”."
     if around.now is None or (timed := clocked(request.text, around.now())) is None: return None
     proposal = read_as(timed, request, around)
     return proposal if proposal is not None and proposal["payload"].get("tool") == "org-capture" else None
 
+# %% ../../nbs/reflex/grammar.ipynb #8653040d
 def from_day(request: Request, around: Surroundings) -> dict | None:
     "The task for a request that counts from a day in the notes: “remind me a week before Ana's birthday to buy a gift”."
     dated = day_beside(request, around)
     return read_as(dated, request, around) if isinstance(dated, str) else dated
 
+# %% ../../nbs/reflex/grammar.ipynb #dedc9009
 def clock(request: Request, around: Surroundings) -> dict | None:
     "what time is it"
     return (say(f"It is {around.now():%H:%M} on {say_day(request.today)}.") if around.now is not None and " ".join(request.words) in CLOCK
@@ -309,12 +318,13 @@ def of_models(proposal: dict, around: Surroundings) -> dict:
     return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {SETTING}",
             f", and {' and '.join(around.unheard)} gave no answer that could be used: passepartout trace, or /trace in the chat, says why")}}
 
-# %% ../../nbs/reflex/grammar.ipynb #9456f952
+# %% ../../nbs/reflex/grammar.ipynb #6fb06e85
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return decline(problem)
     return of_models(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
 
+# %% ../../nbs/reflex/grammar.ipynb #9456f952
 def meant_by(request: Request, around: Surroundings) -> dict:
     "The same for a request that can be one."
     today = request.today

@@ -22,7 +22,7 @@ from .dates import NoSuchDate
 from .doubts import has_day
 from .searches import find
 
-# %% ../../nbs/reflex/sequences.ipynb #8b9e2d5a
+# %% ../../nbs/reflex/sequences.ipynb #a11ac764
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
 _BEGINNINGS = r"(?:done|finished|finish|completed|complete|close|push|snooze|untag|flag|tick|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
 AND = Regex(rf",?\s+and\s+|\s*,\s+(?=(?:{_BEGINNINGS}|to)\s)", re.I)
@@ -30,6 +30,7 @@ _WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
 MOST_PARTS, MOST_SENTENCE = 20, 1_000
 
+# %% ../../nbs/reflex/sequences.ipynb #8b9e2d5a
 def parts_of(text: str, joint: Any) -> list[str]:
     "The requests within `text`, cut at each `joint` that is not quoted and does not stand behind a colon or a dollar sign."
     plain = _QUOTED.sub(lambda found: "·" * len(found.group()), text)
@@ -45,6 +46,7 @@ def call_step(proposal: dict, name: str) -> dict:
     return {"call": Text(payload["tool"]), "args": {key: Text(value) if isinstance(value, str) else value
                                                     for key, value in payload["args"].items()}, "as": Text(name)}
 
+# %% ../../nbs/reflex/sequences.ipynb #ea943a2c
 def plan(steps: list[dict], explanation: str) -> dict:
     "The proposal of a plan."
     return {"type": "REQUEST", "target": "PLAN", "payload": {"action": "PLAN", "explanation": explanation, "steps": steps}}
@@ -53,6 +55,7 @@ def asked_for(proposal: dict) -> str:
     "What a proposal is for, without the words that all of them begin with."
     return proposal["payload"]["explanation"].removeprefix("You asked to ").rstrip(".")
 
+# %% ../../nbs/reflex/sequences.ipynb #7ff486ef
 def in_one_plan(proposals: list[dict]) -> dict:
     "The plan that makes the calls of all proposals."
     names = [f"done {number}" for number in range(1, len(proposals) + 1)]
@@ -78,6 +81,7 @@ _MOVES, _WITH_END = Regex(r"(?:move|postpone|reschedule|schedule|push|snooze|mar
 _REMIND, _GOES_ON = Regex(r"remind\s+me(?=\s)",
                           re.I), Regex(r"(?:(?:at|on|tomorrow|tonight|every|next|in)\s(?:[\w:.]+\s){0,5}?(?:to|about)|to)\s+\w", re.I)
 
+# %% ../../nbs/reflex/sequences.ipynb #694303af
 def carried(part: str, first: str) -> str:
     "`part` with the verb of the `first` part in front, where it leaves it out."
     if (head := _REMIND.match(first)) and _GOES_ON.match(part): return f"{head.group()} {part}"
@@ -125,6 +129,7 @@ def several(request: Request, exact: Callable[[str], dict | None]) -> dict | Non
     calls = read_parts(parts, exact)
     return in_one_plan(calls) if len(calls) == len(parts) else None
 
+# %% ../../nbs/reflex/sequences.ipynb #58b9af93
 def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[dict]:
     "What the parts ask for, up to the first that is not clear."
     calls: list[dict] = []
@@ -135,6 +140,7 @@ def read_parts(parts: list[str], exact: Callable[[str], dict | None]) -> list[di
         calls.append(found)
     return calls
 
+# %% ../../nbs/reflex/sequences.ipynb #bad4acf7
 def one_after_the_other(parts: list[str], exact: Callable[[str], dict | None]) -> dict | None:
     "The plan for parts that are joined by *then*."
     calls = read_parts(parts, exact)
@@ -182,6 +188,7 @@ def found_and_added(request: Request, exact: Callable[[str], dict | None]) -> di
                        f"Say “{asked[1][:80]}” alone, or name a heading that there is: “add item … to …” begins a list under it.")
     return found_plan(look, put, 1 if asked[2] else 8)
 
+# %% ../../nbs/reflex/sequences.ipynb #9f01998d
 def found_plan(look: dict, put: dict, most: int) -> dict:
     "Look; say so when there is nothing; otherwise make the call `put` for each of the first `most`, with the finding where its hole is."
     query, add = look["payload"]["args"]["query"], call_step(put, "added")

@@ -44,6 +44,7 @@ def agenda_range(words: str, days: int | None, first: str | None, last: str | No
     end = as_day(read_moment(last, begin if last.strip()[:1] in "+-" else today)) if last else later(begin, 6)
     return begin, end
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #34dbccef
 def nearly(words: str, today: date) -> str:
     "The days that misspelt `words` seem to mean, as a question; empty when they seem to mean none."
     from difflib import get_close_matches
@@ -55,26 +56,30 @@ def nearly(words: str, today: date) -> str:
     try: return f" Did you mean {meant}?" if meant != words.lower() and read_span(meant, today) else ""
     except PassepartoutError: return ""
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #ac3d6092
 def as_day(moment: date | datetime) -> date:
     "The day of a moment."
     return moment.date() if isinstance(moment, datetime) else moment
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #5972ad7e
 def later(day: date, days: int) -> date:
     "Some days later, or where the calendar ends."
     return date.fromordinal(min(day.toordinal() + days, date.max.toordinal()))
 
-# %% ../../nbs/terminal/20db_notecommands.ipynb #b40b3f4a
+# %% ../../nbs/terminal/20db_notecommands.ipynb #5e296445
 def tagged(tags: Iterable[str], wanted: str) -> bool:
     "Whether a tag, or one below it, is among these, in any spelling."
     bare = wanted.lstrip("#@:").rstrip(":").casefold()
     return any((tag := each.lstrip("#@").casefold()) == bare or tag.startswith(bare + "/") for each in tags)
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #2c6436ea
 def in_project(item: Any, name: str, project: str = "") -> bool:
     "Whether an item belongs to a project of that name, or stands below a heading or in a file with these words."
     from passepartout.search import fold, read_query
     where = "".join(map(fold, (*item.path, item.file, project)))
     return all(term.needle in where for term in read_query(name))
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #b40b3f4a
 def keep(items: Iterable[Any], tags: Iterable[str], project: str | None, project_of: Any = None) -> list[Any]:
     "The items with all of the tags, and in the project."
     tags = list(tags)
@@ -91,12 +96,14 @@ def item_row(item: Any, today: date, dated: bool = False) -> Row:
     return Row(f"{item.file}:{item.line}", when, item.keyword or "", item.priority or "", item.title, item.tags, "", style,
                item.due.isoformat() if item.due else "")
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #a77eedb2
 def say_date(item: Any, today: date) -> str:
     "The date of a task in a list of tasks."
     word = "habit, " if item.habit else {"deadline": "due ", "scheduled": "", "event": ""}.get(item.kind, "")
     return f"{word}{item.due:%a} {item.due.day} {item.due:%b}" + (f" {item.due.year}" if item.due.year != today.year
             else "") + (f" {item.at:%H:%M}" if item.at else "")
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #020da2fb
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
     "What could not be listed, what could not be read, and times that the clock leaves out."
     from passepartout.wallclock import clock_remarks
@@ -138,12 +145,13 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
         except PassepartoutError as error: fail(error.message, 2, json_)
         print_agenda(opened, items, first, last, json_)
 
-# %% ../../nbs/terminal/20db_notecommands.ipynb #55b0b7e3
+# %% ../../nbs/terminal/20db_notecommands.ipynb #5c8786d2
 def projects(opened: Shelf) -> Any:
     "The function that finds the project of a task."
     from passepartout.indexing.finding import open_indexed
     return open_indexed(opened.index)[1]
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #55b0b7e3
 def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_: bool) -> None:
     "The agenda in the form asked for."
     from passepartout.agenda import say_day
@@ -156,6 +164,7 @@ def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_
                 items[0] if items else None)
     for remark in said: tell(remark, "yellow", sys.stderr)
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #b980c646
 def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, first: Any) -> None:
     "Groups of rows, and how to open the first one; `nothing` when there are none."
     console = terminal()
@@ -183,17 +192,19 @@ class FindCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [part for arg in args for part in unbundled(arg)])
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #3518dae3
 def unbundled(arg: str) -> list[str]:
     "`-word` as the query language says it in words."
     return ["NOT", arg[1:]] if len(arg) > 2 and arg[0] == "-" != arg[1] else [arg]
 
-# %% ../../nbs/terminal/20db_notecommands.ipynb #e5cc8c12
+# %% ../../nbs/terminal/20db_notecommands.ipynb #c723a1d7
 def query_of(words: list[str]) -> str:
     "The query that was typed."
     words = [as_typed(word) for word in words]
     if len(words) == 1: return words[0]
     return " ".join(f'"{word}"' if " " in word.strip() and not any(mark in word for mark in '"“”„«»():') else word for word in words)
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #e5cc8c12
 def checked_query(words: list[str], today: date, json_: bool) -> str:
     "The query, when it means something; otherwise the command ends with 2 and says what is wrong."
     from passepartout.indexing.query import QueryError, ask
@@ -240,6 +251,7 @@ def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     if near: print_hits(opened, near.hits)
     raise typer.Exit(1)
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #7fa8d83a
 def by_meaning(opened: Shelf, asked: str) -> tuple[str, Any]:
     "(what to say, what is about the same or None)."
     from passepartout.indexing.meaning import find_by_meaning, kept_vectors, plain_words
@@ -257,12 +269,13 @@ def print_hits(opened: Shelf, hits: Sequence[Any]) -> None:
     print_groups({"": rows}, console := terminal())
     print_hint(editor_hint(opened, hits[0].file, hits[0].at), console, "Open the first")
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #3525e6c3
 def hit_json(opened: Shelf, hit: Any) -> dict:
     "A hit for programs: the fields of a heading, and where and why it matched."
     return {**heading_json(opened, hit.file, hit.line, hit.title, hit.path[:-1], hit.keyword, None, hit.tags), "match_line": hit.at,
             "snippet": hit.snippet, "score": hit.score, "hidden": hit.hidden or None}
 
-# %% ../../nbs/terminal/20db_notecommands.ipynb #d6af6a9b
+# %% ../../nbs/terminal/20db_notecommands.ipynb #3c60d447
 def section(opened: Shelf, place: Any) -> tuple[Any, Any]:
     "(outline, node) of a place, read from the file. `PassepartoutError` when it is not there any more."
     from passepartout.notes import MOST_BYTES, decode, parse_note
@@ -272,6 +285,7 @@ def section(opened: Shelf, place: Any) -> tuple[Any, Any]:
         if node.line == place.line and node.kind == place.kind and outline.path(node) == place.path: return outline, node
     raise PassepartoutError(f"{place.file} was changed while it was read. Try again.")
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #d6af6a9b
 def body_lines(text: str, markdown: bool) -> Iterable[tuple[str, str]]:
     "The lines of a section with the style for each."
     from passepartout.org import plain_text
@@ -304,6 +318,7 @@ def show(target: Annotated[list[str],
             return
         print_section(opened, place, text, outline.format == "markdown")
 
+# %% ../../nbs/terminal/20db_notecommands.ipynb #3e61163b
 def print_section(opened: Shelf, place: Any, text: str, markdown: bool) -> None:
     "A section as a person or a pipe reads it."
     if (console := terminal()) is None: return print(clean(text.rstrip("\n")))
