@@ -36,11 +36,12 @@ class FileEdit:
         return {"path": self.resource.spelled, "before": digest(self.before), "after": digest(self.after), "mark": self.token}
     def diff(self) -> str: return difference(self.before, self.after, self.resource.display)
 
-# %% ../nbs/11b_edits.ipynb #2670cfbd
+# %% ../nbs/11b_edits.ipynb #2ec4892d
 def digest(data: bytes | None) -> str | None:
     "SHA-256 in hex, or None for no file."
     return None if data is None else sha256(data).hexdigest()
 
+# %% ../nbs/11b_edits.ipynb #2670cfbd
 def difference(before: bytes | None, after: bytes | None, name: str, limit: int = 200_000) -> str:
     "A unified diff for a person; for texts beyond `limit` bytes only their sizes, because comparing takes quadratic time."
     import difflib
@@ -51,13 +52,14 @@ def difference(before: bytes | None, after: bytes | None, name: str, limit: int 
     out = difflib.unified_diff(lines(old), lines(new), *labels)
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in out)
 
-# %% ../nbs/11b_edits.ipynb #fda1481c
+# %% ../nbs/11b_edits.ipynb #adf97beb
 class EditFailed(PassepartoutError):
     "An edit that was not carried out. `touched`: whether the note may have changed all the same."
     def __init__(self, message: str, touched: bool = False):
         super().__init__(message)
         self.touched = touched
 
+# %% ../nbs/11b_edits.ipynb #fda1481c
 class EditConflict(EditFailed):
     "Somebody else wrote in the meantime. `diff` leads from what the edit expected to what is there; `kept` names a copy set aside."
     def __init__(self, message: str, diff: str = "", kept: str | None = None):
@@ -89,6 +91,7 @@ def _place(folder: int, old: str, new: str):
     os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     os.unlink(old, dir_fd=folder)
 
+# %% ../nbs/11b_edits.ipynb #f49506aa
 def exchange_names(folder: int, one: str, other: str) -> bool:
     "Exchange two names; False where the file system cannot."
     try:
@@ -97,12 +100,13 @@ def exchange_names(folder: int, one: str, other: str) -> bool:
         if err.errno not in _UNSUPPORTED or err.errno == errno.EPERM: raise
     return False
 
-# %% ../nbs/11b_edits.ipynb #819a45de
+# %% ../nbs/11b_edits.ipynb #b85ba4e0
 def _bytes(fd: int) -> bytes:
     data = b""
     while more := os.pread(fd, max(os.fstat(fd).st_size - len(data), 65_536), len(data)): data += more
     return data
 
+# %% ../nbs/11b_edits.ipynb #819a45de
 def _lease(fd: int) -> bool | None:
     "True: leased. False: somebody has it open for writing. None: this file system has no leases."
     try:
@@ -112,7 +116,7 @@ def _lease(fd: int) -> bool | None:
     except OSError as err: return False if err.errno == errno.EAGAIN else None
     return True
 
-# %% ../nbs/11b_edits.ipynb #44f6dfd8
+# %% ../nbs/11b_edits.ipynb #be42999b
 @record(frozen=False)
 class _Held:
     "A file taken out of the folder's sight: open, leased if possible, with the bytes it held."
@@ -123,6 +127,7 @@ class _Held:
         if self.leased and fcntl.fcntl(self.fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK: return True
         return _bytes(self.fd) != self.data
 
+# %% ../nbs/11b_edits.ipynb #44f6dfd8
 def _hold(folder: int, name: str, expected: Callable[[bytes], bool]) -> _Held | None:
     "The file `name` if it holds what is expected and nobody writes to it, else None."
     try: fd = os.open(name, READ, dir_fd=folder)
@@ -172,9 +177,10 @@ def _locked(folder: int, patience: float = 2.0) -> int:
             time.sleep(0.002)
         except OSError: return fd                                              # a file system without locks
 
-# %% ../nbs/11b_edits.ipynb #7c4efb25
+# %% ../nbs/11b_edits.ipynb #4858b5da
 def _names(token: str) -> tuple[str, str]: return f".passepartout-{token}.draft", f".passepartout-{token}.swap"
 
+# %% ../nbs/11b_edits.ipynb #7c4efb25
 def _keep(folder: int, source: str, name: str, token: str) -> str:
     "Set the file `source` aside under a visible name beside `name`; the new name."
     stem, dot, suffix = name.rpartition(".") if "." in name[1:] else (name, "", "")
@@ -222,6 +228,7 @@ def _put_back(edit: FileEdit, folder: int, name: str, exchanged: bool) -> EditCo
     except FileExistsError: return _conflict(edit, folder, _keep(folder, swap, name, edit.token))
     return _conflict(edit, folder)
 
+# %% ../nbs/11b_edits.ipynb #55c1f9e4
 def _conflict(edit: FileEdit, folder: int, kept: str | None = None) -> EditConflict:
     "The error that says what stands there now."
     name, now = edit.resource.display, None
@@ -243,6 +250,7 @@ def _digest_at(folder: int, name: str) -> str | None:
     try: return digest(_bytes(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else "?"
     finally: os.close(fd)
 
+# %% ../nbs/11b_edits.ipynb #3e14ae7a
 def _state(folder: int, name: str, record: dict) -> str:
     known = {digest: state for state in ("before", "after") for digest in (record[state],)}
     if _digest_at(folder, _names(record["mark"])[1]) not in (None, *known): return "other"
@@ -289,7 +297,7 @@ def apply_edit(edit: FileEdit, *, exchange: bool = True) -> None:
             if held: os.close(held.fd)
     except OSError as err: raise _failure(edit, err, done) from err
 
-# %% ../nbs/11b_edits.ipynb #423cb65e
+# %% ../nbs/11b_edits.ipynb #f1a8da88
 def _look(edit: FileEdit, folder: int, name: str) -> int | None:
     "The note, open, if it holds what the edit expects (None for a new one); EditConflict otherwise."
     try: fd = os.open(name, READ, dir_fd=folder)
@@ -301,6 +309,7 @@ def _look(edit: FileEdit, folder: int, name: str) -> int | None:
     os.close(fd)
     raise _conflict(edit, folder)
 
+# %% ../nbs/11b_edits.ipynb #423cb65e
 def _rescue(edit: FileEdit, folder: int, name: str, held: _Held, patience: float = 1.0):
     "Somebody writes into the old file, which has no name any more: wait for them, then give the bytes a name."
     end = time.monotonic() + patience
@@ -334,6 +343,7 @@ def edit_state(record: dict, roots: Sequence[Root]) -> str:
         with resolve(roots, record["path"], "write") as file: return _state(file.parent_fd, file.name, record)
     except PathRefused: return "other"
 
+# %% ../nbs/11b_edits.ipynb #1c1746e6
 def recover_edit(record: dict, roots: Sequence[Root]) -> str:
     "Finish what a crashed `apply_edit` left behind, then say the state as `edit_state` does."
     try:

@@ -46,6 +46,7 @@ class Value:
     sender: Any = None                  # for a link: the value of the attested sender of the record in which it stood
     size: int = 1                       # how many parts it has, all told: what is made of it cannot outgrow a bound unseen
 
+# %% ../nbs/03b_labels.ipynb #793a085e
 def size_of(data: Any) -> int:
     "How many parts plain data has, all told."
     total, todo = 0, [data]
@@ -55,12 +56,13 @@ def size_of(data: Any) -> int:
         elif isinstance(each, (list, tuple)): todo += each
     return total
 
-# %% ../nbs/03b_labels.ipynb #d05f58f8
+# %% ../nbs/03b_labels.ipynb #d59a7f96
 def result_value(data: Any, label: Label, shape: Any = None, given: Label = PERSON) -> Value:
     "The result of a call that was made with arguments of the label `given`."
     sure = Label("attested", label.private, label.sources).join(given)
     return child(Value(data, label.join(given), None, sure), data, shape)
 
+# %% ../nbs/03b_labels.ipynb #d05f58f8
 def child(whole: Value, data: Any, shape: Any) -> Value:
     "A part of `whole`, with the label that its place in the schema gives it."
     size = size_of(data) if isinstance(data, (Mapping, list, tuple)) else 1
@@ -79,11 +81,12 @@ def part(value: Value, name: str) -> Value:
     known = value.shape if isinstance(value.shape, Mapping) else {}
     return child(value, inner, known.get(name, known.get("*")))
 
-# %% ../nbs/03b_labels.ipynb #4233d8e9
+# %% ../nbs/03b_labels.ipynb #332757a2
 def chosen_in(whole: Value, each: Value) -> Value:
     "A part of `whole` that has labels of its own: whatever chose the whole chose it as well."
     return each if whole.chosen == PERSON or whole.chosen == each.chosen else replace(each, chosen=each.chosen.join(whole.chosen))
 
+# %% ../nbs/03b_labels.ipynb #4233d8e9
 def items(value: Value) -> list[Value]:
     "The items of a list; of a record, its values. Raises `PassepartoutError`."
     if isinstance(value.data, Mapping): return [part(value, name) for name in value.data]
@@ -103,19 +106,22 @@ def label_of(value: Value) -> Label:
         if isinstance(value.shape, Mapping): return reduce(Label.join, [label_of(part(value, name)) for name in value.data], value.sure)
     return value.label
 
+# %% ../nbs/03b_labels.ipynb #5b1026f4
 def joined(values: Iterable[Value]) -> Label:
     "The label of something that is made from all of them."
     return reduce(Label.join, map(label_of, values), PERSON)
 
-# %% ../nbs/03b_labels.ipynb #df45e64f
+# %% ../nbs/03b_labels.ipynb #a9360f59
 def chosen_by(values: Iterable[Value]) -> Label:
     "The label of whoever decided which values these are, down to their last part."
     return reduce(Label.join, map(_chosen, values), PERSON)
 
+# %% ../nbs/03b_labels.ipynb #0ceff6ea
 def _chosen(value: Value) -> Label:
     if type(value.data) in PLAIN: return value.chosen
     return reduce(Label.join, [_chosen(each) for each in parts_in(value) if isinstance(each, Value)], value.chosen)
 
+# %% ../nbs/03b_labels.ipynb #df45e64f
 def parts_in(value: Value) -> Iterable:
     "The items of a list, or what the fields of a record hold."
     return value.data.values() if isinstance(value.data, Mapping) else value.data if isinstance(value.data, (list, tuple)) else ()
@@ -138,6 +144,7 @@ def plain_data(value: Any) -> Any:
 
 ANSWERED = frozenset(ORIGINS[:ORIGINS.index(SURE) + 1])
 
+# %% ../nbs/03b_labels.ipynb #046ab4cd
 def is_trusted(label: Label) -> bool:
     "Do the person, their settings or a service answer for it?"
     return label.origin in ANSWERED
@@ -171,6 +178,7 @@ def whole_accounts(run: str) -> list[str]:
     if right := [each for each in begun if is_checked(each)]: return right
     return [next((each for each, more in zip(begun, begun[1:]) if more[len(each):].lstrip(" -").isalpha()), run)]
 
+# %% ../nbs/03b_labels.ipynb #3f24ca44
 def is_checked(account: str) -> bool:
     "Are the check digits of an account right? ISO 13616: the number without its blanks, its first four signs behind the others and letters from 10 to 35, leaves 1 when it is divided by 97."
     plain = account.replace(" ", "").replace("-", "")
@@ -178,12 +186,13 @@ def is_checked(account: str) -> bool:
 
 _IBAN, _GAP = Regex(r"[A-Z]{2}\d{2}", re.IGNORECASE), Regex(r"[ -]")
 
-# %% ../nbs/03b_labels.ipynb #720bf58c
+# %% ../nbs/03b_labels.ipynb #8169c57c
 def as_typed(text: str) -> str:
     "A text as somebody would type it who sees it: what cannot be seen is gone, and there is one kind of space, dash and dot."
     if text.isascii(): return text
     return "".join([_alike(c) for c in unicodedata.normalize("NFKC", text)])
 
+# %% ../nbs/03b_labels.ipynb #720bf58c
 def _alike(c: str) -> str:
     kind = unicodedata.category(c)
     if kind == "Cf" or c in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" or "\ufe00" <= c <= "\ufe0f": return ""

@@ -40,17 +40,19 @@ def replaced(text: str, changes: Iterable[Change]) -> str:
         at = end
     return "".join(parts) + text[at:]
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #00a5e472
 def reread(outline: Outline, text: str) -> Outline:
     "The outline of the same file with another text."
     return parse_note(text, outline.file, modified=outline.modified, default=outline.keywords)
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #df90a047
+# %% ../../nbs/outline/08f_rewrite.ipynb #d7ff122a
 FACTS = ("parent", "kind", "level", "title", "keyword", "done", "priority", "tags", "properties")
 
 def facts(node: Node) -> dict:
     "What an outline knows of a node, without its place in the text."
     return {name: getattr(node, name) for name in FACTS}
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #df90a047
 def settled(outline: Outline, text: str, node: Node, others: dict[int, dict] = {}, **wanted: Any) -> str:
     "`text`, if it reads as `outline` with the facts `wanted` in `node` (and `others`, by place) and nothing else; otherwise `RewriteError`."
     after = reread(outline, text)
@@ -72,6 +74,7 @@ def line_span(text: str, start: int) -> tuple[int, int]:
     if at < 0: return len(text), len(text)
     return (at - 1 if text[at - 1:at] == "\r" and at > start else at), at + 1
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #78acf8c1
 def ending_at(outline: Outline, start: int) -> str:
     "The line ending of the line at `start`; of a last line without one, the one that the file uses."
     stop, following = line_span(outline.text, start)
@@ -87,6 +90,7 @@ def one_line(text: str, what: str) -> str:
         raise RewriteError(f"{what} must be one line without control characters; nothing was changed.")
     return text
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #ad76fe10
 def lines_above(outline: Outline, at: int) -> str:
     "The indentation of the line that ends before `at`; none below a heading."
     start = outline.text.rfind("\n", 0, max(at - 1, 0)) + 1
@@ -109,12 +113,13 @@ class Head:
         "The end of the last part in front of the title."
         return max(self.stars[1], self.keyword[1], self.priority[1], self.comment[1])
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #e2eaf02c
+# %% ../../nbs/outline/08f_rewrite.ipynb #d5c3a51b
 def skip(text: str, at: int, end: int, chars: str = " ") -> int:
     "The first place from `at` that holds none of `chars`."
     while at < end and text[at] in chars: at += 1
     return at
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #e2eaf02c
 def head(outline: Outline, node: Node) -> Head:
     "Where the parts of an Org heading stand."
     text, end = outline.text, line_span(outline.text, node.start)[0]
@@ -156,6 +161,7 @@ def retitle(outline: Outline, node: Node, title: str) -> str:
     change = org_title(outline, node, title) if outline.format == "org" else markdown_title(outline, node, title)
     return settled(outline, replaced(outline.text, [change]), node, title=" ".join(title.split()) if node.kind == "task" else title)
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #4ba18d36
 def org_title(outline: Outline, node: Node, title: str) -> Change:
     "The change of an Org title. Blanks at the end of the line go, as they do in Emacs."
     parts = head(outline, node)
@@ -177,7 +183,7 @@ def markdown_title(outline: Outline, node: Node, title: str) -> Change:
 # %% ../../nbs/outline/08f_rewrite.ipynb #c0f5c351
 ORG_TAG = Regex(r"[\w@#%]+")
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #4b54adcd
+# %% ../../nbs/outline/08f_rewrite.ipynb #b87d9e75
 def set_tags(outline: Outline, node: Node, tags: Sequence[str]) -> str:
     "The text with exactly these tags at an Org heading, in this order. Raises `RewriteError`."
     tags = tuple(dict.fromkeys(tag.strip().strip(":") for tag in tags))
@@ -192,6 +198,7 @@ def set_tags(outline: Outline, node: Node, tags: Sequence[str]) -> str:
     new = f" :{':'.join(tags)}:" if tags else " " if end == parts.stars[1] else ""
     return settled(outline, replaced(outline.text, [(end, parts.end, new)]), node, tags=tags)
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #4b54adcd
 def change_tags(outline: Outline, node: Node, add: Iterable[str] = (), remove: Iterable[str] = ()) -> str:
     "The text with tags added to and removed from `node`. Removing one that it inherits is refused, with where it comes from. Raises `RewriteError`."
     plain = lambda tags: [tag.strip().strip(":").lstrip("#" if outline.format == "markdown" else "") for tag in tags]
@@ -227,11 +234,12 @@ def change_hashtags(outline: Outline, node: Node, add: Sequence[str], remove: Se
 SPECIAL = {"TODO", "TAGS", "ALLTAGS", "PRIORITY", "SCHEDULED", "DEADLINE", "CLOSED", "TIMESTAMP", "TIMESTAMP_IA", "BLOCKED", "FILE",
            "CLOCKSUM", "CLOCKSUM_T", "ITEM"}
 
-# %% ../../nbs/outline/08f_rewrite.ipynb #6a81c621
+# %% ../../nbs/outline/08f_rewrite.ipynb #1e2a4e04
 def property_line(name: str, value: str) -> str:
     "One line of a drawer as Org writes it."
     return f"{f':{name}:':<10} {value}".rstrip(" ")
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #6a81c621
 def drawer_of(outline: Outline, node: Node) -> tuple[int, re.Match | None]:
     "(where the drawer begins or would begin, the match of the drawer if there is one) of an Org heading."
     at = node.planning[1] if node.planning else line_span(outline.text, node.start)[1]
@@ -269,6 +277,7 @@ def drawer_change(outline: Outline, drawer: re.Match, name: str, value: str) -> 
     at = drawer.end(1)
     return at, at, lines_above(outline, at) + property_line(name, value) + ending_at(outline, drawer.start())
 
+# %% ../../nbs/outline/08f_rewrite.ipynb #e3eb0154
 def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> Change:
     "The change that puts a drawer with one line at `at`."
     end = ending_at(outline, node.start)

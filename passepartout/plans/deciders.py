@@ -32,6 +32,7 @@ class Told:
     parts: Any = None                     # of a record that the plan made: name -> Told
     item: Any = None                      # of a list that the plan made: the Told of all its items
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #6bdbcdd1
 def several(*found: Iterable[str]) -> tuple[str, ...]:
     "All of these words, each once."
     return tuple(dict.fromkeys(word for each in found for word in each))
@@ -55,6 +56,7 @@ def kept_of(told: Told) -> tuple[str, ...]:
     formed = told.item is not None or told.parts is not None or isinstance(told.shape, (tuple, Mapping))
     return told.chosen if formed else several(told.chosen, told.text)
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #859f31e5
 def holds_text(shape: Any) -> bool:
     "Is there free text in something that is declared so? What is not declared is free text."
     if isinstance(shape, Mapping): return any(map(holds_text, shape.values()))
@@ -70,6 +72,7 @@ def field_of(told: Told, name: str) -> Told:
     return Told(inner, tuple(f"the {name} of {each}" for each in told.text) if isinstance(inner, str) or not shape else told.text,
                 told.chosen)
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #2558dced
 def item_of(told: Told) -> Told:
     "Any item of a list, or any value of a record."
     if told.item is not None: return replace(told.item, chosen=several(told.item.chosen, told.chosen))
@@ -119,6 +122,7 @@ def picked(node: Node, names: Names) -> Told:
     looked = field_of(item_of(whole), node["where"])
     return Told(item=item_of(whole), chosen=several(free(looked), chosen_of(looked), free(to), chosen_of(to)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #063d1a26
 def in_order(node: Node, names: Names) -> Told:
     "A sorted list: its order tells what was compared."
     whole = told_of(node["of"], names)
@@ -137,6 +141,7 @@ def left_over(node: Node, names: Names) -> Told:
     whole, dropped = told_of(node["of"], names), told_of(node["without"], names)
     return Told(item=item_of(whole), chosen=several(kept_of(whole), chosen_of(whole), chosen_of(dropped), free(whole), free(dropped)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #207236dd
 def by_count(node: Node, names: Names) -> Told:
     "The most frequent ones: their choice tells what is in the list."
     whole = told_of(node["common"], names)
@@ -148,6 +153,7 @@ def joined_lists(node: Any, names: Names) -> Told:
     lists = [told_of(each, names) for each in node["concat"]]
     return Told(item=alike(map(item_of, lists)), chosen=several(*map(kept_of, lists)))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #432358d0
 def flattened(node: Node, names: Names) -> Told:
     "A list of lists as one list."
     whole = told_of(node["flat"], names)
@@ -160,6 +166,7 @@ def names_in(node: Node, names: Names) -> Told:
     known = isinstance(whole.shape, Mapping) and "*" in whole.shape
     return Told(item=Told(None, () if known else free(whole)), chosen=kept_of(whole))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #00b09631
 def counted(node: Node, names: Names) -> Told:
     "A number of things: it says who chose them."
     whole = told_of(node["count"], names)
@@ -209,6 +216,7 @@ def walk_call(node: Node, names: dict, under: tuple, here: str, tools: ToolRegis
     named = f"⟨{node['as']}⟩" if node["as"] else f"what {tool.name} returns"
     return Told(None if strange else tool.returns, several((named,), strange), chosen), by
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #1482523e
 def walk_let(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A value that gets a name."
     return told_of(node["be"], names), ()
@@ -219,11 +227,12 @@ def walk_extract(node: Node, names: dict, under: tuple, here: str, tools: ToolRe
     source, choices = told_of(node["from"], names), told_of(node["choices"], names)
     return Told(None, several((f"⟨{node['as']}⟩",)), several(chosen_of(source), chosen_of(choices))), several(under, chosen_of(source))
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #9f175fae
 def walk_answer(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "An answer makes nothing that later steps could use; what it says was decided by its parts."
     return NOTHING_MADE, several(under, chosen_of(told_of(node["answer"], names)))
 
-# %% ../../nbs/plans/12qa_deciders.ipynb #44d261dd
+# %% ../../nbs/plans/12qa_deciders.ipynb #e7dcd522
 def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A loop: how often it runs is decided by its list."
     source = told_of(node["in"], names)
@@ -231,6 +240,7 @@ def walk_for(node: Node, names: dict, under: tuple, here: str, tools: ToolRegist
     last = walk(node["do"], {**names, node["for"]: item_of(source)}, by, f"{here}.", tools, found)
     return Told(item=last, chosen=several(kept_of(source), *[by for step, by in found.items() if step.startswith(f"{here}.")])), by
 
+# %% ../../nbs/plans/12qa_deciders.ipynb #44d261dd
 def walk_if(node: Node, names: dict, under: tuple, here: str, tools: ToolRegistry, found: dict) -> tuple[Told, tuple]:
     "A branch: which side runs is decided by its condition."
     by = several(under, decided(node["if"], names))

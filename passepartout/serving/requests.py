@@ -43,6 +43,7 @@ def text_in(payload: Mapping, name: str, most: int = 200) -> str | None:
         raise Refused(f"The {name} of a message is a text of 1 to {most} printable characters.")
     return None if value is None else str(value)
 
+# %% ../../nbs/serving/19f_requests.ipynb #34b7db32
 def number_in(payload: Mapping, name: str, most: int = 1000) -> int | None:
     "A number from 1 to `most` in a payload, or None. `Refused` for anything else."
     value = payload.get(name)
@@ -66,11 +67,12 @@ def join(house: Any, guest: Guest, name: str | None, token: str | None = None) -
     guest.sessions[name] = house.tokens.get(name, "")
     return name
 
-# %% ../../nbs/serving/19f_requests.ipynb #d588eaa7
+# %% ../../nbs/serving/19f_requests.ipynb #e59441a6
 def is_reserved(house: Any, name: str) -> bool:
     "Is this where the person, a messenger or a job speaks, whether they did already or not?"
     return name == "main" or name.startswith("job-") or name in map(str, getattr(house.agent.settings, "gateway", ()))
 
+# %% ../../nbs/serving/19f_requests.ipynb #d588eaa7
 def in_use(house: Any, name: str) -> bool:
     "Has anything been said in this session, or does anybody hold it?"
     return (name in house.tokens or any(name in guest.sessions for guest in house.guests)
@@ -84,7 +86,7 @@ def session_of(house: Any, guest: Guest, payload: Mapping) -> str:
     guest.session = guest.session or name
     return name
 
-# %% ../../nbs/serving/19f_requests.ipynb #4008edf3
+# %% ../../nbs/serving/19f_requests.ipynb #09ba7759
 def reply_payload(house: Any, guest: Guest, reply: Any, session: str) -> dict:
     "A reply as a payload, for this guest."
     return {"action": "reply", "session": session, "text": str(reply), "status": reply.status, "turn": reply.turn,
@@ -92,6 +94,7 @@ def reply_payload(house: Any, guest: Guest, reply: Any, session: str) -> dict:
             "refused": reply.status in ("answered", "declined") and only_refused(house.agent.journal, reply.turn),
             "approvals": [ask_payload(house, guest, each) for each in reply.approvals]}
 
+# %% ../../nbs/serving/19f_requests.ipynb #4008edf3
 def ask_payload(house: Any, guest: Guest, pending: Any, known: bool = True) -> dict:
     "A pending ask as a payload. On the port it has no code; elsewhere it has one if this guest may see it."
     if guest.via == "tcp" or guest.ended: house.unshown.add(pending.id)
@@ -129,6 +132,7 @@ def followed(agent: Any, guest: Guest, payload: Mapping, session: str) -> Iterat
     finally:
         for end in ends: end()
 
+# %% ../../nbs/serving/19f_requests.ipynb #0e5e2990
 def step(agent: Any, guest: Guest, session: str, request: Any, kind: str, body: Any, turn: str) -> None:
     "Tell a guest that watches what happens in its own turn."
     mine = agent.turns.open.get(turn)
@@ -147,11 +151,12 @@ def drafts_to(guest: Guest, request: Any, every: float = 0.05) -> Callable[[str]
         guest.send({"type": "LOG", "payload": {"action": "draft", "request": request, "text": text}})
     return hear
 
-# %% ../../nbs/serving/19f_requests.ipynb #4efc5b3e
+# %% ../../nbs/serving/19f_requests.ipynb #e2f86607
 def on_the_socket(guest: Guest) -> None:
     "`Refused` on the port."
     if guest.via != "unix": raise Refused("That is answered on the machine itself: passepartout approvals list")
 
+# %% ../../nbs/serving/19f_requests.ipynb #4efc5b3e
 def approve(house: Any, guest: Guest, payload: Mapping) -> Any:
     "A yes from a guest on the socket, once or as it was offered. `Refused` elsewhere."
     on_the_socket(guest)
@@ -194,37 +199,42 @@ def endorse(house: Any, guest: Guest, payload: Mapping) -> dict:
                                                            text_in(payload, "argument") or "", text_in(payload, "said", 2000) or "",
                                                            session), session)
 
+# %% ../../nbs/serving/19f_requests.ipynb #f4c01a1c
 def attest(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What the person says about a foreign tool: the words, or with a yes to them the record."
     on_the_socket(guest)
     return reply_payload(house, guest, house.agent.attest(text_in(payload, "tool", 200) or "", text_in(payload, "fields", 2000) or "",
                                                           text_in(payload, "confirm", 64) or ""), session_of(house, guest, payload))
 
-# %% ../../nbs/serving/19f_requests.ipynb #0b03c2dc
+# %% ../../nbs/serving/19f_requests.ipynb #eeb2c0bc
 def endorsed(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The values that were answered for."
     return {"action": "endorsed", "json": json.dumps(house.agent.endorsed(seen_session(house, guest, payload)))}
 
+# %% ../../nbs/serving/19f_requests.ipynb #0b03c2dc
 def revoke(house: Any, guest: Guest, payload: Mapping) -> dict:
     "A guest on the socket takes back what was allowed for longer. `Refused` elsewhere."
     on_the_socket(guest)
     return reply_payload(house, guest, house.agent.revoke(text_in(payload, "grant") or ""), "")
 
-# %% ../../nbs/serving/19f_requests.ipynb #8517fe4e
+# %% ../../nbs/serving/19f_requests.ipynb #919a35f2
 def seen_session(house: Any, guest: Guest, payload: Mapping) -> str | None:
     "The session to look at; None for all."
     return None if guest.via == "unix" and payload.get("session") is None else session_of(house, guest, payload)
 
+# %% ../../nbs/serving/19f_requests.ipynb #8517fe4e
 def pending(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What waits for an answer, without codes that were not shown to this guest."
     return {"action": "pending", "approvals": [ask_payload(house, guest, each, known=False)
                                                for each in house.agent.pending(seen_session(house, guest, payload),
             CLI if guest.via == "unix" else None)]}
 
+# %% ../../nbs/serving/19f_requests.ipynb #7c463d8e
 def grants(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What was allowed for longer."
     return {"action": "grants", "json": json.dumps([asdict(each) for each in house.agent.grants(seen_session(house, guest, payload))])}
 
+# %% ../../nbs/serving/19f_requests.ipynb #3cc5afb4
 def plans(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The plans that this guest may see."
     return {"action": "plans", "json": json.dumps(house.agent.plan_rows(seen_session(house, guest, payload)), default=str)}
@@ -248,12 +258,13 @@ def trace(house: Any, guest: Guest, payload: Mapping) -> dict:
     found = house.agent.trace(text_in(payload, "turn"), session, number_in(payload, "limit", 100) or 1)
     return {"action": "trace", "json": json.dumps([each for each in found if session in (None, each["session"])], default=str)}
 
-# %% ../../nbs/serving/19f_requests.ipynb #3f63df25
+# %% ../../nbs/serving/19f_requests.ipynb #d39ef4f7
 def news(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What background jobs have to tell, each once."
     on_the_socket(guest)
     return {"action": "news", "json": json.dumps([each._asdict() for each in house.agent.news()])}
 
+# %% ../../nbs/serving/19f_requests.ipynb #3f63df25
 def asked(house: Any, guest: Guest, payload: Mapping) -> dict:
     "Where an ask stands: its session and state."
     on_the_socket(guest)
@@ -267,13 +278,14 @@ async def undo(house: Any, guest: Guest, payload: Mapping) -> dict:
     async def work(agent: Any) -> Any: return await agent.undo(count, session, source_of(guest))
     return reply_payload(house, guest, await house.in_turn(session or "main", work), session or "main")
 
-# %% ../../nbs/serving/19f_requests.ipynb #d46d7277
+# %% ../../nbs/serving/19f_requests.ipynb #a63c1f8b
 def hello(nonce: str | None = None) -> dict:
     "The event with which a daemon greets whoever connects."
     capabilities = [Keyword(each) for each in ("sessions", "watch", "metrics", "health-check")] + ([Keyword("auth")] if nonce else [])
     return {"type": "EVENT", "payload": {"action": "handshake", "version": passepartout.__version__, "protocol": 1,
                                          "capabilities": capabilities} | ({"nonce": nonce} if nonce else {})}
 
+# %% ../../nbs/serving/19f_requests.ipynb #d46d7277
 def handshake(house: Any, guest: Guest, payload: Mapping) -> dict:
     "Enter a session; on the port, prove to be new. Raises `Refused`."
     if guest.stranger:
@@ -289,6 +301,7 @@ def health(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The original's answer to its health check."
     return {"type": "HEALTH-RESPONSE", "status": house.agent.health, "checked-p": house.agent.health != "unknown"}
 
+# %% ../../nbs/serving/19f_requests.ipynb #80c2d97c
 def metrics(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The numbers that a monitor reads."
     return {"action": "metrics", "text": house.gauges.text(house.now())}
@@ -304,17 +317,19 @@ def status(house: Any, guest: Guest, payload: Mapping) -> dict:
     return told | {"memex": str(agent.settings.memex_dir), "settings": plain_settings(agent.settings),
                    "findings": [str(each) for each in agent.diagnostics if not each.in_place], "pid": os.getpid()}
 
+# %% ../../nbs/serving/19f_requests.ipynb #0249596c
 def plain_settings(settings: Any) -> str:
     "The settings as JSON, each value as text; secrets are not among them."
     return json.dumps({each.name: str(getattr(settings, each.name))
                        for each in fields(settings) if each.name not in ("secrets", "origin", "warnings")})
 
-# %% ../../nbs/serving/19f_requests.ipynb #fd5d4018
+# %% ../../nbs/serving/19f_requests.ipynb #d1e2a5f3
 def log(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The last lines of the agent's log."
     on_the_socket(guest)
     return {"action": "log", "json": json.dumps(get_system_logs(house.agent, number_in(payload, "limit", 500) or 20))}
 
+# %% ../../nbs/serving/19f_requests.ipynb #fd5d4018
 def cancel(house: Any, guest: Guest, payload: Mapping) -> dict:
     "Stop one of the guest's own requests, or all of them."
     which = payload.get("request")

@@ -72,16 +72,18 @@ def do_cd(stage, words: list, table: dict) -> int:
     if places == ["-"]: say(table, 1, stage.env["PWD"] + "\n")
     return 0
 
+# %% ../../nbs/shell/inside.ipynb #e05dc966
 def do_pwd(stage, words: list, table: dict) -> int:
     "Print the current folder."
     say(table, 1, os.getcwd() + "\n")
     return 0
 
-# %% ../../nbs/shell/inside.ipynb #2cfbd908
+# %% ../../nbs/shell/inside.ipynb #72216974
 def is_name(text: str) -> bool:
     "Can this be the name of a variable?"
     return text.isascii() and text.isidentifier()
 
+# %% ../../nbs/shell/inside.ipynb #2cfbd908
 def do_export(stage, words: list, table: dict) -> int:
     "Put variables into the environment of what follows; without words, list it."
     if len(words) == 1: say(table, 1, "".join(f"declare -x {k}={json.dumps(v)}\n" for k, v in sorted(stage.env.items())))
@@ -151,6 +153,7 @@ def start(program: str, argv: list, env: dict, table: dict) -> int:
     return os.posix_spawn(program, argv, env, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD],
                           setsigmask=[])
 
+# %% ../../nbs/shell/inside.ipynb #41833202
 def status_of(waited: int) -> int:
     "The exit status as a shell tells it: 128 and the signal's number for a process that a signal ended."
     code = os.waitstatus_to_exitcode(waited)
@@ -260,6 +263,7 @@ def builtin(stage: Stage, command: list, table: dict) -> int:
                 else complain(table, f"{argv[0]}: there is no such built-in", 127))
     except OSError as error: return complain(table, f"{argv[0]}: {error.strerror or error}", 1)
 
+# %% ../../nbs/shell/inside.ipynb #4560b026
 def complain(table: dict, text: str, status: int) -> int:
     "A line for the errors, and the status to go on with."
     try: say(table, 2, text + "\n")
@@ -317,13 +321,14 @@ def begin(stage: Stage, command: list, table: dict, alone: bool) -> tuple[int | 
     finally:
         for fd in opened: os.close(fd)
 
-# %% ../../nbs/shell/inside.ipynb #869f3ca9
+# %% ../../nbs/shell/inside.ipynb #eca4e88b
 FILE = re.compile("\x05(\\d+)\x03")
 
 def output_file(stage: Stage, number: str) -> str:
     "Where the output of a substitution is kept until it is used."
     return os.path.join(stage.env.get("HOME", "/tmp"), f"output-{number}")
 
+# %% ../../nbs/shell/inside.ipynb #869f3ca9
 def fill(stage: Stage, late: dict) -> int:
     "Run what has to run before a command, and keep what it prints. The status of the last one."
     status = 0
@@ -402,6 +407,7 @@ def names_of(stage: Stage, command: list, table: dict) -> int:
         if ran >= 126 and not command[0]: return ran
     return status
 
+# %% ../../nbs/shell/inside.ipynb #bccad408
 def run_one(stage: Stage, command: list, table: dict) -> int:
     "Run one command that the agent has judged, and wait for it."
     if not command[0]: return builtin(stage, command, table)
@@ -440,6 +446,7 @@ def pipeline(stage: Stage, commands: list) -> int:
     ended = wait(stage, [pid for pid in running if pid is not None])
     return statuses[-1] if running[-1] is None else ended[running[-1]]
 
+# %% ../../nbs/shell/inside.ipynb #99229d3d
 def close(fds: list) -> None:
     "Close descriptors."
     for fd in fds: os.close(fd)

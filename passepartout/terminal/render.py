@@ -43,11 +43,12 @@ def spelled(text: Any) -> str:
 # %% ../../nbs/terminal/20_render.ipynb #ba6f2b40
 HANG = Regex(r'\s*(?:/\S+(?: \S+)? {2,}|[-*+•] +|\d{1,3}[.)] +|(?:\(*:[^\s()"]+ +)+(?="))?')
 
-# %% ../../nbs/terminal/20_render.ipynb #06744b20
+# %% ../../nbs/terminal/20_render.ipynb #10f7e64a
 def wrapped(text: str, width: int) -> list[str]:
     "The lines of `text`, none wider than `width` columns."
     return [piece for line in text.expandtabs(8).split("\n") for piece in wrap_line(line, max(width, 8))]
 
+# %% ../../nbs/terminal/20_render.ipynb #06744b20
 def wrap_line(line: str, width: int) -> list[str]:
     "One line as several, with a hanging indentation."
     from rich.cells import cell_len, chop_cells
@@ -79,12 +80,13 @@ def layout(value: Any, width: int = 88, column: int = 0) -> str:
         text, at = text + piece, at + len(piece)
     return text + ")"
 
-# %% ../../nbs/terminal/20_render.ipynb #5fcfc2a6
+# %% ../../nbs/terminal/20_render.ipynb #ee89db22
 def deeper(value: Any, label: str, width: int, inner: int) -> str:
     "A nested list after its key, or below it where the room to the right is small."
     if inner + len(label) <= width // 2: return label + layout(value, width, inner + len(label))
     return label.rstrip() + "\n" + " " * (inner + 1) + layout(value, width, inner + 1)
 
+# %% ../../nbs/terminal/20_render.ipynb #5fcfc2a6
 def laid_out(text: str, width: int, without: tuple[str, ...] = ()) -> str:
     "The text of a property list, laid out; text that is none stays as it is."
     try:
@@ -108,7 +110,7 @@ SIGNS = {"turn": ("›", "you"), "backend": ("!", "provider"), "proposal": ("?",
 STYLES = {"turn": "bold", "backend": "yellow", "wrong-code": "red", "proposal": "cyan", "ask": "magenta", "approval": "magenta",
           "typed": "magenta", "intent": "blue", "outcome": "blue", "answer": "green"}
 
-# %% ../../nbs/terminal/20_render.ipynb #7dd8bbd3
+# %% ../../nbs/terminal/20_render.ipynb #b201c4e9
 class Line(NamedTuple):
     "A record for reading."
     sign: str
@@ -116,6 +118,7 @@ class Line(NamedTuple):
     text: str
     style: str = ""
 
+# %% ../../nbs/terminal/20_render.ipynb #7dd8bbd3
 def record_line(kind: str, body: dict | None, *, width: int = 88, resumed: bool = False, told: bool = False, times: bool = False) -> Line:
     "One record as a `Line`. `resumed`: its turn carries out what was approved; `told`: the answer below repeats a proposal that is only a message; `times`: with how long each gate took."
     sign, word = SIGNS.get(kind, ("·", kind))
@@ -143,6 +146,7 @@ def marks(body: dict, times: bool = False) -> str:
                       for name, word, *rest in body.get("gates") or [])
     return f"{gates}   " if gates else ""
 
+# %% ../../nbs/terminal/20_render.ipynb #82096635
 def _verdict_text(body: dict, width: int, times: bool = False) -> str:
     return f"{marks(body, times)}{body.get('verdict')}" + (f" by {body['gate']}: {body['text']}" if body.get("text") else "")
 
@@ -165,6 +169,7 @@ def result_line(data: Any, most: int = 60) -> str:
         return f"{len(data)} item{'s' * (len(data) > 1)}: {result_line(data[0], most)}"[:most] if data else "nothing"
     return " ".join(clean("" if data is None else str(data)).split())[:most]
 
+# %% ../../nbs/terminal/20_render.ipynb #cd684b4c
 def _granted(body: dict) -> str:
     "By which grant an effect was not asked about."
     grant = (body.get("detail") or {}).get("grant") if isinstance(body.get("detail"), dict) else None
@@ -262,17 +267,19 @@ def screen(file: Any = None, **options: Any) -> Any:
         def on_broken_pipe(self) -> None: raise                # rich would end the process here, whoever prints
     return Screen(file=file, **{"highlight": False, "emoji": False, "markup": False, "soft_wrap": True, **options})
 
+# %% ../../nbs/terminal/20_render.ipynb #da541159
 def room(console: Any) -> int | None:
     "How many columns there are to write in; `None` in a pipe, where lines stay whole."
     return max(console.width, 20) if console.is_terminal or console.record else None
 
-# %% ../../nbs/terminal/20_render.ipynb #8accfcc1
+# %% ../../nbs/terminal/20_render.ipynb #40f944e8
 def print_lines(lines: Iterable[Line], console: Any) -> None:
     "Print lines on a rich console. Text hangs in a column of its own; on a narrow screen it stands below its sign and word."
     from rich.text import Text
     for line in lines:
         for head, head_style, text, style in line_rows(line, room(console)): console.print(Text.assemble((head, head_style), (text, style)))
 
+# %% ../../nbs/terminal/20_render.ipynb #8accfcc1
 def line_rows(line: Line, width: int | None) -> Iterable[tuple[str, str, str, str]]:
     "A line as rows of `width` columns: what stands at the margin, its style, the text, its style."
     sign, word, text, style = line
@@ -283,23 +290,25 @@ def line_rows(line: Line, width: int | None) -> Iterable[tuple[str, str, str, st
     if narrow: rows.insert(0, "")
     return [(gutter if number else head, "" if number else style if sign.strip() else "dim", row, style) for number, row in enumerate(rows)]
 
-# %% ../../nbs/terminal/20_render.ipynb #069aeae5
+# %% ../../nbs/terminal/20_render.ipynb #66becb59
 def text_columns(console: Any) -> int:
     "How wide an action may be laid out beside its sign and word: in a pipe it stays on its line."
     width = room(console)
     return 1_000_000 if width is None else width - (2 if width < 60 else 12)
 
+# %% ../../nbs/terminal/20_render.ipynb #069aeae5
 def say(console: Any, text: Any, style: str = "") -> None:
     "Print text for people: clean, and on a terminal broken between words."
     from rich.text import Text
     width, text = room(console), clean(text)
     console.print(Text("\n".join(wrapped(text, width)) if width else text, style=style))
 
-# %% ../../nbs/terminal/20_render.ipynb #befd75b2
+# %% ../../nbs/terminal/20_render.ipynb #ff42196e
 def coloured(stream: Any) -> bool:
     "May this stream be written to in colour?"
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
+# %% ../../nbs/terminal/20_render.ipynb #befd75b2
 def for_stream(text: Any, stream: Any) -> str:
     "Clean text for a stream: broken between words if a terminal reads it, whole lines otherwise."
     if not stream.isatty(): return clean(text)

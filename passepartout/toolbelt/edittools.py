@@ -318,6 +318,7 @@ def is_about_private(do: Editor, context: ToolContext, args: dict, error: Passep
         if any(meant is node for node in private): return True
     return False
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #8340343a
 def with_label(do: Editor, body: Callable) -> Callable:
     "A body whose errors have the label of the notes that they are about."
     @wraps(body)
