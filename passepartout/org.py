@@ -180,7 +180,7 @@ class Builder:
 
 # %% ../nbs/08_org.ipynb #e0d4af36
 TAGS = Regex(r":[\w@#%:]+:")
-PRIORITY = Regex(r"\[#([A-Z]|\d{1,2})\] *")
+PRIORITY = Regex(r"\[#([A-Za-z]|\d{1,2})\] *")
 WORD = Regex(r"[^ \t]*")
 
 # %% ../nbs/08_org.ipynb #a49eeacc
@@ -192,7 +192,7 @@ def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
         facts.update(keyword=word, done=states[word])
         rest = rest[len(word):].lstrip(" ")
     if rest[:2] == "[#" and (found := PRIORITY.match(rest)):
-        facts["priority"], rest = found[1], rest[found.end():]
+        facts["priority"], rest = found[1].upper(), rest[found.end():]
     if rest[:7] == "COMMENT" and rest[7:8] in ("", " ", "\t"):
         facts["hidden"], rest = "commented", rest[7:].lstrip(" \t")
     if rest[-1:] == ":" and TAGS.fullmatch(last := rest[max(rest.rfind(" "), rest.rfind("\t")) + 1:]):

@@ -93,6 +93,7 @@ def outline_differences(outline, heads) -> list[str]:
         facts = dict(level=node.level, title=node.title, keyword=node.keyword, done=node.done, priority=node.priority, tags=list(node.tags), all=sorted(set(outline.tags(node))), properties=dict(node.properties))
         said = {k: head[k] for k in ("level", "title", "keyword", "done", "priority", "tags")} | {"all": sorted(set(head["all"])), "properties": joined(head["properties"])}
         said["tags"] = list(dict.fromkeys(said["tags"]))
+        said["priority"] = said["priority"] and said["priority"].upper()                                               # [#b] is a B to both
         facts["tags"] = list(dict.fromkeys(facts["tags"]))
         for name in facts: found += differ(f"{name} of line {node.line}", facts[name], said[name])
         hidden = head["commented"] or head["archived"]
@@ -198,6 +199,15 @@ marks = st.lists(st.sampled_from(MARKS), max_size=7).map(lambda lines: "\n".join
 def test_marks_in_any_order_are_read_as_emacs_reads_them(tmp_path_factory, texts):
     found = judge_files(tmp_path_factory.mktemp("org"), texts)
     assert not found, f"{len(found)} differences, of which the shortest are:\n\n" + "\n\n".join(sorted(found, key=len)[:8])
+
+
+# What stood in files that people have published
+LINES = ("* TODO [#b] sleep\nDEADLINE: <2026-11-12 Thu 22:00 +1d>SCHEDULED: <2026-11-13 Fri 05:00 .+1d>\n", "* a\nCLOSED: [2026-11-12 Thu]DEADLINE:<2026-11-12 Thu>\n",
+         "Particle filters ([[id:521c][Simultaneous Mapping\n(SLAM)]]) need memory.\n", "a [[id:2][since\n2020 and on]] b\n", "this [[http://a.org/x.pl\n][script]] can\n", "a [[id:2][one\n*bold* word]] b\n",
+         "a [[id:2][one\n=code= and]] b [[id:2][one\n<word>]] c [[id:2][one\n#tag]]\n")
+
+
+def test_what_people_write_is_read_as_emacs_reads_it(tmp_path): assert judge_files(tmp_path, LINES) == []
 
 
 # Org files that came with Debian ---------------------------------------------------------------------------------------
