@@ -161,7 +161,7 @@ def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, 
             for day, left, part in listed(stamp, start, end, today, warn, once=once, habit=habit):
                 if (facts := calendar.facts.get(node.index)) is None: facts = calendar.facts[node.index] = node_facts(outline, node)
                 items.append(make_item(facts, stamp, day, left, part, habit))
-    return sorted(items, key=sort_key)
+    return sorted(dict.fromkeys(items), key=sort_key)
 
 def check_range(start: date, end: date) -> None:
     "PassepartoutError for a range that is no range."

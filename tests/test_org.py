@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
+from passepartout.agenda import agenda
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org, print_outline
 from passepartout.outline.timestamps import broken_stamps, occurrences, stamps
@@ -120,3 +121,14 @@ def test_a_footnote_that_ends_inside_of_a_block_breaks_it(text, whole):
     "As org-element reads it; the slow tests ask Emacs the same with generated files."
     outline = parse_org(text)
     assert any("src" in text[a:b].split("\n")[0] for a, b in outline.dead) == whole
+
+
+def test_a_heading_that_says_its_hour_twice_is_listed_once():
+    outline = parse_org("* Review\n| [[file:a.org::<2026-11-20 Fri 10:00>][<2026-11-20 Fri 10:00>]] |\n<2026-11-20 Fri 11:00>\n", "a.org")
+    assert [item.at.hour for item in agenda([outline], date(2026, 11, 20), date(2026, 11, 20), date(2026, 11, 19))] == [10, 11]
+
+
+def test_a_plan_need_not_stand_apart_from_the_one_before_it():
+    found = stamps(parse_org("* TODO [#b] sleep\nDEADLINE: <2026-11-12 Thu>SCHEDULED: <2026-11-13 Fri>\n* b\nXSCHEDULED: <2026-11-13 Fri>\nDEADLINE: <2026-11-12 Thu>\n"))
+    assert [s.kind for s in found] == ["deadline", "scheduled", "plain", "plain"]
+    assert parse_org("* TODO [#b] sleep\n").nodes[1].priority == "B"

@@ -190,7 +190,7 @@ def agenda_indexed(index: Index, start: date, end: date, today: date, *, warn: i
     `private` applies to them. `PassepartoutError` for a range that is no range."""
     check_range(start, end)
     def look():
-        items = sorted(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn),
+        items = sorted(dict.fromkeys(items_of(index, date_rows(index, start, end, today, warn, folder), start, end, today, warn)),
                        key=lambda found: sort_key(found[0]))
         secret = private_sections(index, private) if most is not None and len(items) > most else frozenset()
         wanted = [most is None or n < most or id in secret for n, (_, id, *_) in enumerate(items)]
