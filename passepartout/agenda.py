@@ -101,6 +101,7 @@ def task_days(stamp: Stamp, start: date, end: date, today: date, warn: int = 14,
             if day > end: yield today, (day - today).days
             break
 
+# %% ../nbs/08b_agenda.ipynb #ade8e523
 def later(day: date, days: int) -> date:
     "The day `days` later, or where the calendar ends."
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))

@@ -190,16 +190,18 @@ def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
 
 _INDEX = "An index of the journal {path} holds something else than its records, so what is shown may leave some of them out. Somebody changed the file, or the disk is failing. Make the indexes anew with `sqlite3 {path} REINDEX`, then check again."
 
+# %% ../../nbs/storage/05c_store.ipynb #f5fd7a6c
 def _keys(store: Writer) -> dict:
     "By which name our key goes, whether the first records were sealed with another, and whether ours is in use by now."
     known = dict(store.db.execute("SELECT name, value FROM meta WHERE name IN ('key', 'first_key')"))
     return {"key": store.key, "foreign": known.get("first_key", store.key) != store.key, "ours": known.get("key") == store.key}
 
-# %% ../../nbs/storage/05c_store.ipynb #b382a9f0
+# %% ../../nbs/storage/05c_store.ipynb #ecd6675b
 def _after(store: Writer, seq: int) -> sqlite3.Cursor:
     "The records after number `seq`, in order."
     return store.db.execute(f"{ROWS} WHERE seq > ? ORDER BY seq", (seq,))
 
+# %% ../../nbs/storage/05c_store.ipynb #b382a9f0
 def _seal_at(store: Writer, seq: int) -> bytes | None:
     "The head of the chain after record `seq`; None when there is no such record."
     found = store.db.execute("SELECT substr(proof, 1, 32) FROM chain WHERE seq = ?", (seq,)).fetchone()
