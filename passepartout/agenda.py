@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/agenda.html.md"""
 
 # %% auto #0
 __all__ = ['SEXP', 'LONGEST', 'ORDER', 'DATES', 'MONTHS', 'Item', 'live_dates', 'diary_expressions', 'event_days', 'task_days',
-           'later', 'is_habit', 'Calendar', 'make_calendar', 'first_two', 'near', 'agenda', 'check_range', 'listed',
+           'later', 'is_habit', 'Calendar', 'make_calendar', 'near', 'agenda', 'check_range', 'listed',
            'first_turn_only', 'Facts', 'node_facts', 'make_item', 'sort_key', 'first_title', 'display_title', 'say_day',
            'say_when', 'say_item', 'render_agenda']
 
@@ -101,6 +101,7 @@ def task_days(stamp: Stamp, start: date, end: date, today: date, warn: int = 14,
             if day > end: yield today, (day - today).days
             break
 
+# %% ../nbs/08b_agenda.ipynb #ade8e523
 def later(day: date, days: int) -> date:
     "The day `days` later, or where the calendar ends."
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
@@ -126,12 +127,8 @@ def make_calendar(outline: Outline) -> Calendar:
     for number, (stamp, node) in enumerate(live_dates(outline)):
         moves = stamp.repeat or stamp.until_day or stamp.kind == "scheduled" and stamp.warn
         (always if moves else events if stamp.kind == "plain" else tasks).append((stamp.day, number, stamp, node))
-    events.sort(key=first_two); tasks.sort(key=first_two)
+    events.sort(); tasks.sort()               # no two have the same number, so what follows it is not compared
     return Calendar(events, tasks, always, max([s.warn or 0 for _, _, s, _ in tasks], default=0), {})
-
-def first_two(entry: tuple) -> tuple:
-    "File and line of an entry."
-    return entry[:2]
 
 # %% ../nbs/08b_agenda.ipynb #ee060cbd
 def near(calendar: Calendar, start: date, end: date, today: date, warn: int) -> list:

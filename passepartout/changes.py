@@ -60,7 +60,7 @@ def detach(change: Change, found: MemoryObject) -> None:
     if parent is not None and found.id in parent.children:
         relist(change, parent, tuple([each for each in parent.children if each != found.id]))
 
-
+# %% ../nbs/06e_changes.ipynb #53fc52b8
 def attach(change: Change, ident: str, parent_id: str) -> None:
     "Put an object at the end of its parent's list, unless it is on it."
     parent = find(change, parent_id)
@@ -177,7 +177,7 @@ def rehash(change: Change, ident: str, fresh: Sequence[MemoryObject]) -> MemoryO
                                            found.label, hashed if found.children else b"")
     return found
 
-
+# %% ../nbs/06e_changes.ipynb #bbbdef6a
 def patched(found: MemoryObject, fresh: Iterable[MemoryObject]) -> bytes:
     "What is hashed of an object, with the new hashes of some of its children."
     hashed = found.hashed
@@ -201,11 +201,12 @@ BUCKETS = 1 << 12          # for the values of one attribute
 FEW = 64                   # ids of one bucket are a tuple up to here, and a persistent set beyond
 NOTHING: dict = {}
 
-# %% ../nbs/06e_changes.ipynb #4128f311
+# %% ../nbs/06e_changes.ipynb #f45900e0
 def bucket(value: Any) -> int:
     "In which bucket a value stands; values that are equal stand in the same one."
     return hash(value) & BUCKETS - 1
 
+# %% ../nbs/06e_changes.ipynb #4128f311
 def places(these: Mapping, those: Mapping) -> set[tuple[str, int]]:
     "(name, bucket) for the values of those attributes that are other ones in `those`."
     found = set()
@@ -280,7 +281,7 @@ def differs(before: MemoryObject | None, now: MemoryObject | None, children: boo
     return (own or children and before.children != now.children
             or before.attributes is not now.attributes and canonical(before.attributes) != canonical(now.attributes))
 
-
+# %% ../nbs/06e_changes.ipynb #5b687589
 def moved(ident: str, change: Change, current: State) -> bool:
     "Whether somebody else has written what this change wrote."
     return differs(change.base.objects.get(ident), current.objects.get(ident), children=ident in change.listed)

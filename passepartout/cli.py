@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> None:
     if argv is None: leave(code)
     sys.exit(code)
 
+# %% ../nbs/21_cli.ipynb #ba4a054b
 def version() -> str:
     "The version as printed."
     from passepartout import __version__
@@ -67,11 +68,13 @@ def run(args: list[str]) -> int:
     except KeyboardInterrupt: return told("Stopped. What was recorded is safe.", 130)
     except Exception as error: return explained(error, args)
 
+# %% ../nbs/21_cli.ipynb #d888d486
 def unnamed(args: list[str]) -> bool:
     "Whether `--memex` is given, and what stands behind it is empty."
     args = args[:args.index("--")] if "--" in args else args
     return "--memex=" in args or any(name in ("-m", "--memex") and not value for name, value in zip(args, args[1:]))
 
+# %% ../nbs/21_cli.ipynb #4241f74f
 def plain_daemon(args: list[str]) -> str | None:
     "Be the daemon when the arguments ask for nothing else; what went wrong, or None when they say more than that."
     if args[:1] != ["daemon"]: return None
@@ -117,20 +120,21 @@ def unexpected(error: Exception) -> str:
     except OSError: where = ""
     return f"Something unexpected went wrong ({type(error).__name__}: {str(error)[:300]}). Your notes are as they were recorded; passepartout trace shows what was done.{where}"
 
-# %% ../nbs/21_cli.ipynb #7966698b
+# %% ../nbs/21_cli.ipynb #07055b7e
 def told(text: str, code: int) -> int:
     "Print a last sentence to standard error, if that is still there; the exit code."
     try: print(text, file=sys.stderr)
     except OSError: pass
     return code
 
+# %% ../nbs/21_cli.ipynb #7966698b
 def to_nowhere(fd: int) -> None:
     "What is written to `fd` from now on, and what is left in a buffer, goes nowhere."
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, fd)
     os.close(nowhere)
 
-# %% ../nbs/21_cli.ipynb #6039f70d
+# %% ../nbs/21_cli.ipynb #87571341
 class Unread(io.FileIO):
     "A pipe for writing, whose reader may go away."
 
@@ -139,6 +143,7 @@ class Unread(io.FileIO):
         except BrokenPipeError: to_nowhere(self.fileno())
         return len(data)
 
+# %% ../nbs/21_cli.ipynb #6039f70d
 def go_on_unread() -> None:
     "Let a command go on when nobody reads its output or its errors any more."
     for name in ("stdout", "stderr"):

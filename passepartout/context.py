@@ -45,6 +45,7 @@ def confidential(agent, signal: Any, turn: Any = None) -> bool:
     if turn is None and (find := getattr(agent, "turn_of", None)) is not None: turn = find(signal)
     return turn is not None and turn.private
 
+# %% ../nbs/09_context.ipynb #de1f7e6c
 def confide(agent, signal: Any) -> None:
     "From now on the turn of `signal` is private: somebody who read private text speaks in it."
     if (turn := turn_in(agent, signal)) is not None: turn.private = True
@@ -79,11 +80,12 @@ class Log:
         if (seen := self.views.get(limit)) is None: seen = self.views[limit] = tuple(map(for_models, self.lines(limit)))
         return seen
 
-# %% ../nbs/09_context.ipynb #7fc48fda
+# %% ../nbs/09_context.ipynb #c2957b34
 def get_system_logs(agent, limit: int = 20) -> list[str]:
     "The last `limit` lines of the log of `agent`, oldest first."
     return agent.log.lines(limit)
 
+# %% ../nbs/09_context.ipynb #7fc48fda
 def log_about(agent, signal: Any, text: str) -> None:
     "Log something that may quote from `signal` or from what was proposed for it."
     if confidential(agent, signal): agent.log(text, private=True)
@@ -99,6 +101,7 @@ def _newest_last(lines: tuple[tuple[str, bool], ...], most: int, local: bool, he
     if (length := count(page)) <= most: return Sight(page, any(private), length)
     return fit([Line((-1,), head)] * bool(head) + [Line((n,), *line) for n, line in reversed(list(enumerate(shown)))], most, count)
 
+# %% ../nbs/09_context.ipynb #4eadb6b7
 def newest_last(lines: Iterable[tuple[str, bool]], most: int, local: bool, head: str = "", count: Counter = utf8_bound) -> Sight:
     "The (text, private) pairs as lines under `head`, within `most` tokens; the oldest go first."
     return _newest_last(tuple(lines), most, local, head, count)
@@ -236,7 +239,7 @@ class Outlook(Asked):
         if seen is not NOWHERE: return seen               # what is there and not shown is not looked for elsewhere
         return foveal_view(object_focus(memory, wanted), most, local=local, count=count) if memory is not None else NOWHERE
 
-# %% ../nbs/09_context.ipynb #48001f46
+# %% ../nbs/09_context.ipynb #3a527ac9
 def index_mark(index: Index) -> tuple | None:
     "Changes when the index does; None while somebody writes it."
     if not index.lock.acquire(blocking=False): return None
@@ -244,6 +247,7 @@ def index_mark(index: Index) -> tuple | None:
     except sqlite3.Error: return None
     finally: index.lock.release()
 
+# %% ../nbs/09_context.ipynb #48001f46
 def same(mark: Any, other: Any) -> bool:
     "Whether two marks are the same; outlines are compared by identity."
     if mark is None or other is None or mark[0] != other[0] or type(mark[1]) is not type(other[1]): return False
@@ -284,16 +288,18 @@ def awareness(agent, signal: Any = None, local: bool = False, most: int | None =
     sights.scene = parts, scene
     return scene
 
+# %% ../nbs/09_context.ipynb #9a7d6ba9
 def assemble_global_awareness(agent, signal: Any = None, *, local: bool = False) -> str:
     "The text of `awareness`; for a provider that is not local unless told otherwise."
     return awareness(agent, signal, local).text
 
-# %% ../nbs/09_context.ipynb #03e8ef13
+# %% ../nbs/09_context.ipynb #b4ba2f5c
 @lru_cache(maxsize=4)
 def today_line(today: date) -> str:
     "The day, as a model reads it."
     return f"TODAY: {today:%A %Y-%m-%d}"
 
+# %% ../nbs/09_context.ipynb #03e8ef13
 def today_of(agent) -> date:
     "The agent's date: its own clock when it has one."
     return agent.today() if hasattr(agent, "today") else date.today()

@@ -83,13 +83,14 @@ def strange_targets(tool: Tool, args: Mapping[str, Value], words: Words,
         yield from ((name, part) for part in parts if not is_target_trusted(tool, tool.by_name[name], part, words)
                     and not endorsed(tool.name, name, plain_data(part)))
 
-# %% ../nbs/14c_flow.ipynb #67e9d545
+# %% ../nbs/14c_flow.ipynb #34d0deeb
 def strange_addresses(tool: Tool, args: Mapping[str, Value], words: Words) -> Iterator[tuple[str, str, Value]]:
     "Links, mail addresses and accounts in text that nobody answers for, which the person did not say."
     for name, value in args.items():
         if tool.by_name[name].target or is_trusted(label_of(value)): continue
         yield from ((name, found, value) for found in dict.fromkeys(addresses_in(plain_data(value))) if not words.hold(found))
 
+# %% ../nbs/14c_flow.ipynb #67e9d545
 def leaks(tool: Tool, args: Mapping[str, Value], words: Words, under: Label = PERSON) -> bool:
     "Would something private, or that something private decided it, become known to somebody whom the person did not name?"
     if not tool.effects.open_world or not (under.private or joined(args.values()).private): return False
@@ -122,17 +123,19 @@ def whose(tool: Tool, parameter: Parameter, data: Any, label: Callable[[Any], La
     return (Value(tuple([Value(each, label(each)) for each in data]), PERSON) if isinstance(data, tuple) and data
             else Value(data, label(data)))
 
+# %% ../nbs/14c_flow.ipynb #362408e2
 def whole_call(tool: Tool, case: Case) -> dict[str, Value]:
     "The arguments of a call of a foreign tool, with those that it fills in by itself, in its own words."
     filled = {name: Value(data, Label("network", sources=(tool.name,)))
               for name, data in (case.action.payload.get("args") or {}).items() if name in tool.by_name and name not in case.args}
     return {**case.args, **filled}
 
-# %% ../nbs/14c_flow.ipynb #e19bd6e6
+# %% ../nbs/14c_flow.ipynb #75e745e4
 def is_left_to_model(case: Case, label: Label) -> bool:
     "Is this the word of a model that had read nothing foreign, for a tool that the person allowed by its name?"
     return case.alone == "named" and label == MODEL
 
+# %% ../nbs/14c_flow.ipynb #e19bd6e6
 def strange_texts(tool: Tool, case: Case) -> Iterator[tuple[str, Value]]:
     "The texts of a single proposal that nobody answers for."
     if not case.alone: return
@@ -174,6 +177,7 @@ def flow_reasons(tool: Tool, case: Case, words: Words, endorsed: Endorsed = nobo
     return ([made_late(case.read)] if not case.planned else []) + said[:4] + ([f"So it is with {len(said) - 4} more."] if len(said) > 4
             else [])
 
+# %% ../nbs/14c_flow.ipynb #9583f99b
 def made_late(read: Label) -> str:
     "That something was proposed under the influence of what had been read."
     return f"This step was proposed after something was read that you did not write{f' ({where})' if (where := ', '.join(read.sources[:3])) else ''}."

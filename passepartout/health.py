@@ -84,6 +84,7 @@ def under_way(effect: dict) -> tuple[str, str]:
     said = ", ".join([str(v) if k in ("command", "text") else f"{k.replace('_', '-')} {v}" for k, v in args.items() if v not in (None, "", [], {})])
     return visible(str(payload.get("tool") or target or "an action")), visible(_shortened(said)) or "without any arguments"
 
+# %% ../nbs/17f_health.ipynb #6c9a3f13
 def _shortened(text: str, most: int = 160) -> str:
     "The text in one line, cut."
     line = " ".join(text.split())
@@ -125,6 +126,7 @@ def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding
                       f"It was “{words[:80]}{'…' * (len(words) > 80)}”; {done_for(request.effects)}.",
                       "If you still want it, ask again. How far it came: passepartout trace", "note")
 
+# %% ../nbs/17f_health.ipynb #b9ef64a5
 def done_for(effects: Iterable[dict]) -> str:
     "What had been done for a request, in words."
     happened = [effect for effect in effects if effect["state"] != "failed"]
@@ -149,10 +151,12 @@ def check_gates(agent):
     if problem := manifest_problem(agent):
         yield Finding("A mandatory gate is missing.", problem, "Start passepartout again; run pytest.", "unhealthy")
 
+# %% ../nbs/17f_health.ipynb #12009615
 def check_settings(agent):
     "Findings about settings that were not understood."
     for warning in getattr(agent.settings, "warnings", ()): yield Finding(warning, "It may not do what you meant.", "Correct the setting.")
 
+# %% ../nbs/17f_health.ipynb #52c538ff
 def check_start(agent):
     "What was found while the agent started."
     yield from agent.problems
@@ -166,6 +170,7 @@ def check_providers(agent):
         yield Finding(f"No provider is set up for {', '.join(missing)}.", "The cascade skips what is not there.",
                       "Change PROVIDER_CASCADE in the settings or the environment.")
 
+# %% ../nbs/17f_health.ipynb #1b7187c5
 def check_journal(agent):
     "Findings about the record: its chain, effects and requests that an earlier run left."
     yield from chain_findings(agent.journal_verdict)
@@ -173,10 +178,12 @@ def check_journal(agent):
     yield from half_findings(agent.half_done)
     yield from request_findings(agent.unanswered)
 
+# %% ../nbs/17f_health.ipynb #3a88178a
 def check_clock(agent):
     "Findings about a clock that goes behind the record."
     yield from clock_findings(agent.clock_behind)
 
+# %% ../nbs/17f_health.ipynb #de3187d7
 def check_folders(agent):
     "Findings about folders that are not there any more."
     for root in agent.roots:

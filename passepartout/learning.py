@@ -49,6 +49,7 @@ def answers(agent, since: float | None = None) -> list[Answer]:
              and (made := _answer(agent, row, *said[row["id"]])) is not None]
     return sorted(found, key=lambda each: each.at)
 
+# %% ../nbs/19bc_learning.ipynb #c6a63ca4
 def _answer(agent, row: dict, tier: str, at: float) -> Answer | None:
     try: action = normalise(agent, Action.of(row["action"]))
     except PassepartoutError: return None
@@ -81,6 +82,7 @@ def rule_text(name: str, answer: Answer, where: Mapping[str, str], count: int, o
              f"not = {spared}"]
     return "\n".join(lines) + "\n"
 
+# %% ../nbs/19bc_learning.ipynb #271af5cb
 def _elsewhere(parameter: Any, value: Any) -> str:
     return ("https://elsewhere.example/x" if parameter.kind == "address" else "some-other-place/x" if parameter.kind == "path"
             else f"{value} and more")
@@ -128,12 +130,13 @@ def _proposal(agent, equal: list[Answer], where: dict[str, str], said: list[Answ
     if any(each.tier != rule.tier and fits(agent, rule, each) for each in said): return None
     return Proposal(name, text, rule, len(equal))
 
+# %% ../nbs/19bc_learning.ipynb #7d839c6d
 def fits(agent, rule: Rule, answer: Answer) -> bool:
     "Would this rule have answered that question?"
     try: return strictest(ready([rule], answer.tool), answer.args, agent.permissions.looked_up) is not None
     except RuleError: return False
 
-# %% ../nbs/19bc_learning.ipynb #b0b3e35d
+# %% ../nbs/19bc_learning.ipynb #58b7be38
 @contextmanager
 def in_the_shadow(agent, rule: Rule) -> Iterator[None]:
     "Within the block the permissions judge as if the rule stood in the file. Nothing may run meanwhile: a turn under way is refused by `replay`."
@@ -143,6 +146,7 @@ def in_the_shadow(agent, rule: Rule) -> Iterator[None]:
     try: yield
     finally: mine.book, mine._ready, mine._tried = kept
 
+# %% ../nbs/19bc_learning.ipynb #b0b3e35d
 def would_have(agent, rule: Rule, since: float | None = None) -> dict[str, Any]:
     "What the rule would have changed over the record: questions that it would have answered, as the person did and otherwise, and how often they were and would be asked."
     concerned = [each for each in answers(agent, since) if fits(agent, rule, each)]
@@ -163,6 +167,7 @@ def shadows(agent) -> dict[str, tuple[float, str]]:
         else: found.pop(body.get("name"), None)
     return found
 
+# %% ../nbs/19bc_learning.ipynb #8c1b9e3e
 def record_rule(agent, name: str, state: str, text: str = "") -> None:
     "Put on record that the person tries, takes over or drops a rule."
     batch = agent.journal.batch("main", "")
@@ -193,6 +198,7 @@ def adopt_rule(agent, name: str) -> str:
     record_rule(agent, full, "adopted")
     return str(path)
 
+# %% ../nbs/19bc_learning.ipynb #41e60b76
 def drop_rule(agent, name: str) -> str:
     "Try a rule no longer; its name. Raises `PassepartoutError`."
     found = [each for each in shadows(agent) if each.startswith(name)]

@@ -80,7 +80,7 @@ def hashed_bytes(found: MemoryObject, children: Iterable[bytes]) -> bytes:
     "What is hashed: the hash of the object's own text, and the hashes of its children."
     return sha256(own_text(found).encode("utf-8", "surrogatepass")).digest() + b"".join(children)
 
-
+# %% ../nbs/06d_objects.ipynb #a9772c3c
 def merkle_hash(found: MemoryObject, child_hashes: Iterable[str]) -> str:
     "The hash of an object whose children have these hashes."
     return sha256(hashed_bytes(found, map(bytes.fromhex, child_hashes))).hexdigest()
@@ -101,13 +101,13 @@ def plain(value: Any, depth: int = 64) -> Any:
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
     raise PipelineError(f"A note cannot carry a {kind.__name__}{'' if depth else ' this deep'}; use text, numbers, lists and properties.")
 
-# %% ../nbs/06d_objects.ipynb #2d8e64bf
+# %% ../nbs/06d_objects.ipynb #324bac9b
 @lru_cache(4096)
 def field_name(key: str) -> str:
     "The one spelling of a field's name, the same string object each time."
     return intern(key_name(str(key)))
 
-
+# %% ../nbs/06d_objects.ipynb #2d8e64bf
 def plain_fields(fields: Mapping, depth: int = 64) -> FrozenDict:
     "A mapping with plain values and one spelling per name. PipelineError when two spellings of one name are given."
     out = {field_name(key): value if type(value) is str else plain(value, depth) for key, value in fields.items()}
@@ -161,12 +161,12 @@ def outline_parts(outline: Any) -> tuple[str, Keyword, FrozenDict, str, Any]:
         attributes = FrozenDict(attributes, id=ident)
     return ident, type_name(str(fields.get("type") or "node")), attributes, str(text), contents
 
-
+# %% ../nbs/06d_objects.ipynb #5328ffee
 def twice(ids: list[str]) -> str:
     "The first id that stands in the list a second time."
     return next(ident for place, ident in enumerate(ids) if ident in ids[:place])
 
-
+# %% ../nbs/06d_objects.ipynb #ebd1c9cf
 @lru_cache(1024)
 def type_name(text: str) -> Keyword:
     "A type as a keyword, the same object each time."
@@ -181,7 +181,7 @@ def index_keys(attributes: Mapping) -> Iterator[tuple[str, Any]]:
                 if indexable(each):
                     yield name, each
 
-
+# %% ../nbs/06d_objects.ipynb #62df5c77
 def indexable(value: Any) -> bool:
     "Whether a value can stand in the index: it has a hash, and it equals itself."
     return value == value and not (isinstance(value, dict) or isinstance(value, tuple) and not all(map(indexable, value)))

@@ -34,11 +34,12 @@ class Asked(NamedTuple):
     private: bool = False
     at: float = 0.0
 
-# %% ../nbs/17ab_prompts.ipynb #d67ab923
+# %% ../nbs/17ab_prompts.ipynb #97befc17
 def sent(asked: Asked) -> str:
     "All that a provider was sent."
     return asked.system + asked.prompt
 
+# %% ../nbs/17ab_prompts.ipynb #d67ab923
 def shared(one: str, other: str) -> int:
     "How many characters two texts have in common from their beginning on."
     low, high = 0, min(len(one), len(other))
@@ -82,6 +83,7 @@ def unpacked(line: dict, base: str = "") -> Iterator[Asked]:
         text = base[:same] + rest[at:(at := at + long - same)]
         yield Asked(turn, provider, text[:cut], text[cut:], tuple(trimmed), private, when)
 
+# %% ../nbs/17ab_prompts.ipynb #8aa870b3
 def _bytes(text: str) -> bytes: return text.encode("utf-8", "replace")
 
 # %% ../nbs/17ab_prompts.ipynb #c7fd42f5
@@ -96,6 +98,7 @@ def as_lines(asked: list[Asked], name: str, base: str) -> Iterator[tuple[str, st
             yield packed([some.pop(0)], called=name), name, base
         if some: yield packed(some, base, name), name, base
 
+# %% ../nbs/17ab_prompts.ipynb #2fa5f5ad
 def _is_far(asked: Asked, name: str, base: str) -> bool:
     "Is the difference from this base so large that it should be a base itself? What parts from it by a thousand characters is not packed to find that out."
     if len(text := sent(asked)) - shared(text, base) < 1000: return False
@@ -137,6 +140,7 @@ def write(path: Path, asked: list[Asked], known: Base = Base()) -> Base:
         for _, name, text in lines[-1:]: known = known._replace(name=name, text=text)
         return known._replace(left=_state_of(file))
 
+# %% ../nbs/17ab_prompts.ipynb #7f53070d
 def _state_of(file: Any) -> tuple:
     "Which file it is, how long, and when it was last written."
     found = os.fstat(file.fileno())
@@ -201,13 +205,14 @@ def erase(path: Path) -> None:
     "Remove the files at `path`."
     for name in (path, path.with_suffix(".old")): name.unlink(missing_ok=True)
 
-# %% ../nbs/17ab_prompts.ipynb #4628aec2
+# %% ../nbs/17ab_prompts.ipynb #d4433959
 def begun(path: Path) -> float:
     "When the first prompt of a file was asked (Unix seconds); 0 when nobody can tell."
     try:
         with open(path, "rb") as file: return min(each[2] for each in json.loads(file.readline())["of"])
     except (OSError, ValueError, KeyError, TypeError, IndexError): return 0.0
 
+# %% ../nbs/17ab_prompts.ipynb #4628aec2
 def outdate(path: Path, days: float, now: float) -> bool:
     "Let go of the files at `path` that hold prompts older than `days`; did any go? What is kept on in is changed after half of the time."
     since = lambda name: age if -DAY <= (age := now - begun(name)) else float("inf")

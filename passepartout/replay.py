@@ -24,12 +24,13 @@ from .tuples import NamedTuple
 from .turns import RECENT, Exchange, Turn, Turns, recorded_turns
 from .verify import explain, judge, word_for
 
-# %% ../nbs/19b_replay.ipynb #ca383cbd
+# %% ../nbs/19b_replay.ipynb #418e3ac4
 class Thought(NamedTuple):
     "One recorded attempt: the record of the proposal, and of the verdict on it (None: there is none)."
     proposal: dict | None
     verdict: dict | None
 
+# %% ../nbs/19b_replay.ipynb #ca383cbd
 def thoughts(turn: dict) -> list[list[Thought]]:
     "The attempts of a recorded turn, a list for each thought. A proposal of `None` was erased."
     found, last = [], 0
@@ -44,13 +45,14 @@ def thoughts(turn: dict) -> list[list[Thought]]:
             found[-1][-1] = found[-1][-1]._replace(verdict=body)
     return found
 
-# %% ../nbs/19b_replay.ipynb #9cb870e1
+# %% ../nbs/19b_replay.ipynb #427cdb02
 def origin_of(begun: dict) -> Label:
     "Whose words began a turn, from its first record."
     origin = (begun.get("origin") or (PERSON.origin if str(begun.get("sensor")) == USER_INPUT and str(begun.get("source")) == CLI
                                       else "network"))
     return Label(origin) if origin in ORIGINS else Label("network")
 
+# %% ../nbs/19b_replay.ipynb #9cb870e1
 def signal_then(turn: dict, begun: dict, stage: int) -> Signal:
     "The signal that thought number `stage` of a recorded turn was about, as far as it is known."
     label = origin_of(begun) if stage == 0 else origin_of(begun).join(TOOLS)
@@ -92,6 +94,7 @@ def name_of(action: Action | None) -> str:
     if pick(action.payload, "tool") and kind in (CALL, None): return str(action.payload["tool"])[:60]
     return "message" if kind in (MESSAGE, None) and action.target is None else str(action.target or kind)[:60]
 
+# %% ../nbs/19b_replay.ipynb #09ad6395
 @dataclass
 class Example:
     "One proposal that would be judged otherwise."
@@ -189,6 +192,7 @@ def replay(agent, since: float | None = None, session: str | None = None) -> Rep
         if begun.get("text") and bodies.get("answer", {}).get("text"): said.append(Exchange.from_records(begun, bodies["answer"]))
     return report
 
+# %% ../nbs/19b_replay.ipynb #bca387da
 def _judged(agent, report: Replay, past: Turns, turn: dict, begun: dict, stage: int, attempts: list[Thought], typed: bool) -> tuple[bool,
         bool]:
     try: signal = signal_then(turn, begun, stage)

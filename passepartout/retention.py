@@ -21,7 +21,7 @@ from .prompts import erase, outdate
 from .storage.store import Draft
 from .tuples import NamedTuple
 
-# %% ../nbs/17e_retention.ipynb #ac39fae9
+# %% ../nbs/17e_retention.ipynb #9b63c446
 class Forgotten(NamedTuple):
     "What was removed: texts of the record, earlier versions of notes, Flight Plans, typed lines; and whether the bytes have left the disk already."
     records: int = 0
@@ -30,6 +30,7 @@ class Forgotten(NamedTuple):
     lines: int = 0
     gone: bool = True
 
+# %% ../nbs/17e_retention.ipynb #ac39fae9
 def forget(journal: Journal, numbers: Sequence[int], compact: bool = True) -> Forgotten:
     "Erase the texts of these records and what repeats them beside the journal. `compact` builds the journal's file anew."
     plans, lines, prompts = 0, 0, None if journal.path is None else journal.path.with_name("prompts.log")
@@ -51,6 +52,7 @@ def typed_texts(journal: Journal, numbers: Iterable[int]) -> set[str]:
         found.update(map(as_kept, (text, *text.splitlines())))
     return found - {""}
 
+# %% ../nbs/17e_retention.ipynb #f8805e92
 def as_kept(text: str) -> str:
     "What was typed, as it stands in the chat's history: one line, and not too long."
     return " ".join(text.split())[:10_000]
@@ -108,6 +110,7 @@ def forget_old(journal: Journal, days: int, most: int = 2000) -> Forgotten:
     journal.write([draft])
     return done
 
+# %% ../nbs/17e_retention.ipynb #e6efa0ae
 def _advance(journal: Journal, seq: int, draft: Draft, reached: int) -> None:
     journal.execute("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", (str(reached),))
 
@@ -124,6 +127,7 @@ def forget_versions(journal: Journal, days: int, most: int = 2000) -> Forgotten:
     done = journal.erase_versions(*run)
     return Forgotten(0, done.images, gone=done.gone)
 
+# %% ../nbs/17e_retention.ipynb #e9db762c
 def drop_versions(journal: Journal, numbers: Sequence[int]) -> Forgotten:
     "Erase what notes held before the edits on these records, and the prompts, in which notes stood as well."
     prompts = journal.path and journal.path.with_name("prompts.log")

@@ -56,7 +56,7 @@ def org_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 _MEANT = Regex(r"(?i)[ \t]*(?:[|:][ \t]*)?(?:tool|tier)[ \t]*[:=|]|[ \t]*\[[^\[\]]+\][ \t]*$")       # a line of rules.ini, of a drawer, of a table
 
-# %% ../nbs/12ab_rulefile.ipynb #e15b3dda
+# %% ../nbs/12ab_rulefile.ipynb #8c3d077c
 class RuleBook(NamedTuple):
     "What a file of rules says, and what is wrong with it; with a problem, effects are locked."
     rules: tuple[Rule, ...] = ()
@@ -65,6 +65,7 @@ class RuleBook(NamedTuple):
 
 _NAME = Regex(r"[a-z][a-z0-9_-]*")
 
+# %% ../nbs/12ab_rulefile.ipynb #e15b3dda
 def read_rules(text: str, source: str = "rules.ini") -> RuleBook:
     "The rules in a text; every fault names the line."
     sections, problems = _sections(text, source)
@@ -103,7 +104,7 @@ def read_example(text: str) -> tuple[str, dict[str, str]]:
         raise RuleError(f"in the example {shown(text, 80)!r}, {shown(odd[0], 40)!r} is no name=value; put quotes around what has spaces.")
     return name.lower().replace("_", "-"), {key.lower().replace("-", "_"): value for key, _, value in pairs}
 
-# %% ../nbs/12ab_rulefile.ipynb #5f26ddbf
+# %% ../nbs/12ab_rulefile.ipynb #23e1993a
 def spelled_places(name: str, value: Any) -> Iterator[Any]:
     "Where the path of an example leads, read as it is written, since no such file need exist."
     for text in value if isinstance(value, (list, tuple)) else (value,):
@@ -111,6 +112,7 @@ def spelled_places(name: str, value: Any) -> Iterator[Any]:
         absolute = str(text).startswith("/")
         yield UNREADABLE if ".." in parts or not parts else ("/" + "/".join(parts),) if absolute else ("", "/".join(parts))
 
+# %% ../nbs/12ab_rulefile.ipynb #5f26ddbf
 def fits_example(rule: Rule, tools: Any, text: str, commands: Commands | None = None) -> bool | None:
     "Does `rule` fit the call in an example? `None` when the tool is not there. `RuleError` when the example names no argument of it."
     name, given = read_example(text)
@@ -123,12 +125,13 @@ def fits_example(rule: Rule, tools: Any, text: str, commands: Commands | None = 
                                                            else value for key, value in given.items()}
     return strictest(ready([rule], tool), args, spelled_places, commands) is not None
 
-# %% ../nbs/12ab_rulefile.ipynb #e8f4e002
+# %% ../nbs/12ab_rulefile.ipynb #ad7b1daf
 def faults(book: RuleBook, tools: Any, folders: Iterable[str] = (), commands: Commands | None = None) -> list[str]:
     "What is wrong with a book in front of these tools and folders, beyond what was wrong with its text."
     return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: {problem}" for rule in book.rules
             for problem in _tried(rule, tools, tuple(folders), commands)]
 
+# %% ../nbs/12ab_rulefile.ipynb #e8f4e002
 def _tried(rule: Rule, tools: Any, folders: tuple[str, ...], commands: Commands | None) -> Iterator[str]:
     concerned = [tool for tool in tools if any(glob(t)(tool.name) for t in rule.tools)]
     for name, patterns in rule.where:
@@ -143,6 +146,7 @@ def _tried(rule: Rule, tools: Any, folders: tuple[str, ...], commands: Commands 
         yield from (f"it fits {shown(e, 120)!r}, which it must not." for e in rule.spares if fits_example(rule, tools, e, commands))
     except RuleError as error: yield error.message
 
+# %% ../nbs/12ab_rulefile.ipynb #732d63f8
 def _strays(pattern: str, folders: tuple[str, ...]) -> bool:
     fixed = re.split(r"[*?]", pattern)[0]
     return (bool(folders) and pattern.startswith("/") and not any(fixed.startswith(f.rstrip("/") + "/")
@@ -154,13 +158,14 @@ def absent(book: RuleBook, tools: Any) -> list[str]:
     return [f"{rule.source} line {rule.line}, rule “{shown(rule.name, 60)}”: there is no tool {', '.join(rule.tools)} now, so it "
             "does nothing." for rule in book.rules if not any(glob(t)(tool.name) for tool in tools for t in rule.tools)]
 
-# %% ../nbs/12ab_rulefile.ipynb #734762c3
+# %% ../nbs/12ab_rulefile.ipynb #9b9ef120
 def load_rules(path: Path, folders: Iterable[str] = ()) -> RuleBook:
     "The rules in the file at `path`, and in the Org file of the same name; none when there is no file. `folders`: what the agent may write to. Never raises: what is wrong stands in `problems`."
     books = [load_file(each, tuple(folders)) for each in dict.fromkeys((path, path.with_suffix(".org")))]
     return RuleBook(tuple(r for b in books for r in b.rules), tuple(p for b in books for p in b.problems),
                     next((b.path for b in books if b.path), ""))
 
+# %% ../nbs/12ab_rulefile.ipynb #734762c3
 def load_file(path: Path, folders: Iterable[str] = ()) -> RuleBook:
     "The rules in one file."
     try: handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -23,12 +23,13 @@ from .records import record
 from .sensitive import as_disks_read
 from .tuples import NamedTuple
 
-# %% ../nbs/12a_rules.ipynb #1b2fc1c8
+# %% ../nbs/12a_rules.ipynb #91f8adc6
 TIERS = ("allow", "ask", "deny")
 
 class RuleError(PassepartoutError):
     "A rule that cannot mean anything; the message says what is wrong with it."
 
+# %% ../nbs/12a_rules.ipynb #1b2fc1c8
 @record
 class Rule:
     "One rule: which tools, which tier, and for each argument that it speaks of the patterns of which one has to fit."
@@ -64,6 +65,7 @@ def glob(pattern: str, stop: str = "", alter: Callable[[str], str] = str) -> Cal
     found = linear(made)
     return lambda text: found.fullmatch(text.encode("utf-8", "surrogatepass")) is not None
 
+# %% ../nbs/12a_rules.ipynb #14a955ea
 def _quoted(text: str) -> str:
     "`text` as itself in a pattern that is read byte by byte."
     return "".join(f"\\x{b:02x}" for b in text.encode("utf-8", "surrogatepass"))
@@ -138,6 +140,7 @@ def readings(parameter: Any, value: Any, places: Places) -> list:
     if parameter.kind == "path": return list(places(parameter.name, value))
     return [_reading(parameter.kind, one) for one in (value if isinstance(value, (list, tuple)) else (value,))]
 
+# %% ../nbs/12a_rules.ipynb #cd0c6348
 def _reading(kind: str, value: Any) -> Any:
     if isinstance(value, bool): return "true" if value else "false"
     if isinstance(value, (int, float)): return str(value)
@@ -154,6 +157,7 @@ class Spoken(NamedTuple):
 
 Commands = Callable[[str], Spoken]
 
+# %% ../nbs/12a_rules.ipynb #00277316
 class PathsOf(NamedTuple):
     "Stands for `path` where it means every place that a call names: in its arguments, and by what its commands open."
     commands: tuple[str, ...]
@@ -218,7 +222,7 @@ class Said:
                 for name in names if (text := self.args.get(name)) is not None]
         return [value for each in told for value in (each.places if isinstance(parameter, PathsOf) else each.forms)]
 
-# %% ../nbs/12a_rules.ipynb #cc986ec8
+# %% ../nbs/12a_rules.ipynb #6c6dec22
 class Ready(NamedTuple):
     "A rule, made for one tool."
     rule: Rule
@@ -229,6 +233,7 @@ class Ready(NamedTuple):
             if not check.holds(said): return False
         return True
 
+# %% ../nbs/12a_rules.ipynb #cc986ec8
 def ready(rules: Iterable[Rule], tool: Any) -> tuple[Ready, ...]:
     "The rules that may speak about calls of `tool`, strictest first. `RuleError` when a pattern fits no such argument."
     concerned = [r for r in rules if any(glob(t)(tool.name) for t in r.tools)
@@ -236,6 +241,7 @@ def ready(rules: Iterable[Rule], tool: Any) -> tuple[Ready, ...]:
     return tuple(Ready(rule, tuple(_check(meant(rule, tool, name), patterns, rule.tightens) for name, patterns in rule.where))
                  for rule in sorted(concerned, key=lambda r: (-TIERS.index(r.tier), r.line)))
 
+# %% ../nbs/12a_rules.ipynb #521f70cf
 def meant(rule: Rule, tool: Any, name: str) -> Any:
     "The argument of `tool` that `rule` means by `name`: a parameter, `PathsOf`, or `None` when there is none."
     found, places = tool.by_name.get(name), tuple([each for each in tool.parameters if each.kind == "path"])
@@ -243,10 +249,12 @@ def meant(rule: Rule, tool: Any, name: str) -> Any:
     if found is not None and (tool.name in rule.tools or places == (found,) and not tool.commands): return found
     return PathsOf(tuple(tool.commands), places)
 
+# %% ../nbs/12a_rules.ipynb #2523c4e2
 def _check(parameter: Any, patterns: tuple[str, ...], tight: bool) -> Check:
     make = {"path": path_test, "address": address_test}.get(parameter.kind, text_test)
     return Check(parameter, tuple(make(pattern, tight) for pattern in patterns), tight)
 
+# %% ../nbs/12a_rules.ipynb #eee559b4
 def strictest(prepared: tuple[Ready, ...], args: Mapping[str, Any], places: Places, commands: Commands | None = None) -> Rule | None:
     "The strictest rule that fits a call with these arguments, or `None` when none does. Without `commands` a command is its text."
     said = Said(args, places, commands)

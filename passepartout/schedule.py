@@ -82,6 +82,7 @@ def read_cron(line: str) -> Cron:
     except (CronSimError, ValueError, StopIteration): raise ScheduleError(wrong) from None
     return Cron(line)
 
+# %% ../nbs/18a_schedule.ipynb #16fd19ce
 def read_repeater(text: str) -> Repeater:
     "An active Org timestamp, with or without a repeater. Raises `ScheduleError`."
     outline = parse_org(f"* Job\n{text}\n", "job.org")
@@ -101,6 +102,7 @@ def local_zone(environ: Mapping[str, str] = os.environ, file: str = "/etc/localt
         except (OSError, ValueError, KeyError): continue
     return timezone.utc
 
+# %% ../nbs/18a_schedule.ipynb #b59dc909
 def _zone_file(path: str) -> tzinfo:
     with open(path, "rb") as data: return ZoneInfo.from_file(data, key=path)
 
@@ -114,6 +116,7 @@ def moments(trigger: Any, after: float, zone: tzinfo) -> Iterator[float]:
     else: return
     yield from (at for at in found if at > after)
 
+# %% ../nbs/18a_schedule.ipynb #95aa98a7
 def _cron_moments(line: str, begin: datetime) -> Iterator[float]:
     from cronsim import CronSim
     try: yield from (at.timestamp() for at in CronSim(line, begin))
@@ -138,11 +141,12 @@ def next_moment(trigger: Any, after: float, zone: tzinfo) -> float | None:
     "The first moment after `after`; None when there is none any more. Remembered, because it is asked at every look and changes only with a run."
     return next(moments(trigger, after, zone), None)
 
+# %% ../nbs/18a_schedule.ipynb #2e06e3ee
 def last_moment(trigger: Any, after: float, until: float, zone: tzinfo) -> float | None:
     "The latest moment later than `after` and not later than `until`."
     return max(takewhile(lambda at: at <= until, moments(trigger, after, zone)), default=None)
 
-# %% ../nbs/18a_schedule.ipynb #8f858c9e
+# %% ../nbs/18a_schedule.ipynb #813c8260
 @record
 class Remembered:
     "What is known of a job. All times are Unix seconds."
@@ -154,19 +158,21 @@ class Remembered:
 DAY, LATE = 86_400.0, 72_000.0         # a missed moment is made up for until it is LATE seconds old
 SETTLE, GAP = 0.5, 10.0                # a change is waited out, and the next one not looked at sooner
 
+# %% ../nbs/18a_schedule.ipynb #8f858c9e
 def corrected(known: Remembered, now: float) -> Remembered:
     "`known` as it has to be read on a clock that says `now`: what lies too far ahead was written by a wrong clock."
     seen = now if known.seen > now + DAY else known.seen
     begun = now if known.begun is not None and known.begun > now else known.begun
     return known if (seen, begun) == (known.seen, known.begun) else replace(known, seen=seen, begun=begun)
 
-# %% ../nbs/18a_schedule.ipynb #c440c01a
+# %% ../nbs/18a_schedule.ipynb #f001defd
 @record
 class Due:
     "A reason to run a job now. `slot` is the moment of the calendar, which must not be used twice; None for the other reasons."
     why: str
     slot: float | None = None
 
+# %% ../nbs/18a_schedule.ipynb #c440c01a
 def due(triggers: Sequence[Any], known: Remembered, now: float, zone: tzinfo, late: float = LATE) -> Due | None:
     "Why a job is to be run at `now`, or None. `known` was `corrected` for this clock."
     ripe = [each for each in triggers if (at := next_moment(each, known.seen, zone)) is not None and at <= now]

@@ -33,13 +33,14 @@ def fold(text: str) -> str:
     text = text.lower() if text.isascii() else MARKS.sub("", normalize("NFKD", text.casefold())).casefold().translate(LETTERS)
     return f" {GAPS.sub(' ', text).strip()} "
 
-# %% ../nbs/08c_search.ipynb #ddd6dcdd
+# %% ../nbs/08c_search.ipynb #1a26341e
 @record
 class Term:
     "One thing that has to occur."
     text: str          # as typed
     needle: str        # what is looked for in folded text
 
+# %% ../nbs/08c_search.ipynb #ddd6dcdd
 def read_query(query: str) -> list[Term]:
     "The terms of a query: \"phrases\" and words, each once. An unclosed quote runs to the end."
     found = {}
@@ -51,7 +52,7 @@ def read_query(query: str) -> list[Term]:
         found.setdefault(needle, Term((phrase or word).strip(), needle))
     return list(found.values())
 
-# %% ../nbs/08c_search.ipynb #3111988c
+# %% ../nbs/08c_search.ipynb #e269719a
 class Section(NamedTuple):
     "The folded text of one node: where a term may be found."
     node: Node
@@ -62,6 +63,7 @@ class Section(NamedTuple):
     file: str
     names: tuple[str, ...] = ()        # what it is called: its title, and of a file its name as well
 
+# %% ../nbs/08c_search.ipynb #3111988c
 def fold_outline(outline: Outline) -> list[Section]:
     "Every node of a file, folded."
     sections: list[Section] = []
@@ -87,11 +89,12 @@ def term_points(section: Section, needle: str) -> tuple[float, bool]:
     if needle in section.body: return (5.0 if filed else 3.0 + min(section.body.count(needle), 4) * 0.2), True
     return (4.0 if filed else 0.0), False
 
-# %% ../nbs/08c_search.ipynb #ae2c09e6
+# %% ../nbs/08c_search.ipynb #c3904ff7
 def called_so(section: Section, terms: Sequence[Term]) -> bool:
     "Whether the section is called exactly what was asked for."
     return f" {' '.join([term.needle.strip() for term in terms])} " in section.names
 
+# %% ../nbs/08c_search.ipynb #ae2c09e6
 def name_points(section: Section, terms: Sequence[Term]) -> float:
     "What a section gets for being called what was asked for, or for a title that begins with it."
     name = f" {' '.join([term.needle.strip() for term in terms])} "
@@ -156,6 +159,7 @@ def snippet(outline: Outline, node: Node, terms: Sequence[Term], width: int = 16
             if best == len(terms): break
     return where, clip(" ".join(plain_text(shown).split()), terms, width)
 
+# %% ../nbs/08c_search.ipynb #0c2d1b14
 def clip(text: str, terms: Sequence[Term], width: int) -> str:
     "At most `width` characters of `text`, around the first term that it holds."
     if len(text) <= width: return text
@@ -187,6 +191,7 @@ def matches(outline: Outline, terms: Sequence[Term]) -> list[tuple[Section, floa
     called = [section for section, _ in found if called_so(section, terms)]
     return found if len(called) == 1 and called[0] is found[0][0] and called[0].body.strip() else found[1:]
 
+# %% ../nbs/08c_search.ipynb #760a315b
 def make_hit(outline: Outline, node: Node, terms: Sequence[Term], points: float) -> Hit:
     "A hit with its snippet."
     at, text = snippet(outline, node, terms)
@@ -213,6 +218,7 @@ def why_nothing(outlines: Sequence[Outline], terms: Sequence[Term], private: Seq
     said = f" ({', '.join(f'{word}: {len(found)}' for word, found in held.items())})" if len(public) == len(every) else ""
     return f"Every word occurs, but never together in one section{said}. Try fewer words.", doubt
 
+# %% ../nbs/08c_search.ipynb #4bb96f89
 def nearest(sections: Sequence[Section], term: Term, most: int = 3) -> list[str]:
     "Words in the sections that are spelled like the term."
     from difflib import get_close_matches                # for words that are not found

@@ -30,7 +30,7 @@ from .tuples import NamedTuple
 # %% ../nbs/08n_targets.ipynb #ef0cb210
 PLACE = Regex(rf"(?:\+(?P<first>\d{{1,9}})\s+)?(?P<file>[^\n]*?\.(?:org|md|markdown)(?:_archive)?)(?:::(?P<inner>[^\n]*)|:(?P<line>\d{{1,9}}):?)?\s*", re.I)
 
-# %% ../nbs/08n_targets.ipynb #776104f1
+# %% ../nbs/08n_targets.ipynb #5068832c
 class Asked(NamedTuple):
     "What was typed, in parts; those that were not given are empty."
     words: str = ""
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     line: int = 0
     ident: str = ""
 
+# %% ../nbs/08n_targets.ipynb #776104f1
 def read_target(text: str) -> Asked:
     "`id:ID`, `FILE`, `FILE:12`, `+12 FILE`, `FILE::12`, `FILE::#ID`, `FILE::Title`, or words of a title."
     text = text.strip()[:2_000].removeprefix("[[").removesuffix("]]").strip()
@@ -68,11 +69,12 @@ class Place(NamedTuple):
     @property
     def open(self) -> bool: return self.keyword is not None and not self.done
 
-# %% ../nbs/08n_targets.ipynb #7b0ee421
+# %% ../nbs/08n_targets.ipynb #6ba2e2fb
 def places_of(outline: Outline) -> tuple[Place, ...]:
     "All places of a file."
     return outline.derived("places", make_places)
 
+# %% ../nbs/08n_targets.ipynb #7b0ee421
 def make_places(outline: Outline) -> tuple[Place, ...]:
     "The places of a file, in the order of the text."
     days: dict[int, date] = {}
@@ -170,11 +172,12 @@ def best_fits(places: list[Place], text: str) -> list[Place]:
         if ways: return [place for way, place in ways if way == min(ways, key=lambda each: each[0])[0]]
     return []
 
-# %% ../nbs/08n_targets.ipynb #6a8e357e
+# %% ../nbs/08n_targets.ipynb #a098234d
 def has_ident(place: Place, ident: str) -> bool:
     "Whether this is its ID or CUSTOM_ID."
     return any(fold(each) == fold(ident) for each in place.idents) and any(map(str.isalnum, ident))
 
+# %% ../nbs/08n_targets.ipynb #6a8e357e
 def same_file(path: str, name: str) -> bool:
     "Whether `name` is this path or the end of it."
     path, name = path.casefold(), name.casefold().removeprefix("/")
@@ -273,7 +276,7 @@ def index_alike(index: Index, text: str, most: int) -> list[Place]:
     places = [place for word in read for place in index_places(index, Asked(word))]
     return alike(dict.fromkeys(places), text, most)
 
-# %% ../nbs/08n_targets.ipynb #1f82f7e6
+# %% ../nbs/08n_targets.ipynb #beaaf194
 def read_places(index: Index, rows: Sequence[tuple], ident: str = "") -> list[Place]:
     "Rows of the index as places; `ident` is what they were found by. Must be called inside of `guarded`."
     above, files = lineages(index, [row[-1] for row in rows]), json.dumps(sorted({row[0] for row in rows}))
@@ -281,6 +284,7 @@ def read_places(index: Index, rows: Sequence[tuple], ident: str = "") -> list[Pl
                                   (files,))) if rows else {})
     return [read_place(row, above[row[0], row[2]], days.get(row[-1]), ident) for row in rows]
 
+# %% ../nbs/08n_targets.ipynb #1f82f7e6
 def read_place(row: tuple, above: Sequence[tuple[str, str]], day: int | None, ident: str = "") -> Place:
     "One row with what is above it as a place."
     _, path, place, own, line, state, keyword, priority, _ = row
@@ -290,7 +294,7 @@ def read_place(row: tuple, above: Sequence[tuple[str, str]], day: int | None, id
                  bool(state & DONE), priority, own_tags(above), "commented" if state & COMMENTED else "archived" if state & ARCHIVED
                  else "", tuple(idents), day and date.fromordinal(day))
 
-# %% ../nbs/08n_targets.ipynb #7072db6e
+# %% ../nbs/08n_targets.ipynb #64926a70
 def files_called(source: Index | Iterable[Outline], text: str) -> list[Place]:
     "The files that `text` may mean, among all of an index or of some outlines."
     if not isinstance(source, Index): return [places_of(outline)[0] for outline in source]
@@ -298,6 +302,7 @@ def files_called(source: Index | Iterable[Outline], text: str) -> list[Place]:
     return [place for place in source.reading(lambda: index_places(source,
             asked._replace(words="", ident="", line=0) if asked.file else asked, files=True)) if place.kind == "file"]
 
+# %% ../nbs/08n_targets.ipynb #7072db6e
 def files_holding(index: Index, text: str, most: int = 300) -> list[str]:
     "The paths of the files with a section in or above which all words of `text` stand, the last written first."
     words = lambda fillers: [f'"{word}" *' for needle in read_words(text, fillers).needles for word in index_words(needle)]

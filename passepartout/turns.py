@@ -89,11 +89,12 @@ def text_in(body: Any, name: str = "text") -> str:
     text = body.get(name) if isinstance(body, dict) else None
     return text if isinstance(text, str) else ""
 
-# %% ../nbs/17a_turns.ipynb #7f4a042d
+# %% ../nbs/17a_turns.ipynb #c79f723b
 RECENT, _WIDTH = 6, 600
 
 def _shorten(text: str) -> str: return text if len(text) <= _WIDTH else text[:_WIDTH] + "…"
 
+# %% ../nbs/17a_turns.ipynb #7f4a042d
 class Exchange(NamedTuple):
     "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), whether the person asked, and the origin of what was read for it."
     asked: str
@@ -138,12 +139,13 @@ def taken_back(journal, session: str) -> set[str]:
     "The turns of a session that the person took back."
     return {turn for record in journal.records(session=session, kinds=["rewind"]) for turn in (record["body"] or {}).get("turns") or ()}
 
-# %% ../nbs/17a_turns.ipynb #4d0cac9f
+# %% ../nbs/17a_turns.ipynb #9944c837
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
     if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
     return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True})
 
+# %% ../nbs/17a_turns.ipynb #4d0cac9f
 def last_exchanges(journal, session: str) -> list[Exchange]:
     "The last answered turns of a session that count, oldest first."
     gone = taken_back(journal, session)
@@ -267,12 +269,13 @@ def answer_body(turn: Turn, reply: Reply, told: str) -> dict:
     if turn.missed: body["missed"] = True
     return body
 
-# %% ../nbs/17a_turns.ipynb #06c90fba
+# %% ../nbs/17a_turns.ipynb #a1f9b00e
 def try_again(left: tuple) -> None:
     "Write those of `left` that failed; `JournalError` when one fails again."
     for batch in left:
         if batch.error: batch.commit_now(durable=batch.durable)
 
+# %% ../nbs/17a_turns.ipynb #06c90fba
 def unrecorded(turn: Turn, batch: Any, error: JournalError) -> JournalError:
     "What a person is told of a batch that could not be written. One that was to be synced holds what became of effects: nobody may count on those, and the turn has failed."
     if not batch.durable: return error
@@ -344,6 +347,7 @@ def recorded_turn(journal, turn: str) -> dict | None:
     told = [{**r, "kind": kind, "body": body} for r in found for kind, body in parts(r["kind"], r["body"])]
     return {"turn": turn, "session": found[0]["session"], "at": found[0]["at"], "records": told}
 
+# %% ../nbs/17a_turns.ipynb #9d4cd7c3
 def recorded_turns(journal, session: str | None = None, since: float | None = None) -> Iterator[dict]:
     "The turns that began at `since` (Unix seconds) or later, oldest first."
     for begun in journal.records(session=session, kinds=["turn"], since=since):

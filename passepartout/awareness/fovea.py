@@ -26,12 +26,13 @@ from ..outline.privacy import is_private
 from ..search import fold
 from ..tuples import NamedTuple
 
-# %% ../../nbs/awareness/08p_fovea.ipynb #248fbee4
+# %% ../../nbs/awareness/08p_fovea.ipynb #afde90b1
 class Mention(NamedTuple):
     "A note that is named and not shown: one line, and whether it is private."
     text: str
     private: bool = False
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #248fbee4
 class Focus(NamedTuple):
     "A note and what is near it."
     head: str
@@ -85,20 +86,23 @@ def outline_focus(targets: LinkTargets, wanted: str, private: tuple[str, ...]) -
                  tuple([name(n) for n in list(outline.children(node))[:MOST_NEAR]]), tuple([name(n) for n in nearest]),
                  tuple([mention(o, n, private) for o, n in linked_nodes(targets, outline, node)]))
 
-# %% ../../nbs/awareness/08p_fovea.ipynb #44cd8260
+# %% ../../nbs/awareness/08p_fovea.ipynb #7ccdd618
 def heading_line(keyword: str | None, title: str) -> str:
     "A heading in one line, as a prompt shows it."
     return one_line(f"{keyword} {plain_text(title)}" if keyword else plain_text(title))
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #44cd8260
 def head_of(file: str, line: int, keyword: str | None, title: str, tags: Sequence[str]) -> str:
     "The heading in focus: what it says, its own tags, and where it stands."
     said = " ".join(filter(None, [keyword, plain_text(title), f":{':'.join(tags)}:" if tags else ""]))
     return f"{one_line(said)} ({file}:{line})" if said else file
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #4a98e4b4
 def mention(outline: Outline, node: Node, private: tuple[str, ...]) -> Mention:
     "A node of any file, named with its path."
     return Mention(with_path(outline.path(node), node.keyword, outline.file), is_private(outline.tags(node), private))
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #2f1581bd
 def with_path(titles: Sequence[str], keyword: str | None, file: str) -> str:
     "A heading with those above it and its file."
     where = one_line(" › ".join(titles))
@@ -114,6 +118,7 @@ def find_node(targets: LinkTargets, wanted: str) -> tuple[Outline, Node] | None:
     if not (at := PLACE.fullmatch(wanted)) or not (outline := next((o for o in targets.outlines if o.file == at[1]), None)): return None
     return outline, next(n for n in reversed(outline.nodes) if n.line <= max(1, int(at[2])))
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #60c8c4b3
 def linked_nodes(targets: LinkTargets, outline: Outline, node: Node) -> list[tuple[Outline, Node]]:
     "Where the links of a node lead, then what links to it; each once."
     out = [led for link in all_links(outline) if link.node == node.index and (led := targets.resolve(outline, link))]
@@ -139,11 +144,12 @@ class Found(NamedTuple):
     ident: str
     path: str
 
-# %% ../../nbs/awareness/08p_fovea.ipynb #ed04fdfb
+# %% ../../nbs/awareness/08p_fovea.ipynb #7db450a0
 def rows_of(index: Index, where: str, *values: Any) -> list[Found]:
     "The headings that a condition on the index finds."
     return list(map(Found._make, index.db.execute(NODE + where, values)))
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #ed04fdfb
 def find_row(index: Index, wanted: str) -> Found | None:
     "The heading with an identity, or at a path, or at path:line."
     found = rows_of(index, "n.ident = ?", wanted) or rows_of(index, "f.path = ? AND n.place = 0", wanted)
@@ -168,7 +174,7 @@ def index_focus(index: Index, wanted: str, private: tuple[str, ...], similar: Ca
                  tuple(map(name, rows_of(index, "n.file = ? AND n.parent = ? ORDER BY n.place LIMIT ?", row.file, row.place, MOST_NEAR))),
                  tuple(map(name, beside_rows(index, row))), tuple(map(full, linked_rows(index, row))), tuple(map(full, alike[:MOST_NEAR])))
 
-# %% ../../nbs/awareness/08p_fovea.ipynb #478dfeee
+# %% ../../nbs/awareness/08p_fovea.ipynb #5f02acd7
 def above_rows(index: Index, row: Found) -> list[Found]:
     "The rows from the file down to the parent."
     found, parent = [], row.parent
@@ -177,6 +183,7 @@ def above_rows(index: Index, row: Found) -> list[Found]:
         parent = up[0].parent
     return found[::-1]
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #478dfeee
 def beside_rows(index: Index, row: Found) -> list[Found]:
     "The nearest siblings, in the order of the text."
     if row.parent < 0: return []
@@ -197,6 +204,7 @@ def linked_rows(index: Index, row: Found) -> list[Found]:
     rows = [r for name in out for r in named_rows(index, name)] + [r for node, in back for r in rows_of(index, "n.id = ?", node)]
     return [r for r in {r.id: r for r in rows}.values() if r.id != row.id][:MOST_NEAR]
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #b0f8d71e
 def named_rows(index: Index, name: str) -> list[Found]:
     "The row that a link of this name leads to, if there is one."
     kind, _, target = name.partition(":")
@@ -215,6 +223,7 @@ def object_focus(memory: Any, wanted: str) -> Focus | None:
     return Focus(title_of(found), found.label.private, found.content or "", name((found.parent_id,) if found.parent_id else ()),
                  name(found.children[:MOST_NEAR]))
 
+# %% ../../nbs/awareness/08p_fovea.ipynb #52ae1fdb
 def title_of(found: Any) -> str:
     "The title of an object, or else its id."
     return one_line(str(found.attributes.get("title") or found.id))

@@ -24,6 +24,7 @@ def week(day: date, first: int = 0) -> tuple[date, date]:
     start = day - timedelta((day.weekday() - first) % 7)
     return start, start + timedelta(6)
 
+# %% ../../nbs/awareness/08m_views.ipynb #10a2b6f1
 def month(day: date) -> tuple[date, date]:
     "First and last day of the month of `day`."
     following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
@@ -36,6 +37,7 @@ def open_items(outlines: Iterable[Outline]) -> list[Item]:
     for outline in outlines: items += outline.derived("open items", open_in)
     return sorted(items, key=open_key)
 
+# %% ../../nbs/awareness/08m_views.ipynb #1c0dbebb
 def open_key(item: Item) -> tuple:
     "The order of open tasks: dated ones first, then by priority and place."
     return item.day is None, item.day or date.max, item.priority or "B", item.file, item.line
@@ -48,11 +50,13 @@ def open_in(outline: Outline) -> list[Item]:
     return [open_item(node_facts(outline, node), *dates.get(node.index, (False, None)))
             for node in outline.nodes if node.open and not node.hidden]
 
+# %% ../../nbs/awareness/08m_views.ipynb #83e5ba08
 def sooner(dates: dict[int, tuple[bool, Stamp]], node: int, habit: bool, stamp: Stamp) -> None:
     "Keep, for each node, the date of a habit, or else the first one."
     known = dates.get(node)
     if known is None or (not habit, stamp.day) < (not known[0], known[1].day): dates[node] = habit, stamp
 
+# %% ../../nbs/awareness/08m_views.ipynb #028c6e6a
 def open_item(facts: Facts, habit: bool, stamp: Stamp | None) -> Item:
     "A task as an item. Without a date its kind is \"task\"."
     kind = "task" if stamp is None else "event" if stamp.kind == "plain" else stamp.kind
@@ -67,6 +71,7 @@ def waiting(items: Iterable[Item], states: Iterable[str] = WAITING) -> list[Item
     names = {name.casefold() for name in states}
     return [i for i in items if (i.keyword or "").casefold() in names or any(tag.lstrip("@").casefold() in names for tag in i.tags)]
 
+# %% ../../nbs/awareness/08m_views.ipynb #1174d7df
 def unscheduled(items: Iterable[Item]) -> list[Item]:
     "The tasks without a date that are not waiting for anything."
     items = list(items)
@@ -110,7 +115,7 @@ def by_tag(items: Iterable[Item]) -> dict[str, list[Item]]:
         for tag in item.tags or ("",): found.setdefault(tag, []).append(item)
     return {tag: found[tag] for tag in sorted(found, key=lambda t: (not t, t.casefold(), t))}
 
-# %% ../../nbs/awareness/08m_views.ipynb #759231e0
+# %% ../../nbs/awareness/08m_views.ipynb #1c1d4e0f
 def say_task(item: Item) -> str:
     "One task as one line: what, when, where."
     what = " ".join(filter(None, [item.keyword, item.priority and f"[#{item.priority}]", item.title]))
@@ -119,6 +124,7 @@ def say_task(item: Item) -> str:
     if when: when = (", habit, next on " if item.habit else when) + item.due.isoformat()
     return f"  {what}{when}  ({item.file}:{item.line})"
 
+# %% ../../nbs/awareness/08m_views.ipynb #759231e0
 def render_groups(groups: Mapping[str, Sequence[Item]], *, each: int = 8, most: int = 100, nothing: str = "Nothing is open.") -> str:
     "Groups of items as text: at most `each` of a group and `most` altogether."
     lines, left = [], most

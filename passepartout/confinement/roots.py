@@ -90,6 +90,7 @@ def _open_root(given: str) -> int:
         raise PathRefused(f"The folder {shown(given)} cannot be opened ({why}). Create it, or name another one in the settings.",
                           "missing") from err
 
+# %% ../../nbs/confinement/10g_roots.ipynb #9151d4b8
 def _places_inside(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
     "Those of some absolute paths that lie in `folder`, as seen from there."
     return tuple(filter(None, (_inside(folder, os.path.realpath(p)) for p in paths)))
@@ -100,17 +101,20 @@ def _inside(folder: str, path: str) -> str:
     folder, path = _alike(folder.rstrip("/")) + "/", _alike(path.rstrip("/")) + "/"
     return (path[len(folder):].rstrip("/") or ".") if path.startswith(folder) else ""
 
+# %% ../../nbs/confinement/10g_roots.ipynb #4f07e008
 def among(relative: str, places: tuple[str, ...]) -> bool:
     "Is `relative` one of `places`, or inside one?"
     return bool(places) and any(place == "." or f"{_alike(relative)}/".startswith(place + "/") for place in places)
 
+# %% ../../nbs/confinement/10g_roots.ipynb #60201fdd
 def _alike(path: str) -> str: return as_disks_read(path).casefold()
 
-# %% ../../nbs/confinement/10g_roots.ipynb #3cf80757
+# %% ../../nbs/confinement/10g_roots.ipynb #2536358e
 def _real_path(fd: int, given: str) -> str:
     try: return os.readlink(f"/proc/self/fd/{fd}")
     except OSError: return os.path.realpath(given)
 
+# %% ../../nbs/confinement/10g_roots.ipynb #3cf80757
 def mount_of(fd: int) -> int:
     "Which mounted file system an open thing belongs to."
     try:
@@ -127,12 +131,13 @@ def rest_below(root: Root, path: str) -> str | None:
         if plain == alias or plain.startswith(alias + "/"): return plain[len(alias) + 1:] or "."
     return None
 
-# %% ../../nbs/confinement/10g_roots.ipynb #32f6303f
+# %% ../../nbs/confinement/10g_roots.ipynb #bd52a8b0
 def astray(root: Root) -> str:
     "`gone` when no folder stands any more where `root` was opened, `another` when it is another one; empty when all is as it was."
     try: return "" if os.path.samestat(os.stat(root.aliases[-1] or "/"), os.fstat(root.fd)) else "another"
     except OSError: return "gone"
 
+# %% ../../nbs/confinement/10g_roots.ipynb #32f6303f
 def said_of(root: Root) -> str:
     "What is to be said of a folder that has gone astray, or nothing."
     if not (why := astray(root)): return ""

@@ -27,11 +27,12 @@ from ..verify import brief
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 TRIES = 5
 
-# %% ../../nbs/consent/17b_approvals.ipynb #5504916f
+# %% ../../nbs/consent/17b_approvals.ipynb #a16bcbee
 def new_code(length: int = 6) -> str:
     "A fresh one-time code."
     return "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(length))
 
+# %% ../../nbs/consent/17b_approvals.ipynb #5504916f
 def code_hash(approval: str, code: str, mac: Callable[[bytes], bytes]) -> str:
     "What the journal keeps of a code under its key (`mac`); it fits one approval only."
     return mac(f"code {approval}:{code.strip().lower()}".encode(errors="replace")).hex()
@@ -55,6 +56,7 @@ class PendingApproval:
     phrase: str = ""       # what has to be typed besides the code
     private: bool = False  # its words may repeat something private
 
+# %% ../../nbs/consent/17b_approvals.ipynb #1cd022c6
 def summarise(action: Action) -> str:
     "An action in words: its explanation, then what would run, and which words of that look like others."
     why = brief(" ".join(str(action.payload.get("explanation") or "").split()), 300) if action.payload.get("explanation") else ""
@@ -86,8 +88,10 @@ def phrase_of(verdict: ApprovalRequired) -> str:
     return (said if said and said.isascii() and said.isprintable() and len(said) <= 80
             else f"do it for good with {_plain(verdict.action.payload.get('tool') or verdict.action.target or 'this')}")
 
+# %% ../../nbs/consent/17b_approvals.ipynb #019da951
 def _plain(name: Any) -> str: return "".join(c for c in str(name) if c.isascii() and (c.isalnum() or c in "-_"))[:40] or "this"
 
+# %% ../../nbs/consent/17b_approvals.ipynb #7eea8eaa
 def confirms(typed: Any, phrase: str | None) -> bool:
     "Are these the words that `phrase` asks for? Where it asks for none, any are."
     fold = lambda text: " ".join(str(text or "").casefold().strip(" \"'“”‘’.").split())
@@ -198,6 +202,7 @@ def approved_action(journal, signal: Signal, kept: Mapping[str, Action] = NOTHIN
     return (action if action is not None and action.hash == row["hash"]
             else Action(payload={"action": "message", "text": "That approval is not valid any more. Ask again for what you wanted."}))
 
+# %% ../../nbs/consent/17b_approvals.ipynb #fa490a48
 def approved_row(journal, signal: Signal) -> dict | None:
     "The approved, unused, unexpired record that `signal` names, in its own session; else `None`."
     ident = signal.payload.get("approval")

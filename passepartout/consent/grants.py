@@ -45,6 +45,7 @@ class Grant:
     given: float = 0.0
     rule: str = ""                                          # the rule that asked, empty for the settings
 
+# %% ../../nbs/consent/17ba_grants.ipynb #646596fe
 def canonical(value: Any) -> str:
     "A value in the one way in which two of them are compared."
     return json.dumps(value, sort_keys=True, ensure_ascii=True, default=list)
@@ -67,6 +68,7 @@ def usual_scope(tool: Any, args: Mapping[str, Any], places: Places) -> dict[str,
     harmless = not tool.effects.open_world and (tool.edits or tool.effects.read_only)
     return {p.name: scope for p in tool.parameters if (scope := _scope(p, args.get(p.name), harmless, places)) != ()}
 
+# %% ../../nbs/consent/17ba_grants.ipynb #799a58b2
 def _scope(parameter: Any, value: Any, harmless: bool, places: Places) -> tuple[str, ...] | None:
     if parameter.kind == "path" and value:
         return tuple(dict.fromkeys(_folder(names, parameter.access) for names in places(parameter.name, value)))
@@ -82,6 +84,7 @@ def _folder(names: Any, access: str) -> str:
         raise GrantRefused(f"{visible(names[-1])} has a * or ? in its name, which a pattern cannot say. It can be allowed this one time.")
     return f"{folder}/" if folder and access != "tree" else names[-1]
 
+# %% ../../nbs/consent/17ba_grants.ipynb #249e4f8a
 def _host(value: Any) -> str:
     try: address = read_address(value)
     except (AddressRefused, AttributeError) as error:
@@ -108,6 +111,7 @@ def said_scope(tool: Any, args: Mapping[str, Any], places: Places, text: str) ->
                            else (_as_folder(pattern) if tool.by_name[each].kind == "path" else pattern,))
     return scope
 
+# %% ../../nbs/consent/17ba_grants.ipynb #fd932835
 def _as_folder(pattern: str) -> str:
     return pattern if pattern.endswith("/") or "*" in pattern or "." in pattern.rpartition("/")[2] else pattern + "/"
 

@@ -40,6 +40,7 @@ def index_text(text: str) -> str:
     folded = fold(text)
     return " ".join(LONE.split(folded))
 
+# %% ../../nbs/indexing/08g_entries.ipynb #eefd60c6
 def index_words(text: str) -> list[str]:
     "The words of `text` as they stand in the index."
     return index_text(text).split()
@@ -47,22 +48,24 @@ def index_words(text: str) -> list[str]:
 # %% ../../nbs/indexing/08g_entries.ipynb #dbdb8834
 TAG_MARK, STATE_MARK, PROPERTY_MARK, GLUE = "\ue001", "\ue002", "\ue003", "\ue004"
 
-# %% ../../nbs/indexing/08g_entries.ipynb #0faf7d57
+# %% ../../nbs/indexing/08g_entries.ipynb #96176f6d
 @lru_cache(4096)
 def facet(mark: str, text: str) -> str:
     "A fact as one word of the index."
     return mark + fold(text).strip().replace(" ", GLUE)
 
+# %% ../../nbs/indexing/08g_entries.ipynb #0faf7d57
 def property_facet(name: str, value: str | None = None) -> str:
     "The word for a property with a value; without `value`, the beginning of all words for that property."
     begin = facet(PROPERTY_MARK, name) + "\ue005"
     return begin if value is None else begin + fold(value[:200]).strip().replace(" ", GLUE)
 
+# %% ../../nbs/indexing/08g_entries.ipynb #e74ec1dc
 def plain_tag(tag: str) -> str:
     "A tag as it is compared: without `@` or `#`."
     return tag.lstrip("@#")
 
-# %% ../../nbs/indexing/08g_entries.ipynb #8b45074c
+# %% ../../nbs/indexing/08g_entries.ipynb #2810ab84
 @lru_cache(4096)
 def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str:
     "The facts that many headings share: tags with inherited ones, and state."
@@ -70,6 +73,7 @@ def common_facets(tags: tuple[str, ...], keyword: str | None, done: bool) -> str
     if keyword: found += [facet(STATE_MARK, keyword), STATE_MARK + ("done" if done else "open")]
     return " ".join(dict.fromkeys(found))
 
+# %% ../../nbs/indexing/08g_entries.ipynb #8b45074c
 def facets(node: Node, tags: Sequence[str]) -> str:
     "The facts of a node: its tags with inherited ones, state and properties, and each of its other names, however they are written."
     found = common_facets(tuple(tags), node.keyword, node.done)
@@ -92,16 +96,18 @@ def link_name(target: str, file: str, markdown: bool) -> str:
     if re.match(r"[a-z][a-z+]*:", target): return ""
     return title_name(target.lstrip("*#").split("#")[0])
 
+# %% ../../nbs/indexing/08g_entries.ipynb #8bdd85fa
 def title_name(title: str) -> str:
     "The name of what has this title."
     return "title:" + " ".join(index_words(title))
 
-# %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
+# %% ../../nbs/indexing/08g_entries.ipynb #58a2dc52
 def link_names(title: str, ident: str, file: str | None = None) -> list[str]:
     "The names to which a heading answers; with `file`, the file itself."
     found = [f"id:{ident}"] if file is None else ["file:" + file, title_name(file.rsplit("/", 1)[-1].rsplit(".", 1)[0])]
     return found + ([title_name(plain_text(title))] if title else [])
 
+# %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
 def read_links(outline: Outline) -> list[tuple[int, str]]:
     "(place of the node, name of the target) for every link of a file."
     starts, found = [n.start for n in outline.nodes], []
@@ -172,6 +178,7 @@ def state_of(node: Node) -> int:
     hidden = 0 if not node.hidden else COMMENTED if node.hidden == "commented" else ARCHIVED
     return (OPEN if node.open else 0) | (DONE if node.done else 0) | hidden | (TASK if node.kind == "task" else 0)
 
+# %% ../../nbs/indexing/08g_entries.ipynb #990b00e9
 def handed_down(above: str, title: str, tags: str) -> str:
     "The words above the headings below one, from the words above it, of its title and of its tags."
     return f"{above} {title} {tags}"[-400:]

@@ -55,6 +55,7 @@ def lineages(index: Index, ids: Iterable[int]) -> dict[tuple[int, int], list[tup
         found[file, place] = [*found.get((file, parent), ()), (title, tags)]
     return found
 
+# %% ../../nbs/indexing/08j_finding.ipynb #a16f8a80
 def own_tags(above: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     "All tags that apply to a heading, from its lineage."
     return tuple(dict.fromkeys([tag for _, tags in above for tag in tags.split()]))
@@ -124,7 +125,7 @@ def make_found(index: Index, best: Best, limit: int, terms: Sequence[Term], priv
     return Found(make_hits(index, shown, terms), best.total, cut=best.cut, public=public,
                  private=any(each.id in secret for _, each in shown))
 
-# %% ../../nbs/indexing/08j_finding.ipynb #85cd9a88
+# %% ../../nbs/indexing/08j_finding.ipynb #312d483f
 def private_sections(index: Index, private: Sequence[str]) -> frozenset[int]:
     "The numbers of the sections that fall under one of the `private` tags, by themselves or from above. Must be used inside of `guarded`."
     if not private: return frozenset()
@@ -132,6 +133,7 @@ def private_sections(index: Index, private: Sequence[str]) -> frozenset[int]:
     if key not in index.hidden: index.hidden = {key: frozenset(read_private(index, private))}
     return index.hidden[key]
 
+# %% ../../nbs/indexing/08j_finding.ipynb #85cd9a88
 def read_private(index: Index, private: Sequence[str]) -> Iterator[int]:
     "The same, read anew."
     marked = [tags for tags, in index.db.execute("SELECT DISTINCT tags FROM node WHERE tags > ''") if is_private(tags.split(), private)]
@@ -223,12 +225,13 @@ def date_rows(index: Index, start: date, end: date, today: date, warn: int, fold
     return index.db.execute(f"SELECT {COLUMNS} FROM ({ids}) found JOIN date d ON d.rowid = found.rowid JOIN node n ON n.id = d.node "
                             f"{inside} ORDER BY d.rowid", values).fetchall()
 
-# %% ../../nbs/indexing/08j_finding.ipynb #ea1a7341
+# %% ../../nbs/indexing/08j_finding.ipynb #d640c251
 def full_item(item: Item, above: Sequence[tuple[str, str]]) -> Item:
     "The item with title, tags and headings, from its lineage."
     return item._replace(title=first_title((title for title, _ in reversed(above)), item.file), tags=own_tags(above),
                          path=tuple([plain_text(t) for t, _ in above[1:-1]]))
 
+# %% ../../nbs/indexing/08j_finding.ipynb #ea1a7341
 def broken_indexed(index: Index, folder: str = ".", programs: bool = False) -> list[tuple[str, int, str]]:
     "(file, line, text) of dates that no calendar has, or of those that are programs."
     rows = index.guarded(lambda: index.db.execute("SELECT f.path, b.line, b.text FROM broken b JOIN file f ON f.id = b.file WHERE "
@@ -260,13 +263,14 @@ def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]
         return sorted(items, key=open_key), lambda item: projects.get((item.file, item.line))
     return index.guarded(look)
 
-# %% ../../nbs/indexing/08j_finding.ipynb #02c91ee4
+# %% ../../nbs/indexing/08j_finding.ipynb #87a31064
 def open_lineage(places: dict[tuple[int, int], tuple], row: tuple) -> list[tuple]:
     "The rows from a task up to its file."
     above = [row]
     while (up := places.get((row[1], above[-1][3]))) is not None: above.append(up)
     return above
 
+# %% ../../nbs/indexing/08j_finding.ipynb #02c91ee4
 def open_facts(row: tuple, above: Sequence[tuple]) -> Facts:
     "The facts of a task, from its row and those above it."
     path = tuple([plain_text(each[7]) for each in above[-2:0:-1]])
@@ -320,6 +324,7 @@ class IndexedNotes:
         left, doubtful = self.index.remarks()
         return Notes((), inside(left), inside(doubtful), self.index.cut).report()
 
+# %% ../../nbs/indexing/08j_finding.ipynb #59280fae
 def serves(index: Index | None, folder: OpenedPath) -> bool:
     "Whether the index is one of this folder."
     return index is not None and folder.root is index.root and folder.fd is not None

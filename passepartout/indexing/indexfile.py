@@ -52,10 +52,11 @@ CREATE VIRTUAL TABLE words USING fts5(title, tags, body, above, file, facets, co
 INSERT INTO words(words, rank) VALUES ('hashsize', 16000000);
 """
 
-# %% ../../nbs/indexing/08gb_indexfile.ipynb #aad56cf6
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #b8640d53
 class IndexFailed(PassepartoutError):
     "There is no index to be had just now; the notes themselves are not touched by that."
 
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #0401c912
 def connect(path: Path | None) -> sqlite3.Connection:
     "A connection to the file, which only its owner may read."
     if path is not None:
@@ -69,6 +70,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
         db.execute(f"PRAGMA {pragma}")
     return db
 
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #aad56cf6
 def open_database(path: Path | None, bad: tuple[int, int] | None = None) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
     "(the database at `path` with its tables, which file that is). Made anew when it is damaged, of another version, or still the file `bad`. `IndexFailed` when it cannot be."
     db = None
@@ -99,6 +101,7 @@ def alone(path: Path | None) -> Iterator[None]:
         yield
     finally: os.close(folder)
 
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #1020d03c
 def which_file(path: Path | None) -> tuple[int, int] | None:
     "Which file stands at `path`, as device and inode; None when there is none to be seen."
     try: found = os.stat(path) if path is not None else None
@@ -121,18 +124,20 @@ def prepare_tables(db: sqlite3.Connection) -> None:
     finally:
         if db.in_transaction: db.execute("ROLLBACK")
 
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #dda2435b
 def remove_database(path: Path | None) -> None:
     "Delete the file and what belongs to it, the log first: without its log the file is at worst an old one, and the log of another file would spoil a new one."
     for suffix in ("-wal", "-shm", "") if path is not None else ():
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
-# %% ../../nbs/indexing/08gb_indexfile.ipynb #cb482291
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #d9068c24
 def lost(error: sqlite3.Error) -> bool:
     "Whether the error means that the database has to be made anew."
     code = getattr(error, "sqlite_errorcode", None)
     # short read, moved; error in SQL, corrupt, mismatch, not a database
     return (code in (522, 1032) or code is not None and code & 0xff in (1, 11, 20, 26))
 
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #cb482291
 def sentence(error: Exception) -> str:
     "What happened to the index, for the person."
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xff

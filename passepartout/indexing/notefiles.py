@@ -39,6 +39,7 @@ class Known(NamedTuple):
         "Whether a file with this mark is the one that was read."
         return mark == self.mark and abs(self.read_at - mark[2]) > SETTLE_NS
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #6387e8c8
 def file_mark(info: os.stat_result) -> tuple[int, int, int, int]:
     "The mark of a file."
     return info.st_dev & 2**63 - 1, info.st_ino & 2**63 - 1, info.st_mtime_ns, info.st_size
@@ -54,6 +55,7 @@ def poll(root: Root, folders: Mapping[str, tuple[int, int]], known: Mapping[str,
         return [path for path, each in known.items() if not each.current(file_mark(look(path)))]
     except OSError: return None
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #ec115480
 def folder_times(root: Root) -> dict[str, tuple[int, int]]:
     "Path -> (time of change, time of looking) in ns for every folder that is not hidden; asked for before its content is."
     found = {}
@@ -62,13 +64,14 @@ def folder_times(root: Root) -> dict[str, tuple[int, int]]:
         below[:] = [name for name in below if not name.startswith(".")]
     return found
 
-# %% ../../nbs/indexing/08gd_notefiles.ipynb #7e43aaf5
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #ce1894bf
 class Tree(NamedTuple):
     "What a walk found: marks by path, what was passed over, and whether there was more than the bound."
     marks: dict[str, tuple[int, int, int, int]]
     passed: tuple[Remark, ...]
     cut: bool
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #7e43aaf5
 def walk(root: Root, most: int = MOST_FILES) -> Tree:
     "Look at every note below the root without reading it."
     marks, skipped, odd = {}, [], []
@@ -83,7 +86,7 @@ def walk(root: Root, most: int = MOST_FILES) -> Tree:
 # %% ../../nbs/indexing/08gd_notefiles.ipynb #c1787483
 CONFLICT = Regex(r"\.sync-conflict-\d{8}|\(.*conflict(?:ed)? copy.*\)|conflicted copy|\(conflict \d", re.I)
 
-# %% ../../nbs/indexing/08gd_notefiles.ipynb #69975fa9
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #cc845730
 class Prepared(NamedTuple):
     "A file that was read. `entry` is None when its bytes are the ones that are indexed, or when `why` says why not."
     path: str
@@ -96,6 +99,7 @@ class Prepared(NamedTuple):
     origin: str = ""                           # the path that it had before
     size: int = 0
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #69975fa9
 def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, str] | None:
     "(mark, bytes, why it was left out or empty) of one file; None when it is gone."
     mark = (0, 0, 0, 0)
@@ -110,11 +114,13 @@ def read_file(root: Root, path: str) -> tuple[tuple[int, int, int, int], bytes, 
         return None if refusal.reason == "missing" else (mark, b"", refusal.message)
     except OSError as error: return mark, b"", (error.strerror or "it cannot be read").lower()
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #fa2e0f8d
 def doubt(path: str, certain: bool) -> str:
     "What the person should know about a file that was read; empty when all is well."
     if CONFLICT.search(path): return "it is a conflict copy left by a sync program; compare it with the note and delete one"
     return "" if certain else "it is not UTF-8; letters with accents may be shown wrongly"
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #7ddd622e
 def content_hash(data: bytes) -> bytes:
     "The hash by which a file is recognised."
     return blake2b(data, digest_size=16).digest()

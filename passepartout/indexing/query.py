@@ -30,10 +30,11 @@ FIELDS = {"title": "title", "tag": "tag", "tags": "tag", "todo": "todo", "state"
 TOKEN = Regex(r'''(?P<open>\()|(?P<close>\))
   | (?P<not>-(?=[\w("“„«]))?(?:(?P<field>[A-Za-z]+):(?=\S))?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s()"“”„«»]+))''', re.X)
 
-# %% ../../nbs/indexing/08i_query.ipynb #1cccc74f
+# %% ../../nbs/indexing/08i_query.ipynb #c090d0c6
 class QueryError(PassepartoutError):
     "A query with a part that cannot be understood; the message says which, and what would be."
 
+# %% ../../nbs/indexing/08i_query.ipynb #1cccc74f
 class Leaf(NamedTuple):
     "One thing to look for. `field` is empty for words that may stand anywhere."
     field: str
@@ -203,6 +204,7 @@ def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:
     parts = [as_condition(part) for part in parts]
     return "", f"({f' {tree.operator} '.join(condition for condition, _ in parts)})", [value for _, values in parts for value in values]
 
+# %% ../../nbs/indexing/08i_query.ipynb #43b7ab26
 def as_condition(part: tuple[str, str, list]) -> tuple[str, list]:
     "A compiled part as a condition in SQL."
     return (part[1], part[2]) if part[1] else (f"{NODE} IN (SELECT rowid FROM words WHERE words MATCH ?)", [part[0]])
@@ -271,17 +273,19 @@ def ask(query: str, today: date) -> Question | None:
         values.append(" OR ".join(unwanted))
     return Question(match, " AND ".join(where), tuple(values), shown_terms(leaves), words, narrow, titled)
 
-# %% ../../nbs/indexing/08i_query.ipynb #f6f025a3
+# %% ../../nbs/indexing/08i_query.ipynb #dd2b5482
 def positive_leaves(tree: Any) -> list[Leaf]:
     "The leaves that are wanted, in the order in which they were typed."
     if isinstance(tree, Leaf): return [tree]
     return [] if tree.operator == "NOT" else [leaf for part in tree.parts for leaf in positive_leaves(part)]
 
+# %% ../../nbs/indexing/08i_query.ipynb #49f4a887
 def needle(leaf: Leaf) -> str:
     "What the snippet looks for, in folded text."
     folded = fold(leaf.text)
     return folded.strip() if RUNS.search(folded) else folded if leaf.phrase else folded.rstrip()
 
+# %% ../../nbs/indexing/08i_query.ipynb #f6f025a3
 def shown_terms(leaves: Sequence[Leaf]) -> tuple[Term, ...]:
     "The words of a query that can stand in a line, each once."
     return tuple({needle(leaf): Term(leaf.text, needle(leaf)) for leaf in leaves if leaf.field in ("", "title", "body")
@@ -302,13 +306,14 @@ SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "ha
 DATES = ("due", "scheduled", "closed", "on")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task"}
 
-# %% ../../nbs/indexing/08i_query.ipynb #b95d2832
+# %% ../../nbs/indexing/08i_query.ipynb #e83d7f74
 def say_filter(query: str) -> str:
     "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several such."
     sides = [each.removeprefix("(").removesuffix(")") for each in re.split(r"\s+OR\s+", query[:2_000].strip())]
     told = [say_side(side) for side in sides[:4]] if not any(set(side) & set("()\"") for side in sides) or len(sides) == 1 else [""]
     return (" or ".join(told) + (f", or {len(sides) - 4} more of these" if len(sides) > 4 else "")) if all(told) else f"fits {query.strip()[:80]}"
 
+# %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_side(query: str) -> str:
     "The same for filters side by side, none of which is one of several; empty for more than that."
     told, negative = [], False

@@ -26,7 +26,7 @@ from ..tuples import NamedTuple
 # %% ../../nbs/indexing/08ia_ranking.ipynb #b76111eb
 MOST = 1_000               # sections that are ranked
 
-# %% ../../nbs/indexing/08ia_ranking.ipynb #6d7b4c41
+# %% ../../nbs/indexing/08ia_ranking.ipynb #4a0434f9
 class Candidate(NamedTuple):
     "What ranking needs of a section. Without words to compare them with, title and tags are empty."
     id: int
@@ -37,6 +37,7 @@ class Candidate(NamedTuple):
     tags: str = ""
     folded: str | None = ""
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #6d7b4c41
 def source(question: Question, match: str, folder: str) -> tuple[str, list]:
     "(FROM and WHERE, values) for the sections that match and pass the conditions of the question, inside of a folder."
     start, where, values = ("words JOIN node n ON n.id = words.rowid", ["words MATCH ?"], [match]) if match else ("node n", [], [])
@@ -68,11 +69,12 @@ def needles(words: Sequence[str]) -> list[tuple[str, bool]]:
     "Each word of a question as it stands between blanks, and whether it may be only the beginning of a word."
     return [(f" {word[1:word.rindex(chr(34))]} ", word[-1] == "*") for word in words]
 
-# %% ../../nbs/indexing/08ia_ranking.ipynb #8e6f6527
+# %% ../../nbs/indexing/08ia_ranking.ipynb #022d7f9f
 def spaced(text: str) -> str:
     "The words of a text, with blanks before, between and after them."
     return f" {' '.join(index_words(text))} "
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #8e6f6527
 def title_words(each: Candidate) -> str:
     "The words of a section's title, spaced."
     if each.folded is not None: return f" {each.folded} "
@@ -102,10 +104,12 @@ def asked_name(question: Question) -> str:
     "What a section has to be called to be exactly what was asked for, spaced; empty without words."
     return "".join([whole[:-1] for whole, _ in needles(question.words)]) + " " if question.words else ""
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #57e0da6f
 def file_words(path: str) -> str:
     "The words in the name of a file without folder and ending, spaced."
     return spaced(path.rsplit("/", 1)[-1].rsplit(".", 1)[0])
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #43864eff
 def called_so(each: Candidate, path: str, name: str) -> bool:
     "Whether a section, or a file by its title or name, is called exactly `name`."
     return title_words(each) == name or not each.place and file_words(path) == name
@@ -159,7 +163,7 @@ def base_points(index: Index, question: Question, found: Sequence[Candidate], no
         for id in filed_under(index, word, ids) if ids else (): values[id] += FILED / len(wanted)
     return values
 
-# %% ../../nbs/indexing/08ia_ranking.ipynb #d7680dae
+# %% ../../nbs/indexing/08ia_ranking.ipynb #645c53bc
 class Row(NamedTuple):
     "A section in the order of the answer: by points, and where these are equal by file and place."
     below: float               # the points, negative, so that the best come first
@@ -167,6 +171,7 @@ class Row(NamedTuple):
     place: int
     section: Candidate
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #d7680dae
 def within_reach(rows: Sequence[Row], links: Links, limit: int) -> tuple[list[Row], list[Row]]:
     "(those that may be among the first `limit` when links are counted, all others) of rows in order."
     if limit >= len(rows): return list(rows), []
@@ -187,6 +192,7 @@ def with_links(index: Index, rows: Sequence[Row], links: Links) -> list[Row]:
         return row._replace(below=row.below - link_points(count_for(links, row, *name)))
     return sorted(map(lifted, rows))
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #59edeca2
 def count_for(links: Links, row: Row, ident: str, title: str, folded: str | None) -> int:
     "How many links lead to a section."
     if not row.place: return sum([links.counts.get(name, 0) for name in link_names(title, ident, row.path)])
@@ -203,7 +209,7 @@ def ranked(index: Index, question: Question, found: Sequence[Candidate], now: fl
     near, far = within_reach(rows, links, limit + sum([not each.place for each in found]))      # files may be left out of the answer later
     return [(-row.below, row.section) for row in (*with_links(index, near, links), *far)]
 
-# %% ../../nbs/indexing/08ia_ranking.ipynb #c61207d3
+# %% ../../nbs/indexing/08ia_ranking.ipynb #3dd53f2b
 def own_pages(index: Index, question: Question, found: Sequence[Candidate]) -> set[int]:
     "The numbers of the files that are called what was asked for and have text of their own, and none of whose sections is called so."
     name, files = asked_name(question), index.files()
@@ -213,6 +219,7 @@ def own_pages(index: Index, question: Question, found: Sequence[Candidate]) -> s
     rows = index.db.execute("SELECT id FROM node WHERE body != '' AND id IN (SELECT value FROM json_each(?))", (pages,)) if called else ()
     return {id for id, in rows}
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #c61207d3
 def without_files(index: Index, question: Question, found: list[Candidate]) -> list[Candidate]:
     "The candidates without files that match by their name alone, beside sections of theirs."
     sections = {each.file for each in found if each.place}
@@ -257,11 +264,12 @@ def ceiling(question: Question) -> float:
     count = len(question.words)
     return (TITLE * (count - 1) + TAG) / count + STATE + AGE + LINKS
 
-# %% ../../nbs/indexing/08ia_ranking.ipynb #efcf89df
+# %% ../../nbs/indexing/08ia_ranking.ipynb #0a3afa0e
 def stand_above(question: Question, order: Sequence[tuple[float, Candidate]], limit: int) -> bool:
     "Whether no section that lacks a word in its title belongs among the first `limit`."
     return bool(question.words) and 0 < limit <= len(order) and order[limit - 1][0] > ceiling(question)
 
+# %% ../../nbs/indexing/08ia_ranking.ipynb #efcf89df
 def with_latest(index: Index, question: Question, titled: Sequence[Candidate], latest: Sequence[Candidate], now: float, limit: int,
                 folder: str) -> list[tuple[float, Candidate]]:
     "The order of those by title and the `MOST` that were written last (`latest`, if they are known). What only begins with a word is passed over, in bodies and headings above."

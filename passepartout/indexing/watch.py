@@ -54,6 +54,7 @@ async def watch_notes(index: Index, changed: Callable[[Refreshed], Any] | None =
             await refresh_quietly(index, paths, changed, log)
     finally: coming.cancel()
 
+# %% ../../nbs/indexing/08k_watch.ipynb #7c100577
 async def refresh_quietly(index: Index, paths: list[str] | None, changed: Callable | None, log: Callable) -> None:
     "Refresh in a thread; tell what changed, and what failed."
     try: done = await asyncio.to_thread(lambda: index.refresh(only=paths))
@@ -61,7 +62,7 @@ async def refresh_quietly(index: Index, paths: list[str] | None, changed: Callab
     else:
         if changed and (done.written or done.moved or done.removed): changed(done)
 
-# %% ../../nbs/indexing/08k_watch.ipynb #4134b17b
+# %% ../../nbs/indexing/08k_watch.ipynb #aeb96a5f
 async def ticks(stop: asyncio.Event, every: float):
     "None every few seconds, until `stop`."
     while not stop.is_set():
@@ -69,6 +70,7 @@ async def ticks(stop: asyncio.Event, every: float):
             async with asyncio.timeout(every): await stop.wait()
         except TimeoutError: yield None
 
+# %% ../../nbs/indexing/08k_watch.ipynb #4134b17b
 async def notices(root: str, stop: asyncio.Event, every: float, log: Callable):
     "Changed notes as the kernel tells; when it cannot, a tick every few seconds."
     try:
@@ -99,6 +101,7 @@ async def from_kernel(root: str, stop: asyncio.Event):
         loop.remove_reader(watching.fd)
         watching.close()
 
+# %% ../../nbs/indexing/08k_watch.ipynb #30370f2a
 async def burst(watching: Watching) -> list[Notice]:
     "What is told until it is quiet."
     found, more = [], watching.read()
@@ -109,12 +112,14 @@ async def burst(watching: Watching) -> list[Notice]:
         more = watching.read()
     return found + more
 
+# %% ../../nbs/indexing/08k_watch.ipynb #0b90ae58
 async def from_library(root: str, stop: asyncio.Event):
     "Bursts of notices of watchfiles, until `stop`."
     from watchfiles import awatch
     async for changes in awatch(root, stop_event=stop, step=50, debounce=400, recursive=True, ignore_permission_denied=True):
         yield [Notice(path, kind == 2) for kind, path in changes]
 
+# %% ../../nbs/indexing/08k_watch.ipynb #33bf3663
 def worth_a_look(root: str, found: list[Notice]) -> list[str] | None:
     "The notes that were written; None when the whole tree has to be looked at; nothing when no note is concerned."
     if any(each.lost or each.path == root for each in found): return None

@@ -36,10 +36,11 @@ def is_public(address: str | IPv4Address | IPv6Address) -> bool:
     return (ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback or ip.is_link_local
                                   or ip.is_private))
 
-# %% ../../nbs/net/11c_addresses.ipynb #10dbd8c7
+# %% ../../nbs/net/11c_addresses.ipynb #f4133f7c
 class AddressRefused(PassepartoutError):
     "An address that is not followed; the message says why, and how to write it if that would help."
 
+# %% ../../nbs/net/11c_addresses.ipynb #10dbd8c7
 @record
 class WebAddress:
     "An address in its one reading. `host` is in lower case, ASCII and without a final dot; `rest` is path and query."
@@ -121,6 +122,7 @@ def read_address(text: str, most: int = 2048) -> WebAddress:
     rest = _quoted(_straight(parts.path)) + (f"?{_quoted(parts.query)}" if parts.query else "")
     return WebAddress(scheme, host, port or (443 if scheme == "https" else 80), rest, number)
 
+# %% ../../nbs/net/11c_addresses.ipynb #26129832
 def _straight(path: str) -> str:
     "`path` without its steps `.` and `..`, however they are written (RFC 3986, 5.2.4)."
     found, parts = [], path.split("/")[1:]
@@ -130,6 +132,7 @@ def _straight(path: str) -> str:
     if parts and parts[-1].lower().replace("%2e", ".") in (".", ".."): found.append("")
     return "/" + "/".join(found)
 
+# %% ../../nbs/net/11c_addresses.ipynb #dcd636cb
 def _quoted(text: str) -> str:
     return "".join(c if c.isascii() else "".join(f"%{b:02X}" for b in c.encode("utf-8", "replace")) for c in text)
 

@@ -154,6 +154,7 @@ async def _exchange(http: Http, method: str, url: str, headers: Mapping[str, str
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error: raise _failure(error, url, times, watch.begun) from None
     finally: watch.stop()
 
+# %% ../../nbs/net/11ca_httpclient.ipynb #278e99b7
 def _request(client: Any, method: str, url: str, headers: Mapping[str, str], body: Any, times: Times) -> Any:
     content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     if content: headers = {"content-type": "application/json", **headers}
@@ -170,6 +171,7 @@ def _failure(error: Exception, url: str, times: Times, begun: bool) -> HttpFaile
     when = "in the middle of the answer" if begun else "before an answer came"
     return HttpFailed(f"the connection broke {when} ({_why(error)})", begun=begun)
 
+# %% ../../nbs/net/11ca_httpclient.ipynb #48a9e8f3
 def _why(error: BaseException, url: str = "") -> str:
     "A short reason from an error of the library, in our words where it is one of the usual ones; `url`: what could not be reached."
     said = str(error) or type(error).__name__
@@ -213,6 +215,7 @@ async def _pieces(response: Any, sse: bool, taken: Callable[[Any], bool], times:
     for data in [*map(events.feed, lines.finish()), events.finish()]:
         if _event(data, taken, ended=True): return
 
+# %% ../../nbs/net/11ca_httpclient.ipynb #9a6bd9e7
 def _event(data: str | None, taken: Callable[[Any], bool], ended: bool = False) -> bool:
     "Give the data of an event to `taken`; whether it was the last. `ended`: the stream is over, and may have broken off in the middle of it."
     if data is None: return False
@@ -230,7 +233,7 @@ async def _ended(pieces: Any) -> None:
         async with asyncio.timeout(0.1): await anext(pieces, None)
     except (TimeoutError, library().HTTPError): pass
 
-# %% ../../nbs/net/11ca_httpclient.ipynb #584ccfee
+# %% ../../nbs/net/11ca_httpclient.ipynb #b3ec26c0
 async def _whole(response: Any, most: int) -> bytes:
     "The body of an answer. `HttpFailed` for more than `most` bytes."
     body = bytearray()
@@ -239,6 +242,7 @@ async def _whole(response: Any, most: int) -> bytes:
         if len(body) > most: raise HttpFailed("the answer is too long", response.status_code)
     return bytes(body)
 
+# %% ../../nbs/net/11ca_httpclient.ipynb #584ccfee
 async def _refused(response: Any, times: Times) -> None:
     "Raise `HttpFailed` with what a server says that does not answer."
     import time

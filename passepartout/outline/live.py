@@ -94,6 +94,7 @@ def _pictures(text: str) -> Iterator[str]:
             if found.start() - begins < 1_000: names.add(_label(text[begins:found.start()]))
     if names: yield from (found[0].strip() for found in _DEFINED.finditer(text) if _label(found[1]) in names)
 
+# %% ../../nbs/outline/08l_live.ipynb #0069e7b5
 def _label(text: str) -> str: return " ".join(text.split()).casefold()
 
 # %% ../../nbs/outline/08l_live.ipynb #89b8e3fb
@@ -105,11 +106,12 @@ def _front(text: str) -> Iterator[str]:
     end = text.find("\n---", 3)
     yield from (found[0] for found in _BUILT.finditer(text, 0, end if end > 0 else len(text)))
 
-# %% ../../nbs/outline/08l_live.ipynb #28033c01
+# %% ../../nbs/outline/08l_live.ipynb #ff7a1b75
 _OWN = ("fence", "expression")                                                   # these ends are found in a way of their own
 _READY = {form: (Regex(form[1], 2), Regex(form[2], 2 | 16) if form[2] else None, Regex(form[4]) if form[4:] and form[4] not in _OWN else None)
           for form in (*_ORG, *_MARKDOWN, *_EDITORS)}
 
+# %% ../../nbs/outline/08l_live.ipynb #8fa95250
 def _found(forms: Iterable[tuple], text: str, low: str) -> Iterator[tuple[str, str]]:
     for form in forms:
         if form[0] not in low: continue
@@ -120,6 +122,7 @@ def _found(forms: Iterable[tuple], text: str, low: str) -> Iterator[tuple[str, s
             if form[4:]: at = max(at, _end(form[4], closing, found, text))
             yield form[3], text[found.start():at].strip()
 
+# %% ../../nbs/outline/08l_live.ipynb #28033c01
 def _end(kind: str, closing: Regex | None, found: re.Match, text: str) -> int:
     "Where the piece ends that begins with what was `found`."
     if kind == "expression": return _closed(text, found.start() + 2)
@@ -130,6 +133,7 @@ def _end(kind: str, closing: Regex | None, found: re.Match, text: str) -> int:
 
 _TICKS, _PARENTHESES = Regex(r"`{3,}|~{3,}"), Regex(r'\\.|"(?:[^"\\]|\\.)*"|[()]', 16)
 
+# %% ../../nbs/outline/08l_live.ipynb #36ad0bf9
 def _closed(text: str, at: int, most: int = 20_000) -> int:
     "Behind the parenthesis that closes the one at `at`; the end of the line when none does."
     depth = 0
@@ -149,6 +153,7 @@ def orders_in(name: str, text: str) -> list[tuple[str, str]]:
     if kind in ("org", "md", "markdown") and "![" in text: found += (("a picture that is fetched from elsewhere", piece) for piece in _pictures(text))
     return found
 
+# %% ../../nbs/outline/08l_live.ipynb #3fa16b69
 def new_orders(changes: Iterable[tuple[str, str, str]], said: Callable[[str], bool]) -> list[tuple[str, str]]:
     "(file, what kind of order) for what (name, text before, text after) bring into a file that did not stand there before, and was not `said`."
     found: dict[tuple[str, str], None] = {}

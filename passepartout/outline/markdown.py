@@ -47,6 +47,7 @@ def read_front_matter(text: str) -> dict[str, Any]:
     if folded: found[name] = " ".join(filter(None, folded))
     return found
 
+# %% ../../nbs/outline/08a_markdown.ipynb #9c1b5bd0
 def whole_list(value: str, below: list[str]) -> str:
     "A list that goes on in the lines below, up to its bracket; the value alone when there is none."
     end = next((n for n, line in enumerate(below) if "]" in line), None)

@@ -24,12 +24,14 @@ from ..labels import Value, chosen_by, chosen_in, items, joined, kept_by, label_
 from ..messages import PERSON, FrozenDict, Label
 from ..plan import Node, Plan, first_of_else, write_plist
 
-# %% ../../nbs/plans/12q_planrun.ipynb #57f0a84e
+# %% ../../nbs/plans/12q_planrun.ipynb #9028c276
 MOST_TEXT, MOST_ITEMS, MOST_SIZE, MOST_NUMBER = 200_000, 10_000, 100_000, 10**30
 
+# %% ../../nbs/plans/12q_planrun.ipynb #e509794a
 class PlanStopped(PassepartoutError):
     "A plan cannot go on; the message says which step, and why."
 
+# %% ../../nbs/plans/12q_planrun.ipynb #57f0a84e
 class Missing(Exception):
     "A value is needed that a skipped step would have made."
 
@@ -44,7 +46,7 @@ class World(Protocol):
     async def extract(self, number: int, step: str, kind: str, source: Value, ask: str, choices: tuple) -> Any:
         "A typed value out of free text."
 
-# %% ../../nbs/plans/12q_planrun.ipynb #92a0d37d
+# %% ../../nbs/plans/12q_planrun.ipynb #83d398c6
 def as_number(value: Value) -> Decimal:
     "The number that a value is. Raises `PlanStopped`."
     data = value.data
@@ -52,6 +54,7 @@ def as_number(value: Value) -> Decimal:
         raise PlanStopped(f"{str(plain_data(value))[:60]!r} is no number that can be computed with.")
     return Decimal(str(data))
 
+# %% ../../nbs/plans/12q_planrun.ipynb #92a0d37d
 def number_value(number: Decimal, made_of: list[Value], out_of: Iterable[Value] = ()) -> Value:
     "A computed number: whole where all that it was made of is whole. `out_of`: the lists in which that stood, which tell something when they are empty. Raises `PlanStopped`."
     if abs(number) > MOST_NUMBER: raise PlanStopped("A number has become too large.")
@@ -83,6 +86,7 @@ def weighed(found: Iterable[Value]) -> int:
     if size > MOST_SIZE: raise PlanStopped(f"A value has {size:,} parts; {MOST_SIZE:,} are allowed.")
     return size
 
+# %% ../../nbs/plans/12q_planrun.ipynb #c2672fc0
 def record_value(found: Mapping[str, Value]) -> Value:
     "A record with these fields."
     return Value(FrozenDict(found), size=weighed(found.values()))
@@ -94,7 +98,7 @@ def as_word(value: Value) -> str:
     if isinstance(data, (list, tuple)): return ", ".join(each if isinstance(each, str) else write_plist(each) for each in data)
     return "" if data is None else data if isinstance(data, str) else str(data) if isinstance(data, (int, float)) else write_plist(data)
 
-# %% ../../nbs/plans/12q_planrun.ipynb #cb18f97e
+# %% ../../nbs/plans/12q_planrun.ipynb #b5a5e4da
 def get(value: Value, name: str) -> Value:
     "The field `name`; the value itself when no name is given. Raises `PlanStopped`."
     if not name: return value
@@ -102,6 +106,7 @@ def get(value: Value, name: str) -> Value:
     try: return part(value, name)
     except PassepartoutError as error: raise PlanStopped(error.message) from None
 
+# %% ../../nbs/plans/12q_planrun.ipynb #cb18f97e
 def at(value: Value, place: int) -> Value:
     "An item by its place, from 1; -1 is the last. Raises `PlanStopped`."
     found = as_list(value)
@@ -123,7 +128,7 @@ def compare(test: str, left: Any, right: Any) -> bool:
     if test == "begins": return left.casefold().startswith(right.casefold())
     return {"less": left < right, "more": left > right, "at-most": left <= right, "at-least": left >= right}[test]
 
-# %% ../../nbs/plans/12q_planrun.ipynb #17b48de5
+# %% ../../nbs/plans/12q_planrun.ipynb #0b1a5215
 def filtered(whole: Value, name: str, test: str, to: Value) -> Value:
     "Those items whose field `name` passes; which ones these are was decided by the fields of all."
     found = as_list(whole)
@@ -131,6 +136,7 @@ def filtered(whole: Value, name: str, test: str, to: Value) -> Value:
     kept = [each for each, field in zip(found, looked) if compare(test, plain_data(field), plain_data(to))]
     return list_value(kept, joined([*looked, to]).join(chosen_by([*looked, to])), [whole] if not found else ())
 
+# %% ../../nbs/plans/12q_planrun.ipynb #17b48de5
 def ordered(whole: Value, name: str, down: bool) -> Value:
     "The items by the field `name`, all of them texts or all numbers. Raises `PlanStopped`."
     found = as_list(whole)
@@ -213,6 +219,7 @@ def difference(scope: Scope, node: Node) -> Value:
     less, all_of_it = scope.value(node["subtract"]), scope.value(node["from"])
     return number_value(as_number(all_of_it) - as_number(less), [less, all_of_it])
 
+# %% ../../nbs/plans/12q_planrun.ipynb #1046d329
 def share(scope: Scope, node: Node) -> Value:
     "So many percent of a number."
     percent, whole = scope.value(node["percent"]), scope.value(node["of"])
@@ -239,6 +246,7 @@ def place(scope: Scope, node: Node) -> Value:
     if plain_data(each) not in plain: raise PlanStopped(f"{as_word(each)[:60]!r} does not stand in the list.")
     return Value(plain.index(plain_data(each)) + 1, joined([each, whole]).join(whole.chosen), chosen=chosen_by([each, whole]))
 
+# %% ../../nbs/plans/12q_planrun.ipynb #9a852b83
 def together(lists: list[Value]) -> Value:
     "Several lists as one, after one another."
     return list_value([each for one in lists for each in as_list(one)], out_of=lists)
@@ -311,7 +319,7 @@ class Run:
         self.requests += 1
         return self.requests
 
-# %% ../../nbs/plans/12q_planrun.ipynb #44ff263f
+# %% ../../nbs/plans/12q_planrun.ipynb #3d477b36
 async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
     "What the world gives for a call with these arguments."
     args = {name: scope.value(each) for name, each in (node["args"] or {}).items()}
@@ -319,6 +327,7 @@ async def run_call(run: Run, node: Node, scope: Scope, under: Label, step: str) 
     made = await run.world.call(run.number(), step, node["call"], args, under.join(chosen))
     return made if made is HOLE or chosen == PERSON else replace(made, chosen=made.chosen.join(chosen))
 
+# %% ../../nbs/plans/12q_planrun.ipynb #44ff263f
 async def run_extract(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
     "What a text says, as a typed value: it is never better than the text, whoever read it."
     source = scope.value(node["from"])
@@ -349,11 +358,12 @@ async def run_if(run: Run, node: Node, scope: Scope, under: Label, step: str) ->
     return await run.steps(node["then" if held else "else"] or (), scope.inner(), under.join(decided), f"{step}.",
                            1 if held else first_of_else(node))
 
-# %% ../../nbs/plans/12q_planrun.ipynb #4faf6df6
+# %% ../../nbs/plans/12q_planrun.ipynb #cccb1b8c
 async def run_let(run: Run, node: Node, scope: Scope, under: Label, step: str) -> Value:
     "A step that names a value."
     return scope.value(node["be"])
 
+# %% ../../nbs/plans/12q_planrun.ipynb #4faf6df6
 async def run_answer(run: Run, node: Node, scope: Scope, under: Label, step: str) -> None:
     "The step that says what the person is told."
     run.answer = scope.value(node["answer"])

@@ -43,6 +43,7 @@ def closed(properties: dict, required: list[str] | None = None) -> dict:
 _JSON = {"string": {"type": "string"}, "integer": {"type": "integer"}, "number": {"type": "number"}, "boolean": {"type": "boolean"},
          "date": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}, "object": {"type": "object"}, "any": {}}
 
+# %% ../../nbs/providers/proposals.ipynb #9bf17315
 def argument(p: Parameter, strict: bool) -> dict:
     "The schema of one argument of a tool."
     schema = _JSON[p.type] | ({"enum": list(p.choices)} if p.choices else {})

@@ -124,11 +124,12 @@ class Candidate(NamedTuple):
     bits: float
     long: bool
 
-# %% ../../nbs/redaction/04b_assignments.ipynb #3ace3e7e
+# %% ../../nbs/redaction/04b_assignments.ipynb #5e9e90ba
 def _stands_for(value: str, marked: bool) -> bool:
     "Is `value` a reference to a secret, or the text between the values of two attributes (` value=`)?"
     return stands_in(start := value[:64]) and not (marked and REFERENCE.sub("", start) == start) or value[0] == " " and value[-1] == "="
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #3ace3e7e
 def _is_form(value: str) -> bool:
     "Has `value` the form of something that is no secret? Forty characters of base64 are no path, whatever slashes they hold."
     if _DATED.match(start := value[:64]): return True
@@ -174,10 +175,12 @@ def _by_kind(it: Candidate) -> bool:
     if kind == "strong": return it.digit and it.letter and it.bits >= 2.3 or sign and it.letter and size >= 12 or size >= 15 and value.isdigit()
     return it.told and _JOINED_WORDS.fullmatch(value) is not None or it.letter and (it.digit or sign) and (size >= 6 or value.isalnum() or it.quoted)
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #12656560
 def _is_row(value: str) -> bool:
     "Is `value` a row of 32 digits, or of as many letters, more than 16 of which differ?"
     return len(value) >= 32 and value.isascii() and (value.isdigit() or value.isalpha() and len(set(value)) > 16)
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #f0c3a259
 def _is_random(it: Candidate) -> bool:
     "Has a value letters and digits in such disorder that even a plain *key* holds a secret? A hash has to be long for that."
     return (it.digit and it.letter and len(it.value) >= 10 and it.bits >= 3.2
@@ -216,6 +219,7 @@ def strangeness(word: str) -> float:
     letters = [c for c in word.lower() if "a" <= c <= "z"]
     return sum([_PAIRS[a + b] for a, b in zip(letters, letters[1:])]) / max(len(letters) - 1, 1)
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #63001350
 def unspoken(word: str, least: int = 16) -> bool:
     "Has `word` so many letters (`least`), in such an order, that no language made it?"
     low = word.lower()
@@ -240,6 +244,7 @@ def is_login(value: str) -> bool:
     except ValueError: return False
     return len(name) > 1 and len(word) > 3 and (name + word).isprintable() and " " not in name + word
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #a8b72a8c
 def _is_phrase(value: str) -> bool:
     return (value.islower() and value.replace(" ", "").isalpha() and len(value) >= 12 and 3 <= len(value.split()) <= 8
             and not re.search(r"\b(the|your|a|is|for|to|of|must|please|no|not)\b", value) and not _says_so(value))
@@ -274,13 +279,14 @@ def _value_at(text: str, tail: Any, head: Any) -> tuple[str, int, bool] | None:
     if mark := _ENTITY.match(found): return found[mark.end():].partition("&")[0], value.start(3) + mark.end(), True
     return found, value.start(3), False
 
-# %% ../../nbs/redaction/04b_assignments.ipynb #f26d1ae5
+# %% ../../nbs/redaction/04b_assignments.ipynb #b001b729
 _REFERRED = Regex(rb"\[secret-shaped: ([a-z0-9-]{2,40})\](?![ \t]{0,3}[:=])")
 
 @cache
 def _given_names() -> frozenset:
     return frozenset([*(name for name, _, _ in FORMS), "password", "secret", "password-in-address", "password-in-command"])
 
+# %% ../../nbs/redaction/04b_assignments.ipynb #f26d1ae5
 def in_reference(raw: bytes, start: int) -> bool:
     "Does `start` lie in what stands in place of something that was found before?"
     opened = raw.rfind(b"[", max(0, start - 60), start)

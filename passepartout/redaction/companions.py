@@ -62,7 +62,7 @@ def _connections(raw: bytes, hit: Any) -> Finding | None:
 _PAIRS = r"(?s)(?:[A-Za-z][\w ]*=[^;&=]+[;&\"'].*?){2}[A-Za-z][\w ]*=[^;&=]"
 _COMMA_PAIRS = r"(?:[A-Za-z]\w*=[^;&=,\s()\"']+,){2}[A-Za-z]\w*=[^;&=,\s()\"']"
 
-# %% ../../nbs/redaction/04bb_companions.ipynb #7339b3fc
+# %% ../../nbs/redaction/04bb_companions.ipynb #674eddc4
 _SETTING = r"(?m)^(?:[\w./-]{1,80}:(?:[0-9]{1,6}:)?)?[-+# \t]{0,8}(?:export )?[A-Z][A-Z0-9_]*(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=[a-zA-Z][\w!.-]{3,60}[ \t]*(?:#[^\n]*)?\r?$"
 _USER_LINE = r"(?im)^[ \t]{0,12}[\w.]{0,30}(?:user|username|login)[ ]?=[ ]?[\w.@-]{2,60}\r?\n(?:[^\n=]{0,60}\n){0,2}[ \t]{0,12}[\w.]{0,30}(?:password|passwd|pwd)[ ]?=[ ]?[a-zA-Z][\w!.-]{3,60}\r?$"
 _NAMES_SOMETHING = Regex(r"(?i)^[A-Z]+(?:_[A-Z]+)+$|pass|pwd|secret|prompt|^(?:none|null|true|false|self|args|str|getpass|require|disabled?|enabled?"
@@ -71,6 +71,7 @@ _NAMES_SOMETHING = Regex(r"(?i)^[A-Z]+(?:_[A-Z]+)+$|pass|pwd|secret|prompt|^(?:n
 _ASKS = Regex(r"(?i)^(?:none|null|true|false|self|args|str|getpass|require[ds]?|prompt|disabled?|enabled?|optional|ask|changeme|empty|password|passwd"
               r"|pwd)$|\.[a-z_]")
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #7339b3fc
 def _setting(raw: bytes, hit: Any, hands_on: Regex) -> Finding | None:
     begins = hit.start() + hit[0].rindex(b"=", 0, hit[0].find(b" #") if b" #" in hit[0].strip() else None) + 1
     begins += raw[begins:begins + 1] == b" "
@@ -99,6 +100,7 @@ def _coded(raw: bytes, hit: Any) -> Finding | None:
     return (Finding(hit.start() + value.start(1), hit.start() + value.end(1), "secret") if len(value[1]) % 4 == 0
             and not value[1].islower() else None)
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #f76c0592
 def _objects(raw: bytes) -> list[Finding]:
     "The values in an object of Kubernetes whose kind is `Secret`."
     found, at = [], 0
@@ -110,12 +112,13 @@ def _objects(raw: bytes) -> list[Finding]:
 
 _LAST_WORD = Regex(rb"([A-Za-z0-9+/]{8,}={0,2})[\"']?[ \t]*\r?$")
 
-# %% ../../nbs/redaction/04bb_companions.ipynb #b6323465
+# %% ../../nbs/redaction/04bb_companions.ipynb #08ae753f
 _SENTENCE = r"""(?i)\b(?:password|passphrase|passcode)(?: for (?:the )?(?:user )?["'][\w.@-]{1,40}["'])? (?:is|was) {1,4}["'`][A-Za-z0-9!?_-]{4,40}["'`]"""
 _PHRASE = r"""(?i)\b(?:(?:password|passphrase)["']? ?(?:=>|[:=]) ?["'][a-z]{4,12} [a-z]{4,12}|(?:password|secret|passphrase) ?[!=]==? ?["'][a-z]{4,12}[ _-][a-z]{4,12})["']"""
 _SAYS = Regex(r"(?i)pass|\b(?:your|enter|required|invalid|wrong|valid|empty|missing|match|confirm|short|long|weak|strong|reset|change|forgot|hash"
               r"|update|login|field|error|prompt|current|string|new|old|must|same|with|from|used|this|that|none|null|true|false|here)")
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #b6323465
 def _said(raw: bytes, hit: Any, also: tuple[str, ...] = ()) -> Finding | None:
     begins = raw.rfind(raw[hit.end() - 1:hit.end()], hit.start(), hit.end() - 1) + 1
     text = raw[begins:hit.end() - 1].decode("latin-1")
@@ -148,6 +151,7 @@ def _elements(raw: bytes, hit: Any) -> Finding | None:
 
 _IN_QUOTES = Regex(rb"[\"']([^\"']*)[\"']$")
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #a68ec49e
 @each(_ENTRY)
 def _entries(raw: bytes, hit: Any) -> Finding | None:
     "The value of an entry whose name is a password's: `<add key=\"DbPassword\" value=\"whiteduke\" />`."
@@ -201,6 +205,7 @@ def _lines_below(raw: bytes, hit: Any) -> Finding | None:
     telling = looks_secret(text, "strong") and any(map(str.isdigit, text)) and (len(text) >= 16 or not text.islower())
     return Finding(hit.start() + word.start(1), hit.start() + word.end(1), "secret") if telling else None
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #22706e58
 @each(_BESIDE)
 def _beside_addresses(raw: bytes, hit: Any) -> Finding | None:
     "What stands before the address that it belongs to."
@@ -220,6 +225,7 @@ def _pairs(raw: bytes, hit: Any) -> Finding | None:
     return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word
             and _word(text := word[1].decode("latin-1")) and not _ASKS.search(text) else None)
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #b24f785d
 @each(_CREDENTIALS)
 def _credentials(raw: bytes, hit: Any) -> Finding | None:
     "The password between the braces of `credentials`."
@@ -238,6 +244,7 @@ def _shouted(raw: bytes, hit: Any) -> Finding | None:
     word = said[1] if (said := _SPOKEN.search(hit[0])) else b""
     return Finding(hit.end() - len(word), hit.end(), "secret") if len(word) >= 11 and pieced(word.decode()) else None
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #9321f156
 @each(_SEED)
 def _seeds(raw: bytes, hit: Any) -> Finding | None:
     "The words that open a wallet."
@@ -269,6 +276,7 @@ def find_companions(raw: bytes) -> list[Finding]:
     found = [finding for find in _FIRST for finding in find(raw)] if linear(_WORTH_MORE).search(raw) is not None else []
     return found + [finding for find in _SECOND for finding in find(raw)] if linear(_WORTH).search(raw) is not None else found
 
+# %% ../../nbs/redaction/04bb_companions.ipynb #bcf24a8f
 def companion_heads() -> str:
     "What has to stand in a text before `find_companions` can find anything."
     return either(_WORTH, _WORTH_MORE)

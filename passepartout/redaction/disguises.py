@@ -37,6 +37,7 @@ def _letter(escape: Any) -> bytes:
     number = escape[1] or escape[2] or escape[3] or escape[4]
     return bytes([int(number, 16) if number else min(int(escape[5]), 255) if escape[5] else 32])
 
+# %% ../../nbs/redaction/04be_disguises.ipynb #29e8a6ab
 def unescaped(raw: bytes) -> tuple[bytes, list[int]]:
     "`raw` with its escapes undone, and where each byte of that began; one more place for the end."
     return undone(_ESCAPE, raw, _letter)
@@ -71,6 +72,7 @@ def _plain_letters() -> dict[int, str]:
     plain = {code: unicodedata.normalize("NFKC", chr(code)) for code in doubles} | {0xE0000 + code: chr(code) for code in range(128)}
     return {code: char for code, char in plain.items() if len(char) == 1 and char.isascii()}
 
+# %% ../../nbs/redaction/04be_disguises.ipynb #0ee6c9eb
 def plainly(raw: bytes) -> bytes:
     "`raw` with plain letters and digits in place of their doubles, for who only wants to know whether anything is in it."
     return raw.decode("utf-8", "replace").translate(_plain_letters()).encode("utf-8", "replace")
@@ -82,7 +84,7 @@ def folded(raw: bytes) -> tuple[bytes, list[int]]:
     "`raw` with plain letters and digits in place of their doubles, and where each byte of that began; one more place for the end."
     return undone(_DOUBLES, raw, _letter_of)
 
-# %% ../../nbs/redaction/04be_disguises.ipynb #5d502551
+# %% ../../nbs/redaction/04be_disguises.ipynb #2651c880
 _DUMPED = Regex(rb"(?m)^[ \t]*[0-9a-fA-F]{6,10}(:?)[ \t]{1,4}((?:[0-9a-fA-F]{2}){1,4}(?:[ \t]{1,2}(?:[0-9a-fA-F]{2}){1,4}){0,15})(?![0-9a-fA-F])")
 _LETTERS = Regex(rb"(?m)^[0-7]{7}((?:[ \t]{1,3}(?:\\[0abtnvfr]|[!-~]|[0-7]{3}|nl|sp|ht|cr| )){2,16})[ \t]*$")
 _OCTAL = Regex(rb"(?m)^[0-7]{7}((?: [0-7]{6}){1,8})[ \t]*$")
@@ -94,6 +96,7 @@ def _hexed(hit: Any) -> bytes:
     if not hit[1]: words = [word[2:] + word[:2] if len(word) == 4 else word for word in words]
     return b"".join(words)[:32]
 
+# %% ../../nbs/redaction/04be_disguises.ipynb #5d502551
 def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
     "What each line of `raw`, a dump of a file, lists, in hexadecimal digits or as letters, and where the line begins and ends. `TooMuch` when there are too many lines."
     if _LETTERS.search(raw): lines = [(hit[1].replace(b"nl", b"").replace(b"sp", b""), *hit.span()) for hit in _LETTERS.finditer(raw)]
@@ -104,6 +107,7 @@ def undumped(raw: bytes) -> list[tuple[bytes, int, int]]:
     if len(lines) > 8_000: raise TooMuch("It has too many lines of a dump to be looked through for secrets.")
     return lines
 
+# %% ../../nbs/redaction/04be_disguises.ipynb #7d12c479
 def in_dumps(known: Known, raw: bytes) -> list[Finding]:
     "The values of `known` in a dump of a file, with the whole lines in which they stand."
     lines = undumped(raw)

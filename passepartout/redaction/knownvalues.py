@@ -28,7 +28,7 @@ def skeleton(raw: bytes) -> bytes:
     "The letters and digits of `raw`, in lower case."
     return raw.translate(_LOWER, _OTHER)
 
-# %% ../../nbs/redaction/04bd_knownvalues.ipynb #96ace33e
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #72a23299
 def _in_base64(value: bytes) -> list[bytes]:
     "What is in base64 whenever `value` is, for its three positions."
     found = []
@@ -37,6 +37,7 @@ def _in_base64(value: bytes) -> list[bytes]:
         found.append(coded[-(-shift * 8 // 6):(shift + len(value)) * 8 // 6])
     return found
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #96ace33e
 def writings(value: bytes) -> list[bytes]:
     "The skeletons under which `value` may appear: as it is, backwards, in hexadecimal, in base64."
     forms = [value, value[::-1], value.hex().encode(), value[::-1].hex().encode(), *_in_base64(value), *_in_base64(value[::-1])]
@@ -44,13 +45,14 @@ def writings(value: bytes) -> list[bytes]:
 
 SHORTEST = 8
 
-# %% ../../nbs/redaction/04bd_knownvalues.ipynb #dd24c483
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #3ffb54cc
 _TURNED = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", b"nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM")
 
 def _in_base32(value: bytes) -> list[bytes]:
     "What is in base32 whenever `value` is, for its five positions."
     return [base64.b32encode(b"\0" * shift + value)[-(-shift * 8 // 5):(shift + len(value)) * 8 // 5] for shift in range(5)]
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #dd24c483
 def rare_writings(value: bytes) -> list[bytes]:
     "The skeletons of `value` in what nobody reads: with two bytes a letter, as numbers, in base32, turned by thirteen letters, and in base64 or hexadecimal twice."
     wide, hexed, coded = b"".join(b"%c\0" % c for c in value), value.hex().encode(), base64.b64encode(value)
@@ -71,7 +73,7 @@ class Secret:
 
     def __repr__(self): return f"Secret({self.name!r}, {len(self.value)} bytes)"
 
-# %% ../../nbs/redaction/04bd_knownvalues.ipynb #9cceeb82
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #b4215012
 _ANNOUNCES = Regex(r"(?i)(^|_)(pass(word|wd|phrase)?|pwd|secrets?|tokens?|(api|access|private|secret|account|auth|encryption|signing|master"
                    r"|service)_?keys?|apikey|credentials?|creds?|key|pat|dsn)(_|$)")
 
@@ -80,6 +82,7 @@ def _could_be(value: str, sure: bool) -> bool:
         return False
     return sure or not value.isalpha() or looks_secret(value, "strong")
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #9cceeb82
 def secrets_in(variables: Mapping[str, str], ours: bool = False) -> list[Secret]:
     "The values among `variables` that are secrets. `ours`: they stand in the agent's own `.env`."
     found = []
@@ -115,15 +118,17 @@ class Known:
         found = _matches(self.bones, self.by_skeleton, skeleton(raw), lambda: _places(raw)) if self.by_skeleton else []
         return found + _matches(self.texts, self.by_text, raw, lambda: range(len(raw))) if self.by_text else found
 
-# %% ../../nbs/redaction/04bd_knownvalues.ipynb #4e4d98e9
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #f40c9bff
 def _one_of(values: Mapping[bytes, str]) -> Any:
     return linear("|".join("".join(f"\\x{b:02x}" for b in v) for v in sorted(values, key=len, reverse=True)) or r"[^\x00-\xff]", 512 << 20)
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #df16c82f
 def _places(raw: bytes) -> list[int]:
     "Where in `raw` each byte of its skeleton stands."
     kept = bytes(0 if c in _OTHER else 1 for c in range(256))
     return [i for i, keep in enumerate(raw.translate(kept)) if keep]
 
+# %% ../../nbs/redaction/04bd_knownvalues.ipynb #4e4d98e9
 def _matches(pattern: Any, names: Mapping[bytes, str], raw: bytes, places: Any) -> list[Finding]:
     found, where = [], None
     for hit in pattern.finditer(raw):

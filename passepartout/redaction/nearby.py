@@ -149,6 +149,7 @@ def below_names(raw: bytes) -> Callable[[int], bool]:
         return at > 0 and start - ends[at - 1] <= 40
     return below
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #c98b8822
 def below_service(run: str) -> bool:
     "Does `run` look random throughout, as it has to below the name of a service?"
     if len(run) < 20 or not random_looking(run): return False

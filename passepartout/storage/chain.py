@@ -73,6 +73,7 @@ _place = struct.Struct(">Qd").pack                  # sequence number, time
 def _names(session: str, turn: str) -> str:
     return f"{len(session)}:{session}{len(turn)}:{turn}"
 
+# %% ../../nbs/storage/05b_chain.ipynb #f785addf
 @lru_cache(256)
 def _kind(kind: str) -> bytes: return f"{len(kind)}:{kind}".encode()
 
@@ -89,6 +90,7 @@ def seal(mac, seq: int, head: bytes, session: str, turn: str, records: list[tupl
         rows.append((seq, kind, session, turn, at, text, bytearray(head + salt)))      # sqlite3 looks for an adapter for each `bytes`, not for these
     return rows
 
+# %% ../../nbs/storage/05b_chain.ipynb #20ebd9c2
 def head_of(rows: list[tuple]) -> bytes:
     "The seal of the last of `rows`, to which the next record is chained."
     return bytes(rows[-1][6][:32])
@@ -119,6 +121,7 @@ def text_digest(text: str | None, proof: bytes) -> bytes:
     salt = proof_parts(proof)[1]
     return salt if text is None else hashlib.sha256(salt + (text if isinstance(text, str) else repr(text)).encode()).digest()
 
+# %% ../../nbs/storage/05b_chain.ipynb #9ec6a841
 def proof_parts(proof: bytes) -> tuple[bytes, bytes]:
     "Seal and salt, or seal and digest; of what is no proof, something that fits nothing."
     proof = bytes(proof) if isinstance(proof, (bytes, bytearray)) else b""
@@ -233,6 +236,7 @@ def make_key(path: Path) -> bytes:
         os.unlink(draft)
     return read_key(path)
 
+# %% ../../nbs/storage/05b_chain.ipynb #69cd0e78
 def _write_synced(path: Path, data: bytes) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -241,13 +245,14 @@ def _write_synced(path: Path, data: bytes) -> None:
     finally:
         os.close(file)
 
-# %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
+# %% ../../nbs/storage/05b_chain.ipynb #d13d2570
 class Anchor(NamedTuple):
     "A head that was noted: `genuine` is False when the note itself does not bear our seal."
     seq: int
     head: bytes
     genuine: bool
 
+# %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
 def write_anchor(path: Path, mac, seq: int, head: bytes) -> None:
     "Note that record `seq` carried the seal `head`; the file is replaced in one step."
     note = {"seq": seq, "head": head.hex(), "seal": mac(b"anchor" + _place(seq, 0.0) + head).hex()}
@@ -285,5 +290,6 @@ def judge(verdict: Verdict, anchor: Anchor | None, at_anchor: bytes | None) -> V
                         "and it was continued from there. What it holds now is genuine.")
     return verdict
 
+# %% ../../nbs/storage/05b_chain.ipynb #5f1cc8c5
 def _replace(verdict: Verdict, kind: str, problem: str) -> Verdict:
     return verdict._replace(ok=False, kind=kind, problem=problem)

@@ -19,7 +19,7 @@ from .ledger import Ledger
 from .store import ROWS, Draft
 from ..tuples import NamedTuple
 
-# %% ../../nbs/storage/05e_erasure.ipynb #598ef9c1
+# %% ../../nbs/storage/05e_erasure.ipynb #c9e93919
 OWN = ("erase", "key")                  # records about the journal itself
 
 def still_needed(store: Ledger) -> set[int]:
@@ -30,6 +30,7 @@ def still_needed(store: Ledger) -> set[int]:
         if id in standing: needed.update(n for n in numbers if n is not None)
     return needed.union(*[_lasting(store, kind) for kind in ("grant", "endorse", "attest")])
 
+# %% ../../nbs/storage/05e_erasure.ipynb #598ef9c1
 def _lasting(store: Ledger, kind: str) -> set[int]:
     "The records of one kind of what was said for longer, from the first on that still counts. They have an index of their own, which is made with the first of them."
     if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"chain_{kind}s",)).fetchone(): return set()
@@ -50,6 +51,7 @@ def with_text(store: Ledger, before: float | None = None, turn: str | None = Non
     with store.lock, explained(store.path):
         return [seq for seq, in store.db.execute(query, [*given.values(), *OWN])]
 
+# %% ../../nbs/storage/05e_erasure.ipynb #9c842cef
 def erasable(store: Ledger, before: float | None = None, turn: str | None = None, session: str | None = None) -> list[int]:
     "Those of `with_text` whose text can go, because nothing unfinished rests on it."
     with store.lock, explained(store.path): needed = still_needed(store)
@@ -86,6 +88,7 @@ def _withdraw(store: Ledger, seq: int, draft: Draft, wanted: Sequence[int]) -> N
     images = store.execute_many("DELETE FROM images WHERE seq = ?", [(n,) for n in numbers]).rowcount
     draft.withdrawn = (len(rows), images)
 
+# %% ../../nbs/storage/05e_erasure.ipynb #5d925ebd
 def _refuse(text: str): raise JournalError(text)
 
 # %% ../../nbs/storage/05e_erasure.ipynb #f87fddfc
@@ -95,10 +98,11 @@ class Erased(NamedTuple):
     images: int = 0
     gone: bool = True
 
-# %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
+# %% ../../nbs/storage/05e_erasure.ipynb #ab8fd055
 class _Request(Draft):
     __slots__ = ("withdrawn",)
 
+# %% ../../nbs/storage/05e_erasure.ipynb #d60410fe
 def erase_records(store: Ledger, numbers: Iterable[int], batch: int = 2000, taking: Callable = _withdraw) -> Erased:
     "Remove the texts of these records, and the file images that belong to them. `JournalError` for a number that is none, or whose record stays."
     todo, records, images = iter(sorted(set(numbers))), 0, 0
@@ -123,6 +127,7 @@ def with_image(store: Ledger, before: float | None = None, turn: str | None = No
         needed = still_needed(store)
         return [seq for seq, in store.db.execute(query, [*given.values()]) if seq not in needed]
 
+# %% ../../nbs/storage/05e_erasure.ipynb #e56d8941
 def erase_images(store: Ledger, numbers: Iterable[int], batch: int = 2000) -> Erased:
     "Remove the versions of notes that are kept with these records, and nothing else of them. Numbers without one are passed over."
     return erase_records(store, numbers, batch, _drop)

@@ -30,10 +30,11 @@ TROUBLE = {
     "SQLITE_CONSTRAINT": "This record contradicts one that is already there ({error}); it was not written. Whether the record still holds: passepartout trace --verify",
 }
 
-# %% ../../nbs/storage/05bc_journalfile.ipynb #e4fca461
+# %% ../../nbs/storage/05bc_journalfile.ipynb #0e55dd2f
 class JournalBusy(JournalError):
     "Another process held the journal's lock for too long. The one error that says nothing about what was to be written."
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #e4fca461
 def explain(error: Exception, path) -> JournalError:
     "The `JournalError` that tells a person what a database error means. `path` is the journal's file."
     if isinstance(error, JournalError):
@@ -126,6 +127,7 @@ def set_up(db: sqlite3.Connection, path) -> None:
 # %% ../../nbs/storage/05bc_journalfile.ipynb #c6342168
 def _statements() -> list[str]: return [_plainly(each) for each in _TABLES.split(";") if each.strip()]
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #dfbaf8b2
 def _plainly(sql: str | None) -> str: return " ".join((sql or "").split())
 
 # %% ../../nbs/storage/05bc_journalfile.ipynb #9573bc00
@@ -168,11 +170,13 @@ class Whereabouts:
         if self.held is not None: os.close(self.held)
         self.held = None
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #d5b4c08b
 def _which(name: str) -> tuple[int, int] | None:
     try: found = os.stat(name)
     except OSError: return None
     return found.st_dev, found.st_ino
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #2bb12b04
 def _stand_in(path: str) -> int | None:
     "A descriptor that stands for the file; `None` where the system has none, or cannot say what it is called."
     try: held = os.open(path, os.O_PATH)
@@ -201,6 +205,7 @@ def lock_of(folder: Path, owner: str) -> str:
     else: return "left"
     finally: os.close(file)
 
+# %% ../../nbs/storage/05bc_journalfile.ipynb #76d5daee
 def is_alive(folder: Path, owner: str) -> bool:
     "Whether some process still holds the lock of `owner`. The file of a dead owner is removed."
     state = lock_of(folder, owner)

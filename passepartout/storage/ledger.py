@@ -37,15 +37,17 @@ def settle_effect(store: Store, seq: int, draft: Draft, effect: str, state: str)
     if not done:
         raise JournalError(f"Effect {effect} was never begun or has its outcome already; nothing was written.")
 
+# %% ../../nbs/storage/05d_ledger.ipynb #ad8d5da1
 def _put_effects(store: Store) -> None:
     "Put the effects that were begun in this transaction into their table, as they stand by now."
     begun, store.put_off = [*store.put_off.values()], {}
     store.execute_many("INSERT INTO effects VALUES (?, ?, ?, ?, ?)", begun)
 
-# %% ../../nbs/storage/05d_ledger.ipynb #27a44d27
+# %% ../../nbs/storage/05d_ledger.ipynb #1d8a0e3f
 class ApprovalGone(JournalError):
     "An approval is unknown, expired, already used or denied, or was given for something else."
 
+# %% ../../nbs/storage/05d_ledger.ipynb #27a44d27
 def expired(asked: float, expires: float, now: float) -> bool:
     "Whether an approval asked for at `asked` and valid until `expires` is void at `now` (Unix seconds)."
     return now >= expires or now < asked - 60
@@ -138,11 +140,12 @@ def _consume(store: Store, seq: int, draft: Draft, approval: str, action_hash: s
         raise ApprovalGone(f"Request {approval} was approved for another action, so nothing was done.")
     store.execute("UPDATE approvals SET state = 'used', decided = ? WHERE id = ?", (seq, approval))
 
-# %% ../../nbs/storage/05d_ledger.ipynb #58720ac1
+# %% ../../nbs/storage/05d_ledger.ipynb #e656aa13
 def memory_seal(store: Store, id: str, hash: str, body: str) -> bytes:
     "The 32 bytes that a row of the memory table bears when it was written with the journal's key."
     return store.mac(f"memory{len(id)}:{id}{len(hash)}:{hash}{body}".encode())
 
+# %% ../../nbs/storage/05d_ledger.ipynb #58720ac1
 def _remember(store: Store, seq: int, draft: Draft, rows: list[tuple]) -> None:
     kept = [(id, hash, body, memory_seal(store, id, hash, body)) for id, hash, body in rows if body is not None]
     store.db.executemany("INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?)", kept)
@@ -232,6 +235,7 @@ def told_in(text: Any) -> dict | None:
     except (TypeError, ValueError, RecursionError): return None
     return told if isinstance(told, dict) else None
 
+# %% ../../nbs/storage/05d_ledger.ipynb #93ea769c
 def moment_in(at: Any) -> float:
     "The time of a record in Unix seconds; 0 when it is none."
     return at if isinstance(at, (int, float)) and 0 <= at < 1e11 else 0.0

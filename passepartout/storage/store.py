@@ -38,6 +38,7 @@ class Draft:
         "Have `function(store, seq, draft, *args)` run in the same transaction; `seq` is the number of the last record added so far."
         self.changes.append((function, len(self.records), args))
 
+# %% ../../nbs/storage/05c_store.ipynb #8e01f34c
 def _plain(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
@@ -124,12 +125,13 @@ def _insert_rows(store: Writer, rows: list[tuple]) -> None:
         some = rows[at:at + _TOGETHER]
         store.execute(_INSERTS[len(some)], [*chain.from_iterable(some)])
 
-# %% ../../nbs/storage/05c_store.ipynb #40dc6a96
+# %% ../../nbs/storage/05c_store.ipynb #45350934
 def _clean(scanner: Any, drafts: list[Draft]) -> None:
     "Take the secrets out of drafts that did not have that done when they were made."
     for draft in drafts:
         if draft.scanner is not scanner: draft.records = [_without_secrets(scanner, record) for record in draft.records]
 
+# %% ../../nbs/storage/05c_store.ipynb #40dc6a96
 def _without_secrets(scanner: Any, record: tuple) -> tuple:
     "A record with references in place of the secrets in it; the same one when it has none."
     kind, at, text, raw = record
@@ -148,6 +150,7 @@ def _catch_up(store: Writer, version: int) -> None:
         store.checked = verdict
     (store.seq, store.head), store._seen = last, version
 
+# %% ../../nbs/storage/05c_store.ipynb #86947fa7
 def _abandon(store: Writer) -> None:
     store._seen, store.put_off = None, {}
     if store.db.in_transaction:
@@ -161,6 +164,7 @@ def _note(store: Writer) -> None:
     except OSError:
         pass
 
+# %% ../../nbs/storage/05c_store.ipynb #cf877ee9
 def _mark(store: Writer, seq: int, draft: Draft) -> None:
     store.execute("INSERT OR REPLACE INTO meta VALUES ('anchored', ?)", (str(seq),))
 
@@ -190,16 +194,18 @@ def _compare_with_anchor(store: Writer, whole: bool) -> Verdict:
 
 _INDEX = "An index of the journal {path} holds something else than its records, so what is shown may leave some of them out. Somebody changed the file, or the disk is failing. Make the indexes anew with `sqlite3 {path} REINDEX`, then check again."
 
+# %% ../../nbs/storage/05c_store.ipynb #f5fd7a6c
 def _keys(store: Writer) -> dict:
     "By which name our key goes, whether the first records were sealed with another, and whether ours is in use by now."
     known = dict(store.db.execute("SELECT name, value FROM meta WHERE name IN ('key', 'first_key')"))
     return {"key": store.key, "foreign": known.get("first_key", store.key) != store.key, "ours": known.get("key") == store.key}
 
-# %% ../../nbs/storage/05c_store.ipynb #b382a9f0
+# %% ../../nbs/storage/05c_store.ipynb #ecd6675b
 def _after(store: Writer, seq: int) -> sqlite3.Cursor:
     "The records after number `seq`, in order."
     return store.db.execute(f"{ROWS} WHERE seq > ? ORDER BY seq", (seq,))
 
+# %% ../../nbs/storage/05c_store.ipynb #b382a9f0
 def _seal_at(store: Writer, seq: int) -> bytes | None:
     "The head of the chain after record `seq`; None when there is no such record."
     found = store.db.execute("SELECT substr(proof, 1, 32) FROM chain WHERE seq = ?", (seq,)).fetchone()

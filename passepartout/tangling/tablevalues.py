@@ -42,6 +42,7 @@ def cell_value(cell: str) -> Any:
         return cell[1:-1]
     return cell
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #a7154a52
 def read_rows(lines: Sequence[str]) -> list:
     "The rows of the table at the beginning of `lines`."
     rows = []
@@ -76,6 +77,7 @@ def read_text(lines: Sequence[str]) -> str | None:
         fixed.append(line[2:])
     return "\n".join(fixed) if fixed else None
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #7e502c92
 def named_value(text: str, name: str) -> Any:
     "What stands under `#+name: name` in the page `text`: rows, or a text. `TangleError` when that is nothing, or has to be run."
     if not (lines := element_lines(text, name)):
@@ -100,6 +102,7 @@ def part_of(value: Any, index: str) -> Any:
     if not rest: return found
     return [part_of(each, rest) for each in found] if many else part_of(found, rest)
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #c0cc357e
 def _bounds(text: str, size: int) -> tuple[int, int]:
     begin, end = (int(each) + (size if int(each) < 0 else 0) for each in text.split(":"))
     if not 0 <= begin <= end < size: raise TangleError(f"[{text}] lies outside of the table.")
@@ -117,7 +120,7 @@ def without_heads(rows: list, args: Arguments) -> list:
         rows = [row if row is None else row[1:] for row in rows]
     return rows if args.get(":hlines") == "yes" else [row for row in rows if row is not None]
 
-# %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #25d320af
 def as_code(value: Any) -> str:
     "A value as Python, as Org writes it."
     if isinstance(value, list): return "[" + ", ".join(map(as_code, value)) + "]"
@@ -126,12 +129,14 @@ def as_code(value: Any) -> str:
     quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f'""{quoted}""' if "\n" in value else quoted
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #97c863ee
 def float_code(value: float) -> str:
     "A number with the fewest digits, from fifteen on, that read back as the same; as Emacs prints it. Raises `TangleError`."
     if value - value != 0: raise TangleError("A number of this size cannot be written down.")
     text = next(text for digits in (15, 16, 17) if float(text := f"{value:.{digits}g}") == value)
     return text if re.search("[.e]", text) else text + ".0"
 
+# %% ../../nbs/tangling/08ua_tablevalues.ipynb #8eceb120
 def passed_on(value: Any, args: Arguments) -> str:
     "The code for a value, without the heads that Org leaves out where it is a table."
     return as_code(without_heads(value, args) if isinstance(value, list) else value)

@@ -107,7 +107,7 @@ def show_verdict(verdict: Any, json_: bool, accepted: Sequence[dict] = ()) -> in
          "is there, passepartout journal accept")
     return 3
 
-# %% ../../nbs/terminal/20dc_auditcommands.ipynb #da927e40
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #44c83463
 def pinned(text: str | None, json_: bool) -> tuple[int, str] | None:
     "Number and seal of a head that was written down; ends the command when it is none."
     if text is None: return None
@@ -116,6 +116,7 @@ def pinned(text: str | None, json_: bool) -> tuple[int, str] | None:
              json_)
     return int(found[1]), found[2]
 
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #da927e40
 def through(journal: Any, verdict: Any, pin: tuple[int, str] | None) -> Any:
     "`verdict`, unless the chain does not pass through the head `pin`."
     if pin is None or not verdict.ok: return verdict
@@ -214,7 +215,7 @@ def journal_forget(before: Annotated[Optional[str],
                 else forgotten(journal, numbers, len(journal.with_text(**chosen)) - len(numbers)))
     as_json(told) if json_ else tell(told["text"])
 
-# %% ../../nbs/terminal/20dc_auditcommands.ipynb #d10c0a2b
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #73e95213
 def confirm(journal: Any, numbers: list[int], json_: bool, versions: bool = False) -> None:
     "Say what would be erased and wait for a yes; ends the command without one."
     if not sys.stdin.isatty(): fail("Erasing cannot be taken back, and nobody is there to be asked. Add --yes if you mean it.", 2, json_)
@@ -227,6 +228,7 @@ def confirm(journal: Any, numbers: list[int], json_: bool, versions: bool = Fals
 
 _STILL_READ = " Another process is reading the journal; the bytes leave the disk when it has finished and this is done again, or when the last process ends."
 
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #d10c0a2b
 def without_versions(agent: Any, numbers: list[int]) -> dict:
     "Erase what notes held before the edits on these records, and the words of it in the index, and tell what came of it."
     from passepartout.retention import drop_versions
@@ -240,6 +242,7 @@ def without_versions(agent: Any, numbers: list[int]) -> dict:
 
 _INDEX_READ = " Another process is reading the search index; its old words leave the disk when this is done again."
 
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #df4f9f98
 def forgotten(journal: Any, numbers: list[int], held: int) -> dict:
     "Erase these texts, and tell what came of it."
     from passepartout.retention import forget
@@ -275,7 +278,7 @@ def journal_accept(memex: Memex = None, json_: AsJson = False) -> None:
         tell(f"It is on the record, and the chain holds again: {journal.seq:,} records."
              + (f" {ended} permission{'s' if ended != 1 else ''} ended." if ended else ""))
 
-# %% ../../nbs/terminal/20dc_auditcommands.ipynb #3225829b
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #a4e3b597
 @contextmanager
 def alone(state: Path) -> Iterator[Any]:
     "The journal in the folder `state`, while nobody else has it open; errors end the command with a sentence and code 5."
@@ -292,6 +295,7 @@ def alone(state: Path) -> Iterator[Any]:
         finally: os.close(lock)
     except PassepartoutError as error: fail(error.message, 5, False)
 
+# %% ../../nbs/terminal/20dc_auditcommands.ipynb #3225829b
 def damage_lines(journal: Any, seen: Any, most: int = 8) -> Iterator[str]:
     "What would be accepted, in sentences."
     yield f"The chain does not hold: {seen.verdict.problem}"

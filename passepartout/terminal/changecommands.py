@@ -23,16 +23,18 @@ from ..conditions import PassepartoutError
 from .notecommands import list_tasks
 from .shelf import Shelf, one_place, place_json, progress_line, read_moment, relative_target, shelf, short
 
-# %% ../../nbs/terminal/20e_changecommands.ipynb #48c1fd14
+# %% ../../nbs/terminal/20e_changecommands.ipynb #f77dd190
 def heading_argument(place: Any) -> str:
     "How an action names a place."
     return f"line {place.line}: {' › '.join(place.path)}"
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #6f81e375
 def command_action(tool: str, args: dict, why: str) -> Any:
     "The call of a tool that the person commands."
     from passepartout.messages import Action
     return Action(target="tool", payload={"action": "call", "tool": tool, "args": args, "explanation": why})
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #48c1fd14
 def carry_out(agent: Any, typed: str, session: str, action: Any) -> Any:
     "Give an action to the agent as the person's own command; the reply of the turn."
     from passepartout.messages import PERSON, USER_INPUT, Signal
@@ -71,17 +73,19 @@ def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex
             code = changed(agent, opened, reply, lambda: again(opened, place), json_, memex)
     raise typer.Exit(code)
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #90d61197
 def borrowed(agent: Any) -> Any:
     "The notes of an agent, for looking things up in its index."
     return contextlib.closing(Shelf(agent.settings, agent.roots[0], progress_line(sys.stderr), agent.upkeep and agent.upkeep.index))
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #ecac097a
 def again(opened: Shelf, place: Any) -> Any:
     "The place as it is now; `None` when it went somewhere else."
     from passepartout.targets import resolve_target
     found = resolve_target(opened.index, f"{place.file}:{place.line}")
     return found.places[0] if found.kind == "one" and found.places[0].title == place.title else None
 
-# %% ../../nbs/terminal/20e_changecommands.ipynb #4e2f4b8a
+# %% ../../nbs/terminal/20e_changecommands.ipynb #9bbeb009
 def done(target: Annotated[list[str],
                            typer.Argument(help="Words of its title, FILE:LINE, FILE::Title, or an ID.", autocompletion=open_tasks)],
          note: Annotated[str, typer.Option("--note", help="What to write into its log, where one is kept.")] = "", memex: Memex = None,
@@ -92,6 +96,7 @@ def done(target: Annotated[list[str],
     words = as_typed(" ".join(target))
     set_state(words, "done", as_typed(note), f"done {words}", lambda place: place.open, memex, session, json_, today)
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #4e2f4b8a
 def todo(target: Annotated[Optional[list[str]],
                            typer.Argument(help="A task and its new state; nothing lists what is open.",
                                           autocompletion=tasks_and_states)] = None,
@@ -133,6 +138,7 @@ def capture_arguments(text: str, task: bool, scheduled: str | None, deadline: st
     if not marks: return "org-capture", {"title": title, "kind": kind, "file": file, "body": body or "", **dates}
     return "org-add-headline", {"path": file, "heading": "", "title": title, "kind": kind, "body": body or "", "tags": marks, **dates}
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #64c6cedb
 def as_iso(moment: Any) -> str:
     "A day, or a day and a time, as the tools read it."
     return f"{moment:%Y-%m-%d %H:%M}" if isinstance(moment, datetime) else f"{moment}"
@@ -174,11 +180,13 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
             code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"], args["title"]), json_, memex)
     raise typer.Exit(code)
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #a9656171
 def inbox_of(opened: Shelf) -> str:
     "Where a note goes that names no file."
     from passepartout.capture import inbox_among
     return inbox_among(path for path, _ in opened.index.guarded(opened.index.files).values())
 
+# %% ../../nbs/terminal/20e_changecommands.ipynb #b15c6255
 def newest(opened: Shelf, file: str, title: str) -> Any:
     "The last heading of a file, which is what was captured."
     from passepartout.targets import resolve_target

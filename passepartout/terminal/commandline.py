@@ -91,24 +91,27 @@ def fail(text: str, code: int, json_: bool = False, **more: Any) -> None:
     tell(text, "red", sys.stderr)
     raise typer.Exit(code)
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #79a0d4ac
 def tell(text: Any, style: str = "", stream: Any = None) -> None:
     "Print text for people: clean, in lines that fit, coloured where that is wanted."
     stream = stream or sys.stdout
     shown = for_stream(text, stream)
     print(typer.style(shown, fg=style) if style and coloured(stream) else shown, file=stream)
 
-# %% ../../nbs/terminal/20c_commandline.ipynb #3d4d96a6
+# %% ../../nbs/terminal/20c_commandline.ipynb #fdb6e8cc
 def as_json(value: Any) -> None:
     "Print `value` as the one JSON document of a command; in ASCII where the terminal knows no more."
     unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     print(clean(json.dumps(value, ensure_ascii=not unicode, indent=2, default=str)))
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #ee00e9ea
 def reply_json(reply: Any, status: str | None = None) -> dict:
     "A reply for programs, with `status` in place of its own if that is given."
     return {"text": str(reply), "status": status or reply.status, "turn": reply.turn, "effects": list(reply.effects),
             "approvals": [{"id": p.id, "code": p.code, "reason": p.reason, "action": p.action, "preview": p.preview, "confirm": p.phrase,
                            "expires": p.expires} for p in reply.approvals]}
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #3d4d96a6
 def _print_reply(reply: Any, memex: Path | None) -> None:
     "The answer, or what it asks together with the command that says yes."
     where = f" --memex {shlex.quote(str(memex))}" if memex is not None else ""
@@ -121,10 +124,12 @@ def _print_reply(reply: Any, memex: Path | None) -> None:
              "magenta")
     if not reply.approvals and str(reply).strip(): tell(reply)
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #50c6e058
 def finish(reply: Any, json_: bool, memex: Path | None, status: str | None = None) -> None:
     "Show a reply in the form asked for. Programs are told `status`, if it is another than the reply's."
     as_json(reply_json(reply, status)) if json_ else _print_reply(reply, memex)
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #41ef56e3
 def status_of(reply: Any, agent: Any, single: bool = False) -> str:
     "What became of it. That a model talked about it makes no success of an effect that was refused or failed, nor the silence of a model a failure of one that was carried out."
     if reply.status in ("answered", "declined") and reply.turn and not reply.effects:
@@ -132,6 +137,7 @@ def status_of(reply: Any, agent: Any, single: bool = False) -> str:
         return "rejected" if agent.turns.refused(reply.turn) else reply.status
     return "answered" if single and reply.effects and reply.status == "failed" else reply.status
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #9b585228
 def code_of(reply: Any, agent: Any, single: bool = False) -> int:
     "The exit code for a reply."
     return _CODES.get(status_of(reply, agent, single), 1)
@@ -146,6 +152,7 @@ def read_input(json_: bool = False, most: int = 4_000_000) -> str:
              "without a model. Put the text into a note, and ask about the note.", 1, json_)
     return data.decode("utf-8", "replace")
 
+# %% ../../nbs/terminal/20c_commandline.ipynb #256bebe3
 def as_typed(text: str) -> str:
     "An argument as it was typed. Where the locale knows no UTF-8, Python hands its bytes over as halves of surrogates."
     try: text.encode()

@@ -108,7 +108,7 @@ def editor_hint(opened: Shelf, file: str, line: int) -> str:
     "`+LINE FILE`, to be pasted behind the name of an editor."
     return f"+{line} {shlex.quote(opened.path(file))}"
 
-# %% ../../nbs/terminal/20d_shelf.ipynb #7b40a3df
+# %% ../../nbs/terminal/20d_shelf.ipynb #7b14a6a4
 def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable[str], state: str | None, priority: str | None,
                  tags: Iterable[str]) -> dict:
     "The fields that all headings have."
@@ -117,6 +117,7 @@ def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable
     return {"file": file, "line": line, "id": ident, "title": title, "path": list(path), "state": state, "priority": priority,
             "tags": list(tags), **dates, "edit": editor_hint(opened, file, line)}
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #7b40a3df
 def file_facts(index: Any, file: str) -> dict[int, tuple[str | None, dict]]:
     "Line -> (ID; first scheduled, deadline and closed date) of all headings of a file."
     from passepartout.indexing.entries import KINDS
@@ -129,12 +130,13 @@ def file_facts(index: Any, file: str) -> dict[int, tuple[str | None, dict]]:
                                                                   for name in ("scheduled", "deadline", "closed")})
     return facts
 
-# %% ../../nbs/terminal/20d_shelf.ipynb #789af8ee
+# %% ../../nbs/terminal/20d_shelf.ipynb #54c6ab8f
 def place_json(opened: Shelf, place: Any) -> dict:
     "A place of [targets](../08n_targets.ipynb)."
     return {**heading_json(opened, place.file, place.line, place.title, place.path[:-1], place.keyword, place.priority, place.tags),
             "kind": place.kind}
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #789af8ee
 def item_json(opened: Shelf, item: Any) -> dict:
     "An item of an agenda or of a list of tasks."
     more = item.as_dict()
@@ -183,6 +185,7 @@ def unread(opened: Shelf, target: str = "") -> str:
     return (f"{len(left)} file{'s are' if len(left) > 1 else ' is'} not read and may say it; passepartout doctor tells which, and why."
             if left else "")
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #ce41d644
 def short(text: str, most: int = 60) -> str:
     "The beginning of a text, on one line."
     line = " ".join(text.split())
@@ -208,6 +211,7 @@ def read_moment(text: str, today: date) -> date | datetime:
     if found: return found.replace(tzinfo=None, second=0, microsecond=0)
     raise PassepartoutError(f"“{short(text, 40)}” is no day. Write fri, tomorrow 9:30, 24 nov, 2026-11-24 or +3d.")
 
+# %% ../../nbs/terminal/20d_shelf.ipynb #48d215d3
 def step_from(today: date, count: int, unit: str) -> date:
     "The day that many days, weeks, months or years from today."
     from passepartout.reflex.dates import NoSuchDate, read_day

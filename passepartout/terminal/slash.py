@@ -85,10 +85,12 @@ def undo(chat: Any, count: str) -> None:
     "Take back the last edits of this conversation."
     chat.show(chat.agent.run(chat.agent.undo(count_of(count), chat.session)))
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #097c9f84
 def show_help(chat: Any, rest: str) -> None:
     "Tell what can be typed."
     chat.say(help_text(chat.commands))
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #960b3033
 def leave(chat: Any, rest: str) -> bool:
     "End the chat."
     return False
@@ -125,6 +127,7 @@ def endorse(chat: Any, text: str) -> None:
     chat.say(told)
     chat.say(f"The question itself still waits: /approve {clean(code)}", "magenta")
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #c934161b
 def attest(chat: Any, text: str) -> None:
     "Say whose words the fields of a tool are; the first time it is shown what that means."
     tool, _, fields = text.partition(" ")
@@ -138,6 +141,7 @@ def _offer_words(chat: Any, line: str, words: str) -> None:
     chat.worded = line, agreement(words)
     chat.say(f"{words}\nType the same line once more to have that written.", "bold magenta")
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #acba4ac3
 def _agreed(chat: Any, line: str) -> str:
     "The yes to the words that `line` showed, when it is typed again."
     (shown, yes), chat.worded = chat.worded, ("", "")
@@ -155,12 +159,14 @@ def trace(chat: Any, count: str) -> None:
     if not turns: chat.say("Nothing has happened in this session yet.")
     for turn in reversed(turns): chat.show_lines(trace_lines(turn, chat.columns))
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #1d7f8c8f
 def pending(chat: Any, rest: str) -> None:
     "Show again what waits for an answer."
     waiting = chat.agent.pending(chat.session, "cli")
     if not waiting: chat.say("Nothing waits for your answer.")
     for each in waiting: chat.ask(each)
 
+# %% ../../nbs/terminal/20ad_slash.ipynb #65f2a7d0
 def cost(chat: Any, rest: str) -> None:
     "Say what was spent today. The purse is one for all folders of notes, and asking it asks nobody else."
     for line in spent_today(chat.agent.settings, chat.session): chat.say(line)

@@ -30,12 +30,13 @@ def read_when(text: str | None) -> date | datetime | None:
     except ValueError: raise PassepartoutError(f"{text[:40]!r} is not a date; write it as 2026-11-20.") from None
     return moment.replace(tzinfo=None) if ":" in text or "T" in text else moment.date()
 
-# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #3b74ad5e
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #7e5c7287
 def read_day(text: str | None) -> date | None:
     "A date; the time of day is left out."
     moment = read_when(text)
     return moment.date() if isinstance(moment, datetime) else moment
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #3b74ad5e
 def read_clock(text: str) -> time | None:
     "A time of day; none for an empty text. Raises `PassepartoutError`."
     if not text.strip(): return None
@@ -49,22 +50,24 @@ def say_places(what: str, found: Sequence[str], most: int) -> str:
     more = f"; and {len(found) - most} more" if len(found) > most else ""
     return f"{what}: {'; '.join(found[:most])}{more}."
 
-# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #194bda48
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #10e0ca9c
 def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
     "The dates that no calendar has, with their places."
     return say_places("No such date", [f"{file}:{line} {text}" for file, line, text in found], most)
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #194bda48
 def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
     "The dates that are programs, which are not run."
     return say_places("Not listed, because programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found],
                       most)
 
-# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #3821ecbf
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #04158ccf
 def hour_of(text: str | None) -> time | None:
     "The hour that is written behind a date; none for midnight."
     moment = read_when(text)
     return moment.time() if isinstance(moment, datetime) and moment.time() != time() else None
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #3821ecbf
 def in_hours(items: Iterable[Item], first: date, last: date, start: time | None, end: time | None) -> list[Item]:
     "The items without those that end before the hour `start` of the first day, or begin at the hour `end` of the last one or later; what is late, or gives notice, has none of these hours."
     if start is None and end is None: return list(items)
@@ -72,6 +75,7 @@ def in_hours(items: Iterable[Item], first: date, last: date, start: time | None,
     late = lambda item: end is not None and item.day == last and item.at >= end
     return [item for item in items if item.days == 0 and (item.at is None or not (early(item) or late(item)))]
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #238d7005
 def say_hours(start: time | None, end: time | None, first: date, last: date) -> str:
     "That only some hours were asked for; empty when it was the whole day."
     if start is None and end is None: return ""
@@ -101,7 +105,7 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
                                   source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
 
-# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #662e9220
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
 NEXT, AFTER_THAT, FURTHER = "next", 2, (7, 60, 400)         # the view; how many more are told; how many days are looked at
 MOST_LOOKED_AT = 2_000                                       # items: what is overdue stands before what comes tomorrow
 
@@ -110,11 +114,13 @@ def this_moment(context: ToolContext) -> datetime:
     now = (context.now or datetime.now()).replace(tzinfo=None)
     return datetime.combine(context.today, now.time()) if context.today else now
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4e3bd828
 def is_ahead(item: Item, now: datetime) -> bool:
     "Whether an item is something that begins, on its day, at `now` or later; what has no hour begins on any hour of its day."
     if item.days or item.habit or item.day is None or item.part and item.part[0] > 1 or item.at is None and item.kind != "event": return False
     return item.day > now.date() or item.day == now.date() and (item.at is None or item.at >= now.time().replace(second=0, microsecond=0))
 
+# %% ../../nbs/toolbelt/12ae_agendatool.ipynb #662e9220
 def org_next(context: ToolContext, source: Source, private: Sequence[str]) -> ToolResult:
     "The next appointment, or task that has an hour, and the two after it."
     now, notes = this_moment(context), source.open(context)

@@ -65,6 +65,7 @@ def started(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
         starter, finder, more = (starter or base in STARTERS or finder and word in _STARTS, finder or base in _FINDERS,
                                  more or base in (*_FINDERS, *_NAMED))
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #cc6a3314
 def given_to_shell(words: Sequence[str]) -> str | None:
     "The text that a shell is started with; empty when it reads one from elsewhere, `None` when this is no shell."
     base = words[0].rpartition("/")[2]

@@ -51,7 +51,7 @@ def _complaint(error: Exception) -> str:
     said = error.args[0] if error.args else error
     return (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).replace("(?m)", "", 1)
 
-# %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #f112bfd0
 WIDEST = 300
 
 class Match(NamedTuple):
@@ -61,6 +61,7 @@ class Match(NamedTuple):
     text: str
     private: bool = False
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #54d6748d
 def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] = ()) -> list[Match]:
     "The first `most` lines of an opened file in which `found` matches. A file that is too large or no text has none."
     try: text = decode(file.read_bytes(MOST_BYTES)).text
@@ -75,13 +76,14 @@ def matches_in(file: OpenedPath, found: Any, most: int, private: Sequence[str] =
         at, line = end + 1, line + 1
     return _marked(file, text, hits, private)
 
-# %% ../../nbs/toolbelt/12e_filesearch.ipynb #4f7feacf
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #05dcf2c7
 def _around(data: bytes, at: int) -> str:
     "A line as text, cut around the place `at` when it is very long."
     if len(data) <= WIDEST: return data.decode("utf-8", "replace").rstrip("\r")
     start = max(0, min(at - WIDEST // 3, len(data) - WIDEST))
     return "…" * bool(start) + data[start:start + WIDEST].decode("utf-8", "ignore").rstrip("\r") + "…" * (start + WIDEST < len(data))
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #4f7feacf
 def _marked(file: OpenedPath, text: str, hits: list[Match], private: Sequence[str]) -> list[Match]:
     "The hits, marked where they stand under private tags: of a note, of a copy of one, or of any file that has headings."
     if not hits or not mentions_private(text, private): return hits
@@ -119,7 +121,7 @@ def _said(argv: Sequence[str], folder: int, deadline: float) -> tuple[bytes] | N
         if not ended: process.kill()
     return (said,) if ended and process.returncode in (0, 1) else None
 
-# %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #2a60132b
 MOST_SECONDS, MOST_FILES = 10.0, 20_000
 
 class Searched(NamedTuple):
@@ -127,6 +129,7 @@ class Searched(NamedTuple):
     matches: tuple[Match, ...]
     cut: str = ""
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #9aca45d8
 def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case: bool = False, files: str = "", most: int = 50,
                  private: Sequence[str] = (), scout: bool = True, seconds: float = MOST_SECONDS) -> Searched:
     "Lines in text files below an opened folder (or in one file). `files` is a pattern for names, as *.py; `scout=False` does without ripgrep. `SearchError` when the pattern is none."
@@ -142,13 +145,14 @@ def search_files(folder: OpenedPath, pattern: str, *, regex: bool = False, case:
         if len(hits) > most: return Searched(tuple(hits[:most]), f"There are more than {most}; ask for something more particular.")
     return Searched(tuple(hits))
 
-# %% ../../nbs/toolbelt/12e_filesearch.ipynb #4434b271
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #3cc6ea21
 def _named(files: str):
     "Does a path fit the pattern `files`: by its last name, or as a whole when the pattern has a slash?"
     if len(files) > 200 or files.count("*") > 8: raise SearchError("The pattern for names is too long.")
     fits = re.compile(fnmatch.translate(files or "*")).match
     return lambda relative: fits(relative if "/" in files else relative.rpartition("/")[2]) is not None
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #4434b271
 def _opened(folder: OpenedPath, names: Sequence[str]) -> Iterator[OpenedPath]:
     "The named files below `folder`, opened one at a time; what cannot be opened, or turns out to lie elsewhere, is left out."
     above = "" if folder.relative == "." else folder.relative + "/"

@@ -52,6 +52,7 @@ class Going:
     notes: bool = True                 # may open notes
     opens: bool = True                 # opens the files as they lie there; git mostly knows them from its own store
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #01740a7f
 def everywhere(program: str, roots: Sequence[Root]) -> Going:
     "The walk of a program that may go anywhere beneath the roots."
     return Going(program, frozenset(root.path for root in roots))
@@ -72,6 +73,7 @@ def standing(script: Script, roots: Sequence[Root]) -> Iterator[tuple[Simple, in
                          else [])
                 here = here | {each.path for each in found} if found and all(each.kind == "dir" for each in found) else None
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #ff8f2fcf
 def _places(words: Iterable[str], here: frozenset[str], roots: Sequence[Root]) -> Iterator[Place]:
     "What the words name, as seen from each folder; what is outside is not there for a command."
     for word in words:
@@ -99,6 +101,7 @@ def goings(script: Script, roots: Sequence[Root], names: bool = False) -> list[G
         elif (going := _declared(name, command, at, here, roots)) is not None: found.append(going)
     return found
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #5c64e7ee
 def _declared(name: str, command: Simple, at: int, here: frozenset[str], roots: Sequence[Root]) -> Going | None:
     "What a command of the table goes through; `None` when it goes through nothing."
     words = list(command.argv[1:])
@@ -133,6 +136,7 @@ def tells_names(name: str, command: Simple) -> bool:
     known = lookup(name, command.argv[1:])
     return known is None or any(kind.rstrip("*") == "path" for kind in known[0].operands)
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #a5f4c02e
 def _recursive(words: Sequence[str]) -> bool:
     return any([word.startswith(("--r", "--d")) or _ANY_R.match(word) is not None for word in words if word[:1] == "-"])
 
@@ -140,7 +144,7 @@ _ANY_R = Regex(r"-[A-Za-z]*[rR]")
 
 _GREPS = ("grep", "egrep", "fgrep")
 
-# %% ../../nbs/toolbelt/12ca_walks.ipynb #b666cdba
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #c7924c94
 def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:
     "The words behind a program's name without those that the judge put in."
     if tuple(words[:len(declared.add)]) == declared.add: words = words[len(declared.add):]
@@ -149,6 +153,7 @@ def typed_words(declared: Program, count: int, words: list[str]) -> list[str]:
 
 FILE_KINDS = frozenset(("path", "object", "database"))                       # the kinds of values that name a file
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #b666cdba
 def path_words(declared: Program, options: list, operands: list[str], files: frozenset[str] = FILE_KINDS) -> list[str]:
     "The operands, and values of options, that are paths: those of a kind in `files`."
     kinds, found = list(declared.operands), [value for _, kind, value in options if kind in files]
@@ -164,6 +169,7 @@ def _git_folders(command: Simple, here: frozenset[str], roots: Sequence[Root]) -
     named = [after for word, after in zip(command.argv, command.argv[1:]) if word == "-C"]
     return {each.path for each in _places(named, here, roots) if each.kind == "dir"} | here
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #a9f8a806
 def _repository(folder: str) -> str:
     "The folder of the repository that `folder` lies in; itself when there is none."
     return repository_of(folder) or folder
@@ -180,6 +186,7 @@ def _may_be_notes(name: str, options: list) -> bool:
     kinds = [value for option, _, value in options if option in ("-t", "--type")] if name == "rg" else []
     return not kinds or not _TYPES.issuperset(kinds)
 
+# %% ../../nbs/toolbelt/12ca_walks.ipynb #b955bdaf
 def _no_note(pattern: str) -> bool:
     end = re.fullmatch(r"[^{}\[\]\\]*(\.[A-Za-z0-9_]+)", pattern, re.S)
     return end is not None and not end[1].lower().endswith((*SUFFIXES, *COPIES))

@@ -42,6 +42,7 @@ STALE_DAYS = 30
 KINDS = {"dead link": "Links that lead nowhere", "double id": "IDs that stand twice", "stale task": "Tasks planned for long ago",
          "orphan": "Notes without a link to or from any other"}
 
+# %% ../../nbs/workers/gardener.ipynb #728bde43
 def stands_private(outline: Outline, node: Node, private: Sequence[str]) -> bool:
     "Does a heading stand under one of the `private` tags?"
     return is_private(outline.tags(node), private)
@@ -61,6 +62,7 @@ def dead_links(targets: LinkTargets, exists: Callable[[str], bool], private: Seq
             yield Weed("dead link", outline.file, link.line, outline.text[link.start:link.end][:120],
                        stands_private(outline, outline.nodes[link.node], private), moved(targets, outline, link))
 
+# %% ../../nbs/workers/gardener.ipynb #21b920f4
 def moved(targets: LinkTargets, outline: Outline, link: Link) -> tuple[str, dict] | None:
     "The repair of a link to a file that lies elsewhere now: if exactly one note has its name, and what stands in the text can be replaced without touching anything else."
     if link.kind != "file" or link.option: return None
@@ -89,7 +91,7 @@ def double_ids(outlines: Iterable[Outline], private: Sequence[str] = ()) -> Iter
                 yield Weed("double id", outline.file, node.line, f"{ident[:60]} stands in {first[ident]} too",
                            stands_private(outline, node, private), repair)
 
-# %% ../../nbs/workers/gardener.ipynb #166dc8e6
+# %% ../../nbs/workers/gardener.ipynb #419bc1b4
 def stale_tasks(outlines: Iterable[Outline], today: date, private: Sequence[str] = ()) -> Iterator[Weed]:
     "Open tasks whose date is long past."
     for outline in outlines:
@@ -98,6 +100,7 @@ def stale_tasks(outlines: Iterable[Outline], today: date, private: Sequence[str]
                 yield Weed("stale task", outline.file, node.line, f"{node.title[:100]} ({stamp.kind} {stamp.day})",
                            stands_private(outline, node, private))
 
+# %% ../../nbs/workers/gardener.ipynb #166dc8e6
 def orphans(targets: LinkTargets, private: Sequence[str] = ()) -> Iterator[Weed]:
     "Notes that no link connects with any other."
     tied = set()
@@ -122,7 +125,7 @@ def report(weeds: Sequence[Weed], most: int = 6) -> str:
                   for weed in open_[:most]] + ([f"  and {len(open_) - most} more"] if len(open_) > most else [])
     return "\n".join(lines)
 
-# %% ../../nbs/workers/gardener.ipynb #e962148f
+# %% ../../nbs/workers/gardener.ipynb #f44c7818
 def look_around(agent: Any, today: date, check: Callable[[], None] = lambda: None) -> list[Weed]:
     "All weeds in the notes of an agent."
     private = agent.settings.privacy_filter_tags
@@ -139,6 +142,7 @@ def look_around(agent: Any, today: date, check: Callable[[], None] = lambda: Non
         check()
     return found
 
+# %% ../../nbs/workers/gardener.ipynb #e962148f
 def garden(beat: Beat) -> None:
     "Report what is not in order, and propose what can be mended."
     found = look_around(beat.agent, datetime.fromtimestamp(beat.now).date() if beat.agent.settings.today is None
@@ -155,6 +159,7 @@ def garden(beat: Beat) -> None:
         beat.propose({"target": "tool", "payload": {"action": "call", "tool": tool, "args": args}}, why,
                      Label("notes", weed.private, (weed.file,)))
 
+# %% ../../nbs/workers/gardener.ipynb #7a98f136
 def gardener_skill() -> Skill:
     "The job as a skill."
     return Skill("gardener", job=Job(garden, ("15 3 * * *",), "looks for dead links, double IDs, stale tasks and orphans", timeout_s=300.0))
