@@ -73,12 +73,34 @@ def test_a_rule_of_the_plug_in_is_no_part_of_the_title_and_names_the_next_day(ru
     assert complete(outline, outline.nodes[1], now=NOON) == (f"- [ ] bins {before}{rule}{behind} 📅 {day}\n- [x] bins {before}{rule}{behind} 📅 2026-11-20 ✅ 2026-11-19 ^b\n")
 
 
+# What the plug-in itself answered, as it was run: Recurrence.fromText(rule).next(), version of August 2026, each rule from these three days.
+FROM = ("2026-11-19", "2026-01-31", "2028-02-29")
+ASKED = {"every month on the first friday": ("2026-12-04", "2026-02-06", "2028-03-03"), "every month on the third tuesday": ("2026-12-15", "2026-02-17", "2028-03-21"),
+         "every month on the last day": ("2026-11-30", "2026-02-28", "2028-03-31"), "every month on the 1st day": ("2026-12-01", "2026-02-01", "2028-03-01"),
+         "every month on friday": ("2026-11-20", "2026-02-06", "2028-03-03"), "every 2 months on tuesday": ("2026-11-24", "2026-03-03", "2028-04-04"), "every month on the tuesday": ("2026-11-24", "2026-02-03", "2028-03-07"),
+         "every january": ("2027-01-19", "2027-01-31", "2029-01-29"), "every january and july": ("2027-01-19", "2026-07-31", "2028-07-29"),
+         "every week on the monday": ("2026-11-23", "2026-02-02", "2028-03-06"), "every thurs": ("2026-11-26", "2026-02-05", "2028-03-02"), "every mo": ("2026-11-23", "2026-02-02", "2028-03-06"), "every tues, sa": ("2026-11-21", "2026-02-03", "2028-03-04")}
+
+
+@pytest.mark.parametrize("rule", ASKED)
+def test_a_rule_names_the_day_that_the_plug_in_itself_named(rule):
+    for first, coming in zip(FROM, ASKED[rule]):
+        outline = parse_note(f"- [ ] bins 🔁 {rule} 📅 {first}\n", "x.md")
+        assert outline.nodes[1].title == "bins"
+        assert complete(outline, outline.nodes[1], now=NOON).split("\n")[0] == f"- [ ] bins 🔁 {rule} 📅 {coming}"
+
+
+def test_a_month_that_has_no_such_day_ends_earlier_also_where_the_months_are_named():
+    outline = parse_note("- [ ] tax 🔁 every april 📅 2026-01-31\n", "x.md")      # the plug-in writes “Invalid date”
+    assert complete(outline, outline.nodes[1], now=NOON).startswith("- [ ] tax 🔁 every april 📅 2026-04-30\n")
+
+
 def test_a_rule_with_days_is_shown_on_no_day_that_it_does_not_name():
     days = lambda rule: [e.day.isoformat() for e in agenda([parse_note(f"- [ ] a 🔁 {rule} 📅 2026-11-27\n", "x.md")], date(2026, 11, 27), date(2027, 1, 31), date(2026, 11, 27)) if e.kind == "deadline"]
     assert days("every month on the last Friday") == ["2026-11-27"] and days("every month")[:2] == ["2026-11-27", "2026-12-27"]
 
 
-@pytest.mark.parametrize("rule", ["every second friday", "every day on the 3rd", "every week except in summer", "every monday morning"])
+@pytest.mark.parametrize("rule", ["every second friday", "every day on the 3rd", "every week except in summer", "every monday morning", "every month on the 1st and 3rd monday", "every month on the 0th"])
 def test_a_rule_that_is_not_understood_moves_nothing(rule):
     outline = parse_note(f"- [ ] bins 🔁 {rule} 📅 2026-11-20\n", "x.md")
     with pytest.raises(RewriteError, match="not understood"): complete(outline, outline.nodes[1], now=NOON)
