@@ -19,7 +19,8 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
 from .org import SETTING, Outline
-from .outline.timestamps import write_stamp
+from .outline.markdown import ARROW, LEVELS, URGENT
+from .outline.timestamps import ENDS, brackets_in, write_mark, write_stamp
 
 # %% ../nbs/08e_capture.ipynb #e3db902f
 class CaptureError(PassepartoutError):
@@ -73,15 +74,19 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
     return [head, *([" ".join(planned)] if planned else []), *clean_body(body, "org")]
 
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
-                   repeat: str = "", word: str | None = None) -> list[str]:
-    "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note."
+                   repeat: str = "", word: str | None = None, bracket: str = "") -> list[str]:
+    "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note. `bracket` opens its fields, where it has those and no signs."
     count = read_repeat(repeat)[0] if repeat else 0
-    every = f" 🔁 every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
-    given = [(sign, day) for sign, day in (("⏳", scheduled), ("📅", deadline)) if day]
+    every = f"every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
+    if every: every = f" {bracket}repeat:: {every}{ENDS[bracket]}" if bracket else f" 🔁 {every}"
+    given = [(kind, day) for kind, day in (("scheduled", scheduled), ("deadline", deadline)) if day]
     clock = lambda day: f"{day:%H:%M} " if isinstance(day, datetime) else ""            # in front, where the plug-in reads past it
-    dates = "".join(f" {clock(day)}{sign} {day:%Y-%m-%d}" for sign, day in sorted(given, key=lambda each: not clock(each[1])))
+    dates = "".join(f" {clock(day)}{write_mark(kind, day, bracket)}" for kind, day in sorted(given, key=lambda each: not clock(each[1])))
     dates = dates + every if any(clock(day) for _, day in given) else every + dates
     lines = clean_body(body, "markdown")
+    if bracket and (arrow := ARROW.search(title)):
+        level = next(word for word, letter in LEVELS.items() if letter == URGENT[arrow["arrow"]] and word[-3:] != "est")
+        title, dates = " ".join(ARROW.sub("", title).split()), f"{dates} {bracket}priority:: {level}{ENDS[bracket]}"
     if word is not None: return bullet_lines(title, scheduled, deadline, lines, word, repeat)
     if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
@@ -140,7 +145,8 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     else:
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline, kind)
-        lines = markdown_lines(title, kind, scheduled, deadline, body, 1 if tops > 1 else 2, repeat, word)
+        lines = markdown_lines(title, kind, scheduled, deadline, body, 1 if tops > 1 else 2, repeat, word,
+                               brackets_in(outline.text) if kind == "task" and word is None else "")
         last = outline.nodes[-1]
         joins = kind == "task" and last.kind == "task" and not outline.text[last.start:last.start + 200].lstrip().startswith(">")
         added = new_text(outline, lines, word is None and not joins)

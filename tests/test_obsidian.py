@@ -60,7 +60,7 @@ def test_what_repeats_begins_again_without_the_anchor_and_in_the_call_out():
     outline = parse_note("> [!todo]\n> - [ ] water (repeat:: every 3 days) [due:: 2026-11-19] ^w\n", "x.md")
     assert (outline.nodes[1].title, agenda([outline], date(2026, 11, 22), date(2026, 11, 22), date(2026, 11, 19))[-1].title) == ("water", "water")
     assert complete(outline, outline.nodes[1], now=NOON) == ("> [!todo]\n> - [ ] water (repeat:: every 3 days) [due:: 2026-11-22]\n"
-                                                             "> - [x] water (repeat:: every 3 days) [due:: 2026-11-19] ✅ 2026-11-19 ^w\n")
+                                                             "> - [x] water (repeat:: every 3 days) [due:: 2026-11-19] (completion:: 2026-11-19) ^w\n")
 
 
 @pytest.mark.parametrize("rule,day", [("every weekday", "2026-11-23"), ("every Monday", "2026-11-23"), ("every week on Tuesday, Friday", "2026-11-24"), ("every 3 weeks on Friday", "2026-12-11"),
@@ -73,12 +73,34 @@ def test_a_rule_of_the_plug_in_is_no_part_of_the_title_and_names_the_next_day(ru
     assert complete(outline, outline.nodes[1], now=NOON) == (f"- [ ] bins {before}{rule}{behind} 📅 {day}\n- [x] bins {before}{rule}{behind} 📅 2026-11-20 ✅ 2026-11-19 ^b\n")
 
 
+# What the plug-in itself answered, as it was run: Recurrence.fromText(rule).next(), version of August 2026, each rule from these three days.
+FROM = ("2026-11-19", "2026-01-31", "2028-02-29")
+ASKED = {"every month on the first friday": ("2026-12-04", "2026-02-06", "2028-03-03"), "every month on the third tuesday": ("2026-12-15", "2026-02-17", "2028-03-21"),
+         "every month on the last day": ("2026-11-30", "2026-02-28", "2028-03-31"), "every month on the 1st day": ("2026-12-01", "2026-02-01", "2028-03-01"),
+         "every month on friday": ("2026-11-20", "2026-02-06", "2028-03-03"), "every 2 months on tuesday": ("2026-11-24", "2026-03-03", "2028-04-04"), "every month on the tuesday": ("2026-11-24", "2026-02-03", "2028-03-07"),
+         "every january": ("2027-01-19", "2027-01-31", "2029-01-29"), "every january and july": ("2027-01-19", "2026-07-31", "2028-07-29"),
+         "every week on the monday": ("2026-11-23", "2026-02-02", "2028-03-06"), "every thurs": ("2026-11-26", "2026-02-05", "2028-03-02"), "every mo": ("2026-11-23", "2026-02-02", "2028-03-06"), "every tues, sa": ("2026-11-21", "2026-02-03", "2028-03-04")}
+
+
+@pytest.mark.parametrize("rule", ASKED)
+def test_a_rule_names_the_day_that_the_plug_in_itself_named(rule):
+    for first, coming in zip(FROM, ASKED[rule]):
+        outline = parse_note(f"- [ ] bins 🔁 {rule} 📅 {first}\n", "x.md")
+        assert outline.nodes[1].title == "bins"
+        assert complete(outline, outline.nodes[1], now=NOON).split("\n")[0] == f"- [ ] bins 🔁 {rule} 📅 {coming}"
+
+
+def test_a_month_that_has_no_such_day_ends_earlier_also_where_the_months_are_named():
+    outline = parse_note("- [ ] tax 🔁 every april 📅 2026-01-31\n", "x.md")      # the plug-in writes “Invalid date”
+    assert complete(outline, outline.nodes[1], now=NOON).startswith("- [ ] tax 🔁 every april 📅 2026-04-30\n")
+
+
 def test_a_rule_with_days_is_shown_on_no_day_that_it_does_not_name():
     days = lambda rule: [e.day.isoformat() for e in agenda([parse_note(f"- [ ] a 🔁 {rule} 📅 2026-11-27\n", "x.md")], date(2026, 11, 27), date(2027, 1, 31), date(2026, 11, 27)) if e.kind == "deadline"]
     assert days("every month on the last Friday") == ["2026-11-27"] and days("every month")[:2] == ["2026-11-27", "2026-12-27"]
 
 
-@pytest.mark.parametrize("rule", ["every second friday", "every day on the 3rd", "every week except in summer", "every monday morning"])
+@pytest.mark.parametrize("rule", ["every second friday", "every day on the 3rd", "every week except in summer", "every monday morning", "every month on the 1st and 3rd monday", "every month on the 0th"])
 def test_a_rule_that_is_not_understood_moves_nothing(rule):
     outline = parse_note(f"- [ ] bins 🔁 {rule} 📅 2026-11-20\n", "x.md")
     with pytest.raises(RewriteError, match="not understood"): complete(outline, outline.nodes[1], now=NOON)
@@ -216,3 +238,77 @@ def test_a_task_of_the_plug_in_bears_the_day_on_which_it_was_done_unless_others_
     outline = parse_note(text, "x.md")
     line, _, rest = text.partition("\n")
     assert complete(outline, outline.nodes[1], now=NOON) == f"{line.replace('[ ]', '[x]')}{done}\n{rest}"
+
+
+# A sign as phones write it has an invisible mark behind it (U+FE0F), the hourglass comes empty or full, and a field may have blanks in its brackets and a comma behind them: all as the plug-in's code has it.
+@pytest.mark.parametrize("line,kind", [("⏳\ufe0f 2026-11-20", "scheduled"), ("⌛ 2026-11-20", "scheduled"), ("📅\ufe0f 2026-11-20", "deadline"), ("🗓\ufe0f 2026-11-20 ⏫\ufe0f", "deadline"), ("🔁\ufe0f every week 📅 2026-11-20", "deadline"),
+                                       ("[ due:: 2026-11-20 ]", "deadline"), ("[due:: 2026-11-20], [priority:: high]", "deadline"), ("[due:: [[2026-11-20]]]", "deadline"), ("( scheduled::2026-11-20 ),", "scheduled"), ("[cancelled:: 2026-11-20]", "closed"),
+                                       ("📅 2026-11-20 ⛔\ufe0f d1 , d2 🆔 ab", "deadline"), ("[ repeat:: every week ], [ due:: 2026-11-20 ], [ id:: ab ]", "deadline")])
+def test_a_sign_is_read_as_the_plug_in_reads_it(line, kind):
+    outline = parse_note(f"- [ ] call {line}\n", "x.md")
+    assert outline.nodes[1].title == "call"
+    assert [(s.kind, s.day, s.repeat is not None) for s in stamps(outline)] == [(kind, date(2026, 11, 20), "every week" in line)]
+    assert (outline.nodes[1].priority == "A") == ("⏫" in line or "high" in line)
+
+
+def test_a_comma_behind_a_field_is_a_part_of_the_sentence_where_words_follow():
+    assert parse_note("- [ ] call (due: 2026-11-20), then go\n", "x.md").nodes[1].title == "call , then go"
+    assert parse_note("- [ ] love ❤\ufe0f her\n", "x.md").nodes[1].title == "love ❤\ufe0f her"
+
+
+@pytest.mark.parametrize("old,new", [("call ⏫\ufe0f #a", "call 🔽 #a"), ("call 🔼", "call 🔽"), ("call ⏫\ufe0f", "call")])
+def test_a_sign_and_its_invisible_mark_are_changed_together(old, new):
+    outline = parse_note(f"- [ ] {old}\n", "x.md")
+    assert set_priority(outline, outline.nodes[1], "C" if "🔽" in new else "") == f"- [ ] {new}\n"
+
+
+# What the plug-in itself left: Task.handleNewStatus(DONE); the order of the signs is ours, which is that of the line.
+@pytest.mark.parametrize("line,again,done", [
+    ("call 📅 2026-11-20 🔁 every week ➕ 2026-11-01 🆔 abc ⛔ d1 🏁 keep #a ^x", "call 📅 2026-11-27 🔁 every week 🏁 keep #a", "call 📅 2026-11-20 🔁 every week ➕ 2026-11-01 🆔 abc ⛔ d1 🏁 keep #a ✅ 2026-11-19 ^x"),
+    ("call [repeat:: every week] [due:: 2026-11-20] [created:: 2026-11-01] [id:: abc] [dependsOn:: x]", "call [repeat:: every week] [due:: 2026-11-27]", "call [repeat:: every week] [due:: 2026-11-20] [created:: 2026-11-01] [id:: abc] [dependsOn:: x] [completion:: 2026-11-19]"),
+    ("call 🔁 every week 📅 2026-11-20 ✅ 2026-11-12", "call 🔁 every week 📅 2026-11-27", "call 🔁 every week 📅 2026-11-20 ✅ 2026-11-19"),
+    ("call (repeat:: every week) (due:: 2026-11-20)", "call (repeat:: every week) (due:: 2026-11-27)", "call (repeat:: every week) (due:: 2026-11-20) (completion:: 2026-11-19)"),
+    ("call 🔁 every week", "call 🔁 every week", "call 🔁 every week ✅ 2026-11-19"), ("call #a [repeat:: every day when done]", "call #a [repeat:: every day when done]", "call #a [repeat:: every day when done] [completion:: 2026-11-19]")])
+def test_what_begins_again_is_written_as_the_plug_in_writes_it(line, again, done):
+    outline = parse_note(f"- [ ] {line}\n", "x.md")
+    assert complete(outline, outline.nodes[1], now=NOON) == f"- [ ] {again}\n- [x] {done}\n"
+
+
+@pytest.mark.parametrize("line,state,after", [("[ ] a 📅 2026-11-20", "CANCELLED", "[-] a 📅 2026-11-20 ❌ 2026-11-19"), ("[ ] a [due:: 2026-11-20]", "CANCELLED", "[-] a [due:: 2026-11-20] [cancelled:: 2026-11-19]"), ("[ ] a", "CANCELLED", "[-] a"),
+                                              ("[-] a ❌ 2026-11-18", "DONE", "[x] a ✅ 2026-11-19"), ("[x] a [completion:: 2026-11-18]", "CANCELLED", "[-] a [cancelled:: 2026-11-19]"), ("[-] a [cancelled:: 2026-11-18] 📅 2026-11-20", "TODO", "[ ] a 📅 2026-11-20")])
+def test_what_is_cancelled_bears_the_day_as_what_is_done_does(line, state, after):
+    outline = parse_note(f"- {line}\n", "x.md")
+    assert set_state(outline, outline.nodes[1], state, now=NOON) == f"- {after}\n"
+
+
+# In a task with fields, or a file with fields, a sign would end what the plug-in reads of the line.
+@pytest.mark.parametrize("line,edit,after", [
+    ("a [due:: 2026-11-20]", lambda o: schedule(o, o.nodes[1], date(2026, 11, 19), now=NOON), "a [due:: 2026-11-20] [scheduled:: 2026-11-19]"),
+    ("a (scheduled:: 2026-11-20) #x", lambda o: schedule(o, o.nodes[1], date(2026, 11, 21), "deadline", now=NOON), "a (scheduled:: 2026-11-20) #x (due:: 2026-11-21)"),
+    ("a\n- [ ] b [due:: 2026-11-20]", lambda o: schedule(o, o.nodes[1], date(2026, 11, 21), "deadline", now=NOON), "a [due:: 2026-11-21]\n- [ ] b [due:: 2026-11-20]"),
+    ("a 📅 2026-11-20\n- [ ] b [due:: 2026-11-20]", lambda o: schedule(o, o.nodes[1], date(2026, 11, 19), now=NOON), "a 📅 2026-11-20 ⏳ 2026-11-19\n- [ ] b [due:: 2026-11-20]"),
+    ("a [due:: 2026-11-20]", lambda o: set_priority(o, o.nodes[1], "A"), "a [due:: 2026-11-20] [priority:: high]"),
+    ("a [due:: 2026-11-20]", lambda o: schedule(o, o.nodes[1], datetime(2026, 11, 21, 9, 30), "deadline", now=NOON), "a 09:30 [due:: 2026-11-21]"),
+    ("a [due:: 2026-11-20] #x", lambda o: schedule(o, o.nodes[1], datetime(2026, 11, 21, 9, 30), now=NOON), "a 09:30 [scheduled:: 2026-11-21] [due:: 2026-11-20] #x"),
+    ("a [due:: 2026-11-20T08:00]", lambda o: schedule(o, o.nodes[1], datetime(2026, 11, 21, 9, 30), "deadline", now=NOON), "a [due:: 2026-11-21T09:30]")])
+def test_a_task_with_fields_gets_fields(line, edit, after):
+    assert edit(parse_note(f"- [ ] {line}\n", "x.md")) == f"- [ ] {after}\n"
+
+
+def test_an_hour_before_a_field_is_its_hour():
+    outline = parse_note("- [ ] call Ana 09:30 [due:: 2026-11-20]\n", "x.md")
+    assert outline.nodes[1].title == "call Ana" and [f"{s.day} {s.at}" for s in stamps(outline)] == ["2026-11-20 09:30:00"]
+
+
+def test_a_new_task_joins_tasks_with_fields_in_their_way():
+    text = "- [ ] a [due:: 2026-11-20] [priority:: low]\n"
+    add = lambda title, **more: append_headline(text.encode(), title, file="x.md", kind="task", **more).decode().removeprefix(text)
+    assert add("b", deadline=date(2026, 11, 21), repeat="+2w") == "- [ ] b [repeat:: every 2 weeks] [due:: 2026-11-21]\n"
+    assert add("b ⏫", scheduled=datetime(2026, 11, 21, 9, 30)) == "- [ ] b 09:30 [scheduled:: 2026-11-21] [priority:: high]\n"
+    assert append_headline(b"", "b", file="x.md", kind="task", deadline=date(2026, 11, 21)) == "- [ ] b 📅 2026-11-21\n".encode()
+
+
+def test_what_is_on_hold_waits():
+    outline = parse_note("- [h] plumber 📅 2026-11-20\n- [H] heading\n", "x.md")
+    assert tree(outline) == [("plumber", "WAITING", "x")]
+    assert complete(outline, outline.nodes[1], now=NOON).startswith("- [x] plumber 📅 2026-11-20 ✅ 2026-11-19\n")

@@ -70,7 +70,7 @@ def first_word(text: str) -> str:
     return "LATER" if used & {"NOW", "LATER"} and not used & {"TODO", "DOING"} and is_outliner_page(text) else "TODO"
 
 # %% ../../nbs/outline/08a_bullets.ipynb #ddf889eb
-IN_BOX = r"[ xX/!?<>-]"
+IN_BOX = r"[ xXh/!?<>-]"
 BOXED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[{IN_BOX}\][ \t]", re.M)
 FOLDER = Regex(r"(?:.*/)?(?:pages|journals)/[^/]*\Z")
 

@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/outline/timestamps.html.md"""
 
 # %% auto #0
 __all__ = ['BRACKETS', 'CLOCK', 'REPEAT', 'WARN', 'DAYS', 'ACTIVE', 'INACTIVE', 'WORDS', 'BEFORE', 'KINDS', 'HINTS', 'NAMES',
-           'Repeat', 'Stamp', 'read_details', 'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day',
-           'planned_kind', 'is_quoted', 'Place', 'around', 'find_marks', 'mark_stamps', 'with_repeat', 'stamps',
-           'broken_stamps', 'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later', 'write_stamp']
+           'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'Repeat', 'Stamp', 'read_details', 'clock_time', 'dates_in',
+           'bracket_stamps', 'calendar_day', 'planned_kind', 'is_quoted', 'Place', 'around', 'find_marks',
+           'mark_stamps', 'with_repeat', 'stamps', 'broken_stamps', 'read_stamps', 'occurrences', 'days_later',
+           'hours_later', 'months_later', 'write_stamp', 'brackets_in', 'write_mark']
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #2166d365
 import re
@@ -149,13 +150,13 @@ class Place:
         return node, self.line
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #9d53fec7
-KINDS = {"📅": "deadline", "📆": "deadline", "🗓": "deadline", "⏳": "scheduled", "🛫": "scheduled", "⏰": "scheduled", "✅": "closed", "❌": "closed", "➕": "created",
+KINDS = {"📅": "deadline", "📆": "deadline", "🗓": "deadline", "⏳": "scheduled", "⌛": "scheduled", "🛫": "scheduled", "⏰": "scheduled", "✅": "closed", "❌": "closed", "➕": "created",
          "due": "deadline", "deadline": "deadline", "scheduled": "scheduled", "start": "scheduled",
-         "done": "closed", "completion": "closed", "completed": "closed", "created": "created"}
+         "done": "closed", "completion": "closed", "completed": "closed", "cancelled": "closed", "created": "created"}
 KINDS |= {f"{word}{between}date": KINDS[word] for word in ("due", "scheduled", "start") for between in ("", " ", "_", "-")}
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #55b48449
-HINTS = Regex(r"\d{4}-\d\d-\d\d|🔁")
+HINTS = Regex(r"\d{4}-\d\d-\d\d|🔁|repeat::")
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #e848e94e
 def around(text: str, start: int, end: int) -> tuple[int, int, int]:
@@ -271,3 +272,20 @@ def write_stamp(day: date | datetime, active: bool = True, until: time | None = 
     inner = f"{day.isoformat()[:10]} {NAMES[day.weekday()]}" + (f" {day:%H:%M}" + (f"-{until:%H:%M}" if until else "")
                                                                 if isinstance(day, datetime) else "")
     return f"<{inner}>" if active else f"[{inner}]"
+
+# %% ../../nbs/outline/08a_timestamps.ipynb #9c2f10e0
+SIGNS = {"scheduled": "⏳", "deadline": "📅", "closed": "✅", "cancelled": "❌"}
+FIELDS = {"scheduled": "scheduled", "deadline": "due", "closed": "completion", "cancelled": "cancelled"}
+ENDS = {"[": "]", "(": ")"}
+BRACE = Regex(r"[\[(](?=[ \t]*\w+::)")
+
+# %% ../../nbs/outline/08a_timestamps.ipynb #546f53f9
+def brackets_in(text: str) -> str:
+    "The bracket with which the first date or rule in `text` begins, where all of them are fields; empty where there are signs, or nothing."
+    marks = [m for m in find_marks(text) if m["sign"] or m["every"] or m["field"]]
+    if not marks or any(not BRACE.search(m[0]) for m in marks if m["sign"] or m["every"]): return ""
+    return next((found[0] for m in marks if (found := BRACE.search(m[0]))), "")
+
+def write_mark(kind: str, day: date, bracket: str = "") -> str:
+    "A day as it is written in a task: behind the sign of its `kind`, or in a field that `bracket` opens."
+    return f"{bracket}{FIELDS[kind]}:: {day:%Y-%m-%d}{ENDS[bracket]}" if bracket else f"{SIGNS[kind]} {day:%Y-%m-%d}"
