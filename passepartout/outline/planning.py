@@ -187,6 +187,8 @@ def put_mark(outline: Outline, node: Node, when: date | datetime, kind: str) -> 
     "The text with the date of `kind` in the line of `node` set; a time that stands there stays when `when` has none. Raises `RewriteError`."
     found = marks_of(outline, node, kind)
     if len(found) > 1: raise RewriteError(f"“{node.title}” has two {kind} dates; edit line {node.line} by hand. Nothing was changed.")
+    if node.kind == "heading" and not found:
+        raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have dates. Nothing was changed. A task below it can have one: “todo … by friday”.")
     start, end = words(outline, node)
     line, mark = outline.text[start:end], found[0] if found else None
     old = next((m for m in MARK.finditer(line) if mark and m.start() + start == mark.start()), None)
