@@ -214,11 +214,11 @@ def read_diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[i
     return tuple(found), tuple(left)
 
 def ends_at(text: str, mark: re.Match) -> int:
-    "Where the bracket, or the line, of an expression ends."
-    line = text.find("\n", mark.end())
-    line = len(text) if line < 0 else line
-    closed = text.find(">", mark.end(), line) + 1 if mark[0][0] == "<" else 0
-    return closed or line
+    "Where the bracket, or the line, of an expression ends; a bracket is looked for as far as one is read."
+    if mark[0][0] != "<": return end if (end := text.find("\n", mark.end())) >= 0 else len(text)
+    stop = min(mark.end() + LONGEST, len(text))
+    line = text.find("\n", mark.end(), stop)
+    return text.find(">", mark.end(), line if line >= 0 else stop) + 1 or (line if line >= 0 else stop)
 
 # %% ../../nbs/outline/08ac_diarydates.ipynb #47c8b8d6
 def one_date(text: str, mark: re.Match, node: Node, line: int, end: int) -> Stamp | None:
