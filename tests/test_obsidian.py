@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from passepartout.agenda import agenda
+from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
 from passepartout.outline.moves import archive, insert_headline, refile, refile_to
@@ -312,3 +312,12 @@ def test_what_is_on_hold_waits():
     outline = parse_note("- [h] plumber 📅 2026-11-20\n- [H] heading\n", "x.md")
     assert tree(outline) == [("plumber", "WAITING", "x")]
     assert complete(outline, outline.nodes[1], now=NOON).startswith("- [x] plumber 📅 2026-11-20 ✅ 2026-11-19\n")
+
+
+@pytest.mark.parametrize("matter, day, expected", [
+    ("start: 2026-11-18\nend: 2026-11-21", "2026-11-20", "day 3 of 4"), ("start: 2026-11-18\nend: 2026-11-21", "2026-11-30", ""), ('start: "[[2026-11-20]]"', "2026-11-20", "all day"),
+    ("date: 2026-11-20\nallDay: false\nstartTime: 10:00\nendTime: 11:30", "2026-11-20", "10:00-11:30"), ("date: 2026-11-20\nallDay: true\nendDate: 2026-11-22", "2026-11-20", "day 1 of 3"),
+    ("date: 2026-11-20", "2026-11-20", ""), ("due: 2026-11-20", "2026-11-20", "due"), ("start: 2026-11-20\nend: 2026-11-01", "2026-11-20", "all day"), ("start: 2026-02-30", "2026-11-20", "")])
+def test_a_page_is_an_appointment_by_its_front_matter(matter, day, expected):
+    outline, day = parse_note(f"---\n{matter}\n---\ntext\n", "Trip.md"), date.fromisoformat(day)
+    assert [say_when(item) for item in agenda([outline], day, day, day)] == [expected][:bool(expected)]
