@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'plain_word', 'words_of', 'lines_to',
-           'given_texts', 'commands_within']
+           'given_texts', 'loose_texts', 'commands_within']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import shlex
@@ -16,8 +16,18 @@ from typing import Any
 
 from ..lazy import Regex
 from .reader import RESERVED
+from .table import keeps_input, prints_words
 from .tree import LONGEST, tree_of
 from .words import Impure
+
+# %% ../../nbs/shell/within.ipynb #982a015e
+_ANSI = Regex(r"\$'((?:[^'\\]|\\.)*)'")
+_DEFAULT = Regex(r"\$\{(?P<name>\w+):?[-=+](?P<text>[^{}$`]*)\}")
+_NUMBERED = Regex(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,6})|([0-7]{1,3}))")
+
+def _decoded(found: Any) -> str:
+    plain = _NUMBERED.sub(lambda n: chr(int(n[1] or n[2] or n[3] or n[4], 8 if n[4] else 16) % 0x110000), found[1])
+    return shlex.quote(plain.replace("\0", ""))
 
 # %% ../../nbs/shell/within.ipynb #aadb4c69
 _SIGNS = Regex(r"""[\\'"$~]""")
@@ -25,6 +35,7 @@ _SIGNS = Regex(r"""[\\'"$~]""")
 def plain_word(raw: str, known: Mapping[str, str | None]) -> str:
     "A word as a shell would read it, as far as that is known without running anything."
     if not _SIGNS.search(raw): return raw
+    raw = _ANSI.sub(_decoded, _DEFAULT.sub(lambda found: "$" + found["name"] if known.get(found["name"]) else found["text"], raw))
     text = (Template(raw).safe_substitute({name: value for name, value in known.items() if value is not None and name})
             if not raw.startswith("'") else raw)
     if text == "~" or text.startswith("~/"): text = str(known.get("HOME") or "~") + text[1:]
@@ -84,6 +95,54 @@ def _for_pipeline(node: Any, known: Mapping[str, str | None]) -> list[str]:
               for each in node.children if each.type in ("command", "redirected_statement")]
     said = [next((words[at + 1:] for at, word in enumerate(words[:8]) if word in ("echo", "printf")), []) for words in stages]
     return [" ".join(words).replace("\\n", "\n") for words, after in zip(said, stages[1:]) if _is_shell(after)]
+
+# %% ../../nbs/shell/within.ipynb #0a430e93
+_TEXTS = frozenset("string raw_string ansi_c_string word heredoc_body".split())
+_COMMANDS, _LEFT_OUT = frozenset(("command", "file_redirect", "comment", "function_definition")), frozenset(("command_name", "comment", "heredoc_start", "heredoc_end"))
+
+def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
+    "The texts in a line that the shell itself may expand, or that a program which may do anything gets as its input."
+    try: todo = [(tree_of(_NOT.sub(" ", text).encode("utf-8", "surrogateescape"), whole=False), False)] if len(text) <= LONGEST else []
+    except Impure: return [text]
+    found, left = [], 4 * MOST
+    while todo and (left := left - 1) > 0:
+        node, told = todo.pop()
+        if node.type in _LEFT_OUT: continue
+        if node.type in _TEXTS and told: found.append(plain_word(_text(node), known))
+        inside = node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
+        todo += [(each, inside or each.type == "variable_assignment") for each in node.children]
+        found += _told(node, known)
+    return found
+
+_OF_THE_SHELL = frozenset("variable_assignment test_command declaration_command unset_command for_statement case_statement arithmetic_expansion "
+                          "c_style_for_statement".split())
+
+def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
+    "What a node of the tree tells a program on its input: a here-document, a `<<<`, or words through a pipe."
+    if node.type == "heredoc_redirect": return _in_document(node, known)
+    if node.type == "command" and any(each.type == "herestring_redirect" for each in node.children):
+        words = words_of(node.children, known)
+        if words and keeps_input(words[0].rpartition("/")[2], words[1:]): return []
+        return [plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
+    if node.type != "pipeline": return []
+    stages = [words_of((each.children[0] if each.type == "redirected_statement" else each).children, known)
+              for each in node.children if each.type in ("command", "redirected_statement")]
+    doing = max((at for at, words in enumerate(stages) if words and not keeps_input(words[0].rpartition("/")[2], words[1:])), default=0)
+    return [" ".join(words[1:]) for words in stages[:doing] if words and prints_words(words[0].rpartition("/")[2])]
+
+# %% ../../nbs/shell/within.ipynb #86cce1b5
+_BACKTICKS = Regex("`([^`]*)`")
+
+def _in_document(node: Any, known: Mapping[str, str | None]) -> list[str]:
+    body = next((_text(each) for each in node.children if each.type == "heredoc_body"), "")
+    start = next((_text(each) for each in node.children if each.type == "heredoc_start"), "'")
+    told, todo = [], [node.parent]
+    while todo:
+        each = todo.pop()
+        if each.type == "command": told.append(words_of(each.children, known))
+        elif each.type != "heredoc_body": todo += each.children
+    if any(words and not keeps_input(words[0].rpartition("/")[2], words[1:]) for words in told): return [body]
+    return [] if {"'", '"', "\\"} & set(start) else _BACKTICKS.findall(body)
 
 # %% ../../nbs/shell/within.ipynb #86e34291
 MOST, MOST_INNER = 64, 4_000                # commands and pipes, those of inner texts included; characters of all inner texts
