@@ -54,6 +54,22 @@ def test_and_whatever_surrounds_that(roots, mouth, command, around):
 def test_other_ways_to_write_it(line, roots): assert level(line, roots) == DENY
 
 
+WRITES = ["echo x > /etc/passwd", "echo x >> ../x", "ls &> /etc/x", "echo x >| ~/.bashrc", "echo x > .env", "echo x >> .git/config"]
+
+@pytest.mark.parametrize("around", ["bash -c '{}'", "( {} ) | cat", "while ls; do {}; done", "{} &", "f() {{ {}; }}; f", "eval '{}'", "trap '{}' EXIT", "sh <<< '{}'", "bash <<E\n{}\nE", "vim -c '!{}'", "python3 -c 'import os; os.system(\"{}\")'", "git -c alias.x='!{}' x", "find . -exec sh -c '{}' \\;", "ls | xargs -I% sh -c '{}'", "[[ -d a ]] && {}", "su -c '{}'", "case a in a) {};; esac"])
+def test_what_may_not_be_written_may_not_be_written_within_something(around, roots):
+    (folder := roots[0].path) and __import__("os").makedirs(f"{folder}/.git", exist_ok=True)
+    for command in WRITES: assert level(command, roots) == DENY and level(around.format(command), roots) == DENY, around.format(command)
+
+
+@pytest.mark.parametrize("line", ["cp a /etc/passwd", "mv a /etc/passwd", "cp -t /etc a passwd", "tee /etc/passwd", "ls | tee -a /etc/passwd", "ln -sf a /etc/passwd", "sort -n -o /etc/passwd a", "mv /usr /tmp/x", "mv /etc src", "cd / && mv usr /tmp/x"])
+def test_what_destroys_outside_by_copying_is_refused(line, roots): assert level(line, roots) == DENY
+
+
+@pytest.mark.parametrize("line", ["( ls > /tmp/x ) | cat", "while ls; do echo x > /dev/null; done", "ls > new & ls", "while ls; do echo x >> a; done", "python3 -c 'print(1 > 2)'", "vim -c 's/>/</'", "python3 -c 'x = \"<p>/usr</p>\"'", "cp a /tmp/x", "cp a /opt/not-there", "mv a b", "ls 2>&1 | tee /tmp/x", "cp -n a /etc/passwd", "awk '$1 > 3 {system(\"ls\")}' a"])
+def test_what_may_be_written_is_asked_about(line, roots): assert READ < level(line, roots) < DENY
+
+
 @pytest.mark.parametrize("line", ["git commit -m 'rm -rf /usr'", "git commit -am 'rm -rf /usr was wrong' && git push", "gh pr create --body 'rm -rf /usr'", "echo 'rm -rf /usr' > notes.txt", "echo 'rm -rf /usr' >> inbox.org && git add inbox.org", "echo 'rm -rf /usr' | tee log", "cat > new <<'E'\nrm -rf /usr\nE", "git commit -F - <<E\nrm -rf /usr\nE", "grep 'rm -rf /usr' /var/log/syslog",
                                   "grep -rn 'rm -rf /usr' . > found.txt", "rg -e 'rm -rf /usr' /var/log", "echo rm -rf /usr | wc -c > n", "mail -s 'never say rm -rf /usr' ada", "docker run --rm image x rm -rf /app", "npm rm x", "git rm -r src", "make clean", "curl https://example.org -o x", "python3 -c 'print(1)'", "python3 script.py --name 'Ada Lovelace'", "awk '/rm -rf \\/usr/ {print}' a > b2",
                                   "find . -name '*.pyc' -exec touch {} +", "for f in a b; do convert $f; done", "x='a b'; touch \"$x\"", "pip install rm", "echo 'rm -rf /tmp/x' | sh", "ssh host 'df -h'"])

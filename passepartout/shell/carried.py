@@ -11,7 +11,8 @@ __all__ = ['harm_carried', 'harm_in_words', 'said_by', 'told_to', 'written_and_u
 from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
-from .harm import DENY, destroys, harm, operands_of, spoils
+from ..oneline import shown
+from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils
 from .places import Places
 from .programs import DATA, Program, parse_words
 from .script import BUILTINS, Simple
@@ -47,10 +48,25 @@ def _begun(words: Sequence[str], starters: frozenset = STARTERS | SHELLS) -> Ite
 # %% ../../nbs/shell/carried.ipynb #d0621a33
 _DELETES = Regex(r"""(?i)\b(?:rm|remove|delete|unlink)(?:_?-?(?:r_?f|tree|dir|directory|all|sync|folder)\w*)\W{1,4}(?P<place>[/~][^"'`\s,)]*)""")
 
+# %% ../../nbs/shell/carried.ipynb #87e5c06b
+_WRITES = Regex(r"""(?:^|[\s\d&"'])>{1,2}[|&]?\s*["']?(?P<place>[/~.][^\s"'`;|&(){}]*)""")
+
+def _written(text: str, places: Places) -> tuple[int, str] | None:
+    names = [found["place"] for found in _WRITES.finditer(text) if not found["place"].startswith(("/dev/null", "/dev/std", "/dev/tty", "/dev/fd/"))]
+    if far := outside(names[:64], places): return DENY, f"It writes to {far}."
+    for name in names[:64]:
+        if not scratch(name) and (why := places.place(name).sensitive): return DENY, f"It writes to {shown(name)}, which {why}."
+    return None
+
+# %% ../../nbs/shell/carried.ipynb #80e6edac
+_HOME = Regex(r"(?:^|(?<=[\s=:\"'(,]))(?:~|\$\{?HOME\}?)(?=[/\s\"'),;]|$)")
+
 # %% ../../nbs/shell/carried.ipynb #25306640
-def harm_carried(text: str, places: Places) -> tuple[int, str] | None:
+def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind."
-    gone = [spoils([found["place"]], places, "It deletes folders with all they hold:") for found in _DELETES.finditer(text[:_MOST_CHARACTERS])]
+    text = _HOME.sub(lambda _: home, text[:_MOST_CHARACTERS])
+    gone = [spoils([found["place"]], places, "It deletes folders with all they hold:") for found in _DELETES.finditer(text)]
+    gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 
 def _gravest(commands: Sequence[tuple[str, Sequence[str]]], places: Places) -> tuple[int, str] | None:
@@ -89,10 +105,10 @@ def _without_messages(name: str, words: Sequence[str]) -> list[str]:
     return [word for before, word in zip(["", *words], words) if before not in options and not word.startswith(begun)] if options else list(words)
 
 # %% ../../nbs/shell/carried.ipynb #ffd7dd03
-def harm_in_words(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
+def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
     unknown = _unknown(name, _without_messages(name, words))
-    found = [harm_carried(word, places) for word in unknown if any(map(str.isspace, word)) or "," in word or "(" in word]
+    found = [harm_carried(word, places, home) for word in unknown if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
     together = _gravest([*_begun(unknown[name == "git":], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
 

@@ -22,7 +22,7 @@ from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
 from .table import keeps_input
-from .within import SHELLS, STARTERS, commands_within, lines_to, loose_texts
+from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -37,6 +37,9 @@ class Findings:
     def add(self, level: int, reason: str) -> None:
         if len(self.found) < _MOST_FINDINGS or level > self.level: self.found[reason] = max(level, self.found.get(reason, READ))
         self.level = max(self.level, level)
+
+    @property
+    def home(self) -> str: return str(self.known.get("HOME") or "~")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -114,12 +117,12 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
 def harm_said(findings: Findings, texts: Sequence[str]) -> None:
     "Look for harm in texts that something may carry out as command lines."
     for text in texts:
-        if found := harm_carried(text, findings.places): findings.add(*found)
+        if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
 
 def harm_of_doing(findings: Findings, command: Simple, name: str, words: Sequence[str]) -> None:
     "Note that a `command` may do anything, and look for harm in what it would carry out of its `words`."
     findings.doing.add(command.argv)
-    if found := harm_in_words(name, words, findings.places): findings.add(*found)
+    if found := harm_in_words(name, words, findings.places, findings.home): findings.add(*found)
 
 def harm_in_pipeline(findings: Findings, commands: Sequence[Simple]) -> None:
     "Look for harm in what the commands of a pipeline tell those of them that may do anything."
@@ -147,10 +150,21 @@ def harm_in_text(findings: Findings, text: str, depth: int) -> None:
             here = _gone(here, words[1:], str(findings.known.get("HOME") or "~")) if follows else ""
             continue
         if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
+        if words[0] in WRITES:
+            _written(findings, words)
+            continue
         if base in STARTERS or base in SHELLS: harm_inside(findings, words, depth)
         elif found := harm(base, words[1:], findings.places): findings.add(*found)
-        if found := harm_in_words(base, words[1:], findings.places): findings.add(*found)
+        if found := harm_in_words(base, words[1:], findings.places, findings.home): findings.add(*found)
     harm_said(findings, loose_texts(text, findings.known))
+
+def _written(findings: Findings, words: Sequence[str]) -> None:
+    "What a redirection of a text for a shell would write over."
+    name = words[1]
+    if name.startswith("/dev/") and name[5:] in ("null", "stdout", "stderr", "tty") or scratch(name): return
+    try: found = findings.places.place(name)
+    except PathRefused as refusal: findings.add(DENY, f"A redirection leads outside: {refusal.message}")
+    else: _writes(findings, Redirect(1, "append" if ">>" in words[0] else "write", name), found)
 
 def _gone(here: str, words: Sequence[str], home: str) -> str:
     "Where a line stands that was `here` and goes on with `cd` and these words; nothing when nobody knows."
