@@ -67,7 +67,7 @@ MOST_STEPS, MOST_CALLS, MOST_ROUNDS, MOST_WORK, DEEPEST = 500, 200, 100, 200_000
 class PlanError(PassepartoutError):
     "A plan cannot be read; the message says where and why."
 
-# %% ../nbs/12p_plan.ipynb #ca944213
+# %% ../nbs/12p_plan.ipynb #f7ddbd1c
 @record
 class Node:
     "One form that was read."
@@ -76,6 +76,7 @@ class Node:
 
     def __getitem__(self, name: str) -> Any: return self.parts.get(name)
 
+# %% ../nbs/12p_plan.ipynb #ca944213
 def first_of_else(node: Node) -> int:
     "The number of the first step of the other side of a branch: it goes on counting, so that no two steps of a plan have the same number."
     return len(node["then"] or ()) + 1
@@ -315,7 +316,7 @@ class BlockReader(CallReader):
         if sides[1][0]: parts["else"] = sides[1][0]
         return Node("if", parts), max(s[1] for s in sides), work + max(s[2] for s in sides)
 
-# %% ../nbs/12p_plan.ipynb #91c80058
+# %% ../nbs/12p_plan.ipynb #a2ab431c
 def nodes_in(value: Any) -> int:
     "How many values a plain value holds."
     total, todo = 0, [value]
@@ -325,6 +326,7 @@ def nodes_in(value: Any) -> int:
         elif isinstance(each, (list, tuple)): todo += each
     return total
 
+# %% ../nbs/12p_plan.ipynb #91c80058
 def declaration(tool: Tool) -> str:
     "A short digest of how a tool is declared: parameters, effects, result, and whose it is. It is computed once for a tool, which never changes: another declaration is another tool."
     if "declaration" not in tool.__dict__:
@@ -373,6 +375,7 @@ def told(node: Any) -> Any:
     given = node.parts
     return FrozenDict({name: as_text(told(given[name])) for name in parts if name in given})
 
+# %% ../nbs/12p_plan.ipynb #099e1a3e
 def write_plan(plan: Plan) -> str:
     "The one text of a plan."
     return write_plist({"type": Keyword("plan"), **({"explanation": plan.explanation} if plan.explanation else {}),
