@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .messages import Action
+from .unseen import UNSEEN
 
 # %% ../nbs/15b_agreement.ipynb #52ccc0bd
 def agreed(hashes: Sequence[str], answered: int, asked: int, rule: str = "unanimous") -> str | None:
@@ -37,7 +38,7 @@ def fields_of(action: Action) -> dict[str, Any]:
 
 def spelled(text: str) -> str:
     "`text` with what cannot be seen as its number."
-    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
+    return "".join(c if c.isprintable() and c not in UNSEEN else f"⟨U+{ord(c):04X}⟩" for c in text)
 
 # %% ../nbs/15b_agreement.ipynb #2a91ed71
 _AROUND = 60
