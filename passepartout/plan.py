@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/plan.html.md"""
 __all__ = ['STEPS', 'EXPRESSIONS', 'CONDITIONS', 'TESTS', 'KINDS', 'MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK',
            'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER', 'EMPTY', 'Form', 'form', 'PlanError', 'Node',
            'first_of_else', 'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal', 'PlanReader',
-           'CallReader', 'BlockReader', 'nodes_in', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
+           'CallReader', 'BlockReader', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
 
 # %% ../nbs/12p_plan.ipynb #53335d9f
 import hashlib
@@ -20,6 +20,7 @@ from typing import Any
 
 from .conditions import PassepartoutError, ProtocolError
 from .frozen import as_text, field_name, is_mapping
+from .labels import size_of
 from .messages import FrozenDict, freeze
 from .plist import Keyword, read_plist, write_plist
 from .records import record
@@ -244,7 +245,7 @@ class PlanReader(ShapeReader):
     def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[Node, int, int]:
         "One step, the calls that it makes at most, and its work."
         head, given = self.pick_form(value, STEPS, "a step")
-        work = 1 + nodes_in(value)
+        work = 1 + size_of(value)
         if head == "call": return self.call(given, scope), 1, work
         if head == "for": return self.loop(given, scope, prefix, work)
         if head == "if": return self.branch(given, scope, prefix, work)
@@ -315,16 +316,6 @@ class BlockReader(CallReader):
         parts["then"] = sides[0][0]
         if sides[1][0]: parts["else"] = sides[1][0]
         return Node("if", parts), max(s[1] for s in sides), work + max(s[2] for s in sides)
-
-# %% ../nbs/12p_plan.ipynb #a2ab431c
-def nodes_in(value: Any) -> int:
-    "How many values a plain value holds."
-    total, todo = 0, [value]
-    while todo:
-        total += 1
-        if is_mapping(each := todo.pop()): todo += list(each.values())
-        elif isinstance(each, (list, tuple)): todo += each
-    return total
 
 # %% ../nbs/12p_plan.ipynb #91c80058
 def declaration(tool: Tool) -> str:
