@@ -157,6 +157,7 @@ def agenda(outlines: Iterable[Outline], start: date, end: date, today: date, *, 
                 items.append(make_item(facts, stamp, day, left, part, habit))
     return sorted(dict.fromkeys(items), key=sort_key)
 
+# %% ../nbs/08b_agenda.ipynb #2d5493c7
 def check_range(start: date, end: date) -> None:
     "PassepartoutError for a range that is no range."
     if end < start: raise PassepartoutError(f"The agenda ends on {end}, before it begins on {start}; swap the two dates.")
@@ -170,11 +171,12 @@ def listed(stamp: Stamp, start: date, end: date, today: date, warn: int = 14, *,
     days = ((day, left, None) for day, left in task_days(stamp, start, end, today, warn, each=not once))
     return islice(days, 1) if habit else days
 
+# %% ../nbs/08b_agenda.ipynb #7036b554
 def first_turn_only(outline: Outline, stamp: Stamp) -> bool:
     "Whether the delay of a date is written with two signs."
     return stamp.warn is not None and " --" in outline.text[stamp.start:stamp.end]
 
-# %% ../nbs/08b_agenda.ipynb #9de7c20b
+# %% ../nbs/08b_agenda.ipynb #506a4133
 class Facts(NamedTuple):
     "What all items of one node have in common."
     title: str
@@ -185,11 +187,13 @@ class Facts(NamedTuple):
     file: str
     line: int
 
+# %% ../nbs/08b_agenda.ipynb #84608a2b
 def node_facts(outline: Outline, node: Node) -> Facts:
     "The facts of a node."
     return Facts(display_title(outline, node), node.keyword, node.priority, outline.tags(node), outline.path(node)[:-1], outline.file,
                  node.line)
 
+# %% ../nbs/08b_agenda.ipynb #9de7c20b
 def make_item(facts: Facts, stamp: Stamp, day: date, left: int, part: tuple[int, int] | None, habit: bool) -> Item:
     "One agenda line from a date and the facts of the node that it belongs to."
     first = part is None or part[0] == 1
@@ -223,6 +227,7 @@ def first_title(titles: Iterable[str], file: str) -> str:
         if found := " ".join(plain_text(DATES.sub("", title)).split()).rstrip(" :,-–"): return found
     return file or "(no title)"
 
+# %% ../nbs/08b_agenda.ipynb #3f70b97f
 def display_title(outline: Outline, node: Node) -> str:
     "The title of `node` without the dates in it."
     return first_title((n.title for n in reversed(outline.lineage(node))), outline.file)
@@ -230,11 +235,12 @@ def display_title(outline: Outline, node: Node) -> str:
 # %% ../nbs/08b_agenda.ipynb #065bb200
 MONTHS = "January February March April May June July August September October November December".split()
 
-# %% ../nbs/08b_agenda.ipynb #649f5f7b
+# %% ../nbs/08b_agenda.ipynb #704b399c
 def say_day(day: date, year: bool = True) -> str:
     "A day as a heading of the agenda."
     return f"{NAMES[day.weekday()]} {day.day} {MONTHS[day.month - 1]}" + (f" {day.year}" if year else "")
 
+# %% ../nbs/08b_agenda.ipynb #649f5f7b
 def say_when(item: Item) -> str:
     "The first column: time, kind, and how late or soon."
     clock = f"{item.at:%H:%M}" + (f"-{item.until:%H:%M}" if item.until else "") if item.at and not item.days else ""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .messages import Action
+from .unseen import UNSEEN
 
 # %% ../nbs/15b_agreement.ipynb #52ccc0bd
 def agreed(hashes: Sequence[str], answered: int, asked: int, rule: str = "unanimous") -> str | None:
@@ -37,7 +38,7 @@ def fields_of(action: Action) -> dict[str, Any]:
 
 def spelled(text: str) -> str:
     "`text` with what cannot be seen as its number."
-    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
+    return "".join(c if c.isprintable() and c not in UNSEEN else f"⟨U+{ord(c):04X}⟩" for c in text)
 
 # %% ../nbs/15b_agreement.ipynb #2a91ed71
 _AROUND = 60
@@ -47,6 +48,7 @@ def _shown(value: Any, at: int = 0) -> str:
     begin, end = max(at - _AROUND, 0), at + _AROUND
     return f"“{'…' * (begin > 0)}{spelled(text[begin:end])}{'…' * (len(text) > end)}”"
 
+# %% ../nbs/15b_agreement.ipynb #be227a7e
 def _character(text: str, at: int) -> str:
     if at >= len(text): return "its end"
     return f"{unicodedata.name(text[at], 'a character without a name')} (U+{ord(text[at]):04X})"
@@ -78,6 +80,7 @@ def disagreement(proposals: Sequence[tuple[str, Action]], asked: int, silent: Se
     told += [f"{', '.join(more)}: {difference(first, action, (names[0], more[0]))}." for more, action in others[:4]]
     return " ".join(told + ([f"Without a proposal: {'; '.join(silent)}."] if silent else []))
 
+# %% ../nbs/15b_agreement.ipynb #edf246dc
 def _summary(action: Action) -> str:
     fields = {name: value for name, value in fields_of(action).items() if name not in ("type", "action") and value not in (None, "tool")}
     return ", ".join(f"{spelled(name)} {_shown(value)}" for name, value in list(fields.items())[:6])

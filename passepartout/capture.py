@@ -64,7 +64,7 @@ def read_repeat(text: str) -> tuple[int, str] | None:
     found = re.fullmatch(r"(?:\+\+?|\.\+)([1-9][0-9]{0,2})([dwmy])", text, re.ASCII)
     return (int(found[1]), found[2]) if found else None
 
-# %% ../nbs/08e_capture.ipynb #e65a4f28
+# %% ../nbs/08e_capture.ipynb #fe618090
 def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, keyword: str, repeat: str = "",
               until: time | None = None) -> list[str]:
     "The lines of a new Org heading; `repeat` is a repeater such as +1w, `until` the time at which it ends."
@@ -73,6 +73,7 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
     head = f"* {keyword} {title}" if kind == "task" else f"* {title}"
     return [head, *([" ".join(planned)] if planned else []), *clean_body(body, "org")]
 
+# %% ../nbs/08e_capture.ipynb #e65a4f28
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
                    repeat: str = "", word: str | None = None, bracket: str = "") -> list[str]:
     "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note. `bracket` opens its fields, where it has those and no signs."
@@ -98,6 +99,7 @@ def bullet_lines(title: str, scheduled: date | None, deadline: date | None, body
                for name, day in (("DEADLINE", deadline), ("SCHEDULED", scheduled)) if day]
     return [f"- {word} {title}" if word else f"- {title}", *("  " + line if line else "" for line in (*planned, *body))]
 
+# %% ../nbs/08e_capture.ipynb #8a71ce01
 def word_for(outline: Outline, kind: str) -> str | None:
     "The keyword of a new bullet, empty for a note; `None` in a Markdown file that has boxes and headings instead."
     if not takes_bullets(outline.text, outline.file) or kind == "note" and not is_outliner_page(outline.text): return None

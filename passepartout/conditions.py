@@ -241,7 +241,7 @@ def restart_case(**restarts) -> RestartFrame:
     """
     return RestartFrame(restarts)
 
-# %% ../nbs/01_conditions.ipynb #557488a6
+# %% ../nbs/01_conditions.ipynb #c21b1245
 class Restart(NamedTuple):
     "One restart on offer: its `name`, what it does (the first line of its function's docstring), and the frame that offers it."
 
@@ -249,7 +249,7 @@ class Restart(NamedTuple):
     report: str
     frame: RestartFrame
 
-
+# %% ../nbs/01_conditions.ipynb #557488a6
 def compute_restarts() -> list[Restart]:
     "The restarts that can be invoked here, innermost first."
     found, frame = [], _innermost(_restarts)

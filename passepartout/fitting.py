@@ -27,7 +27,7 @@ from .opening import own_places, wants_models
 from .undo import undo_tool
 from .verify import Manifest
 
-# %% ../nbs/18f_fitting.ipynb #1bab9469
+# %% ../nbs/18f_fitting.ipynb #0919634f
 def command_reader(agent: Any) -> Callable:
     "What a command says to rules; the rooms that take one apart are entered when the first rule wants to know."
     def commands(text: str):
@@ -35,6 +35,7 @@ def command_reader(agent: Any) -> Callable:
         return spoken(text, agent.roots, os.path.expanduser("~"))
     return commands
 
+# %% ../nbs/18f_fitting.ipynb #1bab9469
 def own_permissions(agent: Any) -> Any:
     "What the person of this agent allows: settings, rules and grants."
     from passepartout.gates.permissions import Permissions
@@ -89,7 +90,7 @@ def report_rules(agent: Any) -> None:
     "Tell what is wrong with the person's rules, and which of them do nothing."
     agent.problems += rule_findings(agent.permissions.problems(), agent.permissions.absent())
 
-# %% ../nbs/18f_fitting.ipynb #ee52715c
+# %% ../nbs/18f_fitting.ipynb #c9bc581c
 def install_tools(agent: Any) -> None:
     "Register the tools that come with the program."
     from passepartout.notes import NoteCache
@@ -104,6 +105,7 @@ def install_tools(agent: Any) -> None:
     install_writing(agent)
     install_shell(agent)
 
+# %% ../nbs/18f_fitting.ipynb #ee52715c
 def memex_tools(agent: Any) -> list:
     "The tools that read and change notes and files."
     from passepartout.toolbelt.edittools import edit_tools
@@ -190,6 +192,7 @@ def surroundings(agent: Any, signal: Signal) -> Any:
     unheard = tuple(cascade[:cascade.index("reflex")]) if "reflex" in cascade else ()
     return Surroundings(agent.outlines, said, agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now, unheard)
 
+# %% ../nbs/18f_fitting.ipynb #71de6688
 def exact_form(agent: Any, signal: Signal) -> Any:
     "The proposal that the person's words are, in one of the exact forms; `None` when they are none."
     from passepartout.reflex.grammar import exact_form as read

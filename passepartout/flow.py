@@ -41,6 +41,7 @@ def literal_label(data: Any, words: Words, known: frozenset[str] = frozenset(), 
     if words.hold(data): return PERSON
     return Label("settings") if isinstance(data, str) and (near_text(data) in known or hosts and leads_to(data, hosts)) else MODEL
 
+# %% ../nbs/14c_flow.ipynb #c46ae682
 def leads_to(text: str, hosts: Sequence[str]) -> bool:
     "Is this an address at one of these hosts?"
     if "://" not in text: return False
@@ -60,11 +61,12 @@ def asks_only(tool: Tool, parameter: Parameter) -> bool:
     return (tool.effects.read_only or parameter.kind == "address" and not tool.foreign and tool.effects.idempotent
             and not tool.effects.destructive)
 
+# %% ../nbs/14c_flow.ipynb #037913e4
 def is_sent_link(value: Value) -> bool:
     "Was it copied whole out of one message with an attested sender?"
     return value.sender is not None and is_trusted(label_of(value.sender)) and isinstance(value.data, str)
 
-# %% ../nbs/14c_flow.ipynb #f9e25185
+# %% ../nbs/14c_flow.ipynb #978b1330
 def is_target_trusted(tool: Tool, parameter: Parameter, value: Value, words: Words) -> bool:
     "Does somebody answer for this target?"
     label, data = label_of(value), plain_data(value)
@@ -74,6 +76,7 @@ def is_target_trusted(tool: Tool, parameter: Parameter, value: Value, words: Wor
         return True
     return asks_only(tool, parameter) and is_sent_link(value)
 
+# %% ../nbs/14c_flow.ipynb #f9e25185
 def strange_targets(tool: Tool, args: Mapping[str, Value], words: Words,
                     endorsed: Endorsed = nobody_endorses) -> Iterator[tuple[str, Value]]:
     "The targets that nobody answers for, one by one."

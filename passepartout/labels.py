@@ -22,6 +22,7 @@ from .lazy import Regex
 from .frozen import PLAIN, field_name
 from .messages import MODEL, ORIGINS, PERSON, FrozenDict, Label
 from .records import record
+from .unseen import UNSEEN
 
 # %% ../nbs/03b_labels.ipynb #2f98d0db
 SURE, SENDER, FREE = "attested", "sender", "text"
@@ -195,7 +196,7 @@ def as_typed(text: str) -> str:
 # %% ../nbs/03b_labels.ipynb #720bf58c
 def _alike(c: str) -> str:
     kind = unicodedata.category(c)
-    if kind == "Cf" or c in "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" or "\ufe00" <= c <= "\ufe0f": return ""
+    if kind == "Cf" or c in UNSEEN: return ""
     return " " if kind == "Zs" else "-" if kind == "Pd" or c == "\u2212" else "." if c in "\u3002\uff61\u2024\u06d4" else c
 
 # %% ../nbs/03b_labels.ipynb #748bd6bb

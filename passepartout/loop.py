@@ -79,6 +79,7 @@ async def after_failure(agent, signal: Signal, error: Exception) -> Signal | Non
     if signal.sensor != HEARTBEAT: await say_plainly(agent, signal, text)
     return None
 
+# %% ../nbs/18_loop.ipynb #138d28a3
 def deliberate(error: Exception) -> bool:
     "One of our own refusals, whose sentence needs no preface; not an error of somebody else in our wrapping."
     return isinstance(error, PassepartoutError) and error.__cause__ is None
@@ -142,7 +143,7 @@ def stimulus_inject(agent, signal: Any) -> asyncio.Task:
                            or agent.log(f"LOOP: an injected signal failed: {brief(t.exception())}", private=True))
     return task
 
-# %% ../nbs/18_loop.ipynb #b2c28630
+# %% ../nbs/18_loop.ipynb #932d55da
 def heartbeat_start(agent, interval: float | None = None) -> asyncio.Task:
     "Start ticking every `interval` seconds (default: the setting). Returns the task; cancel it to stop."
     task = asyncio.get_running_loop().create_task(heartbeat(agent, interval or agent.settings.heartbeat_interval),
@@ -151,6 +152,7 @@ def heartbeat_start(agent, interval: float | None = None) -> asyncio.Task:
     task.add_done_callback(agent.background.discard)
     return task
 
+# %% ../nbs/18_loop.ipynb #b2c28630
 async def heartbeat(agent, interval: float) -> None:
     "Tick until cancelled; save memory when `memory_auto_save_interval` has passed."
     saved = time.monotonic()

@@ -91,7 +91,7 @@ QUICK = {"type": _keyword, "target": _keyword, "payload": _mapping, "meta": _map
 Name = Annotated[InstanceOf[Keyword] | None, BeforeValidator(_keyword)]
 Payload = Annotated[InstanceOf[FrozenDict], BeforeValidator(_mapping)]
 
-# %% ../nbs/03_messages.ipynb #4d78abbb
+# %% ../nbs/03_messages.ipynb #0d02e689
 new_object, set_fields = object.__new__, vars(BaseModel)["__dict__"].__set__
 
 def as_message(cls: type, fields: dict):
@@ -100,6 +100,7 @@ def as_message(cls: type, fields: dict):
     set_fields(message, fields)
     return message
 
+# %% ../nbs/03_messages.ipynb #4d78abbb
 class Unfilled:
     "The slot `name` of pydantic, which reads as what `empty` makes, as long as nothing was put there."
     def __init__(self, name: str, empty: Callable): self.slot, self.empty = vars(BaseModel)[name], empty
@@ -203,6 +204,7 @@ def compact_json(*, sort_keys: bool = False, ascii_only: bool = False, default: 
 
 canonical_json = compact_json(sort_keys=True)
 
+# %% ../nbs/03_messages.ipynb #d4f01ea2
 def nil(value: Any) -> Any:
     "`value` with everything that prints as NIL made one: an action that was printed and read again has the same hash."
     if isinstance(value, dict): return {k: nil(v) for k, v in value.items()} or None
@@ -276,13 +278,14 @@ class Signal(Message):
 # %% ../nbs/03_messages.ipynb #8ce395d5
 NOTHING = MappingProxyType({})
 
-# %% ../nbs/03_messages.ipynb #78070844
+# %% ../nbs/03_messages.ipynb #58be90f3
 @record
 class Allowed:
     "The action may run. `resolved` maps argument names to what the gates opened."
     action: Action
     resolved: Mapping[str, Any] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
 
+# %% ../nbs/03_messages.ipynb #3ae3afe0
 @record
 class Rejected:
     "The action may not run: `text` says why, `gate` who said so, `type` is `LOG` or `EVENT` as the gate returned it."
@@ -290,6 +293,7 @@ class Rejected:
     gate: str | None = None
     type: str = LOG
 
+# %% ../nbs/03_messages.ipynb #78070844
 @record
 class ApprovalRequired:
     "The action may run if a person approves this very action."

@@ -37,7 +37,7 @@ def own_places(settings: Settings) -> list[str]:
     return [str(folder) for folder in (settings.journal_dir.parent, settings.config_dir / "passepartout", settings.index_path.parent.parent,
                                        *pages)]
 
-# %% ../nbs/18e_opening.ipynb #433938e1
+# %% ../nbs/18e_opening.ipynb #8e790976
 def no_folder(path: Path) -> str:
     "Why a path is no folder of notes, and what to do. A folder is made only where nothing is: `mkdir` does not help against a file, nor against a link that leads nowhere."
     name = "Name the folder of your notes with --memex DIR or MEMEX_DIR"
@@ -46,6 +46,7 @@ def no_folder(path: Path) -> str:
     except (OSError, ValueError) as error: return f"cannot be opened: {getattr(error, 'strerror', None) or error}. {name}."
     return f"is {'a link that leads to no folder' if path.is_symlink() else 'not a folder'}. {name}."
 
+# %% ../nbs/18e_opening.ipynb #433938e1
 def open_roots(settings: Settings) -> list[Root]:
     "The memex and the named workspaces as opened directories. Raises `PassepartoutError`."
     if not os.path.isdir(settings.memex_dir):
@@ -103,13 +104,14 @@ def open_vault(agent: Any, environ: Mapping[str, str] = os.environ) -> None:
     agent.vault = Vault(found, [*agent.settings.bound_secrets, *keys])
     agent.log.redact, journal.scanner = agent.vault.scanner.redact, agent.vault.scanner
 
-# %% ../nbs/18e_opening.ipynb #8eb7f6bd
+# %% ../nbs/18e_opening.ipynb #4b1d0fd0
 def keys_wanted(settings: Settings, environ: Mapping[str, str]) -> list[str]:
     "The keys that the providers of the cascade want, each with the host to which it is bound."
     if not wants_models(settings): return []
     from passepartout.providers.catalogue import key_bindings
     return key_bindings(settings, environ)
 
+# %% ../nbs/18e_opening.ipynb #8eb7f6bd
 def known_secrets(settings: Settings, environ: Mapping[str, str], wanted: list[str]) -> list:
     "The secrets of the program's own keys, of the keys that are `wanted`, of the rest of the environment, and of the settings."
     from passepartout.redaction.knownvalues import secrets_in
@@ -158,7 +160,7 @@ def halves(agent: Any, found: list[dict]) -> list[tuple]:
         if done and left: parts.append((done, left))
     return parts
 
-# %% ../nbs/18e_opening.ipynb #3658c05a
+# %% ../nbs/18e_opening.ipynb #bd803fc5
 _CUT_OFF = "(The run ended before this was answered.)"
 
 class CutOff(NamedTuple):
@@ -171,6 +173,7 @@ def first_answer(store: Any, seq: int, draft: Any) -> None:
     if store.execute("SELECT 1 FROM chain WHERE turn = ? AND kind = 'answer'", (draft.turn,)).fetchone():
         raise JournalError("Another start has told of it.")
 
+# %% ../nbs/18e_opening.ipynb #3658c05a
 def settle_request(agent: Any, begun: dict) -> None:
     "Record that what began with `begun` is not answered any more. Of what nobody asked for, nobody is told, nor of what cannot be recorded: the next start does that."
     text, further = (begun["body"] or {}).get("text"), agent.journal.records(turn=begun["turn"], after=begun["seq"], limit=1)

@@ -8,7 +8,7 @@ Docs: https://example.org/passepartout/plan.html.md"""
 __all__ = ['STEPS', 'EXPRESSIONS', 'CONDITIONS', 'TESTS', 'KINDS', 'MOST_STEPS', 'MOST_CALLS', 'MOST_ROUNDS', 'MOST_WORK',
            'DEEPEST', 'EXAMPLES', 'LITERAL_OK', 'NEEDS', 'OF_PARAMETER', 'EMPTY', 'Form', 'form', 'PlanError', 'Node',
            'first_of_else', 'Known', 'Reader', 'ExpressionReader', 'WordReader', 'ShapeReader', 'literal', 'PlanReader',
-           'CallReader', 'BlockReader', 'nodes_in', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
+           'CallReader', 'BlockReader', 'declaration', 'Plan', 'read_plan', 'told', 'write_plan']
 
 # %% ../nbs/12p_plan.ipynb #53335d9f
 import hashlib
@@ -20,6 +20,7 @@ from typing import Any
 
 from .conditions import PassepartoutError, ProtocolError
 from .frozen import as_text, field_name, is_mapping
+from .labels import size_of
 from .messages import FrozenDict, freeze
 from .plist import Keyword, read_plist, write_plist
 from .records import record
@@ -67,7 +68,7 @@ MOST_STEPS, MOST_CALLS, MOST_ROUNDS, MOST_WORK, DEEPEST = 500, 200, 100, 200_000
 class PlanError(PassepartoutError):
     "A plan cannot be read; the message says where and why."
 
-# %% ../nbs/12p_plan.ipynb #ca944213
+# %% ../nbs/12p_plan.ipynb #f7ddbd1c
 @record
 class Node:
     "One form that was read."
@@ -76,6 +77,7 @@ class Node:
 
     def __getitem__(self, name: str) -> Any: return self.parts.get(name)
 
+# %% ../nbs/12p_plan.ipynb #ca944213
 def first_of_else(node: Node) -> int:
     "The number of the first step of the other side of a branch: it goes on counting, so that no two steps of a plan have the same number."
     return len(node["then"] or ()) + 1
@@ -243,7 +245,7 @@ class PlanReader(ShapeReader):
     def step(self, value: Any, scope: dict[str, Known], prefix: str) -> tuple[Node, int, int]:
         "One step, the calls that it makes at most, and its work."
         head, given = self.pick_form(value, STEPS, "a step")
-        work = 1 + nodes_in(value)
+        work = 1 + size_of(value)
         if head == "call": return self.call(given, scope), 1, work
         if head == "for": return self.loop(given, scope, prefix, work)
         if head == "if": return self.branch(given, scope, prefix, work)
@@ -316,15 +318,6 @@ class BlockReader(CallReader):
         return Node("if", parts), max(s[1] for s in sides), work + max(s[2] for s in sides)
 
 # %% ../nbs/12p_plan.ipynb #91c80058
-def nodes_in(value: Any) -> int:
-    "How many values a plain value holds."
-    total, todo = 0, [value]
-    while todo:
-        total += 1
-        if is_mapping(each := todo.pop()): todo += list(each.values())
-        elif isinstance(each, (list, tuple)): todo += each
-    return total
-
 def declaration(tool: Tool) -> str:
     "A short digest of how a tool is declared: parameters, effects, result, and whose it is. It is computed once for a tool, which never changes: another declaration is another tool."
     if "declaration" not in tool.__dict__:
@@ -373,6 +366,7 @@ def told(node: Any) -> Any:
     given = node.parts
     return FrozenDict({name: as_text(told(given[name])) for name in parts if name in given})
 
+# %% ../nbs/12p_plan.ipynb #099e1a3e
 def write_plan(plan: Plan) -> str:
     "The one text of a plan."
     return write_plist({"type": Keyword("plan"), **({"explanation": plan.explanation} if plan.explanation else {}),

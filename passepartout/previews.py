@@ -27,6 +27,7 @@ from .lookonly import LooksOnly, only_looking
 from .messages import CALL, CLI, Action, Rejected, Signal, pick
 from .records import record
 from .tools import ToolContext, ToolError
+from .unseen import UNSEEN
 from .verify import judge
 
 # %% ../nbs/16b_previews.ipynb #70e97e21
@@ -55,16 +56,12 @@ def _groups(before: Sequence[str], after: Sequence[str], above: int, below: int,
     return [[("equal", 0, above, 0, above), ("replace", above, ends[0], above, ends[1]),
              ("equal", ends[0], len(before), ends[1], len(after))]]
 
-# %% ../nbs/16b_previews.ipynb #a7aeb7d1
-_BLANK = frozenset([0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10),
-                    *range(0xE0100, 0xE01F0)])
-
 # %% ../nbs/16b_previews.ipynb #2026e322
 def visible(text: str) -> str:
     "`text` with control, invisible and direction-changing characters spelled out as `<U+…>`; line breaks and ordinary text stay."
     text = str(text)
     if text.isascii() and text.replace("\n", "").isprintable(): return text
-    return "".join(c if (c.isprintable() or c == "\n") and not (ord(c) in _BLANK and not (c == "\ufe0f" and _is_sign(text, at)))
+    return "".join(c if (c.isprintable() or c == "\n") and not (c in UNSEEN and not (c == "\ufe0f" and _is_sign(text, at)))
                    else f"<U+{ord(c):04X}>" for at, c in enumerate(text))
 
 # %% ../nbs/16b_previews.ipynb #ddee06e8

@@ -54,6 +54,7 @@ def numbers_in(text: str) -> Iterator[Decimal]:
         negative = before[-1:] == "-" and not before[:1].isalnum()
         yield from ((-n if negative else n) for n in readings(found.group()))
 
+# %% ../nbs/14b_provenance.ipynb #22039890
 def readings(text: str) -> set[Decimal]:
     "What a written number may mean."
     plain = text.replace("'", "").replace("’", "")
@@ -65,7 +66,7 @@ def readings(text: str) -> set[Decimal]:
     if len(marks) > 1 and len(set(marks)) == 1: return {whole}
     return {decimal, whole} if len(tail) == 3 and len(marks) == 1 else {decimal}
 
-# %% ../nbs/14b_provenance.ipynb #8d444f0b
+# %% ../nbs/14b_provenance.ipynb #c97edc0f
 _SPACED, _SPACES = Regex(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?!\w)"), str.maketrans("", "", " \u00a0\u2009\u202f")
 _LETTER, _JOINT, _DIGIT, _WHOLE = Regex(r"[^\W\d_]"), Regex(r"[-/_\\]"), Regex(r"\d"), Regex(r"\S+")
 
@@ -76,6 +77,7 @@ def _but_names(word: re.Match) -> str:
     joint = letter and _JOINT.search(text, letter.end())
     return "" if joint and _DIGIT.search(text, joint.end()) else text
 
+# %% ../nbs/14b_provenance.ipynb #8d444f0b
 def amounts_of(text: str) -> str:
     "The text, in one kind of letters, without the links, addresses, accounts and other names whose digits are no amounts; each number in one piece."
     if not _DIGIT.search(text): return text
@@ -152,6 +154,7 @@ def said_in(text: str) -> str:
     "A message without the lines that it quotes from somebody else."
     return _QUOTED.sub("", text) if ">" in text else text
 
+# %% ../nbs/14b_provenance.ipynb #707667e8
 def quoted_in(text: str) -> str:
     "The lines that a message quotes from somebody else."
     return "\n".join(_QUOTED.findall(text)) if ">" in text else ""

@@ -37,7 +37,7 @@ from .verify import Judgement, brief, cognitive_verify, consider, is_answer, jud
 # %% ../nbs/16_reason.ipynb #9c7afe05
 LANGUAGE = Regex(r"\A[a-zA-Z]*\n")
 
-# %% ../nbs/16_reason.ipynb #f125f1da
+# %% ../nbs/16_reason.ipynb #226a3a54
 def is_list(text: str) -> bool:
     "Is `text` one property list and nothing else? Then fences in it stand in its strings, and belong there."
     if not text.startswith("("): return False
@@ -45,6 +45,7 @@ def is_list(text: str) -> bool:
     except PassepartoutError: return False
     return True
 
+# %% ../nbs/16_reason.ipynb #f125f1da
 def markdown_strip(text: Any) -> Any:
     "`text` without Markdown fences: the first fenced block that holds a list, or the text with its fences removed. What is no text is returned as it is."
     if not isinstance(text, str): return text
@@ -66,6 +67,7 @@ def plist_keywords_normalize(plist: Any) -> Any:
     if len(set(keys)) < len(keys): raise PassepartoutError("A field is given twice.")
     return Plist({k: plist_keywords_normalize(v) if is_plist_like(v) else v for k, v in zip(keys, plist[1::2])})
 
+# %% ../nbs/16_reason.ipynb #9a7ae3fd
 def is_plist_like(value: Any) -> bool:
     "A mapping, or a flat list of even length with names in the places of keys."
     if isinstance(value, Mapping): return True
@@ -225,6 +227,7 @@ def give_up(turn: Any, unfit: list[str | None]) -> tuple[str, ...]:
     if turn is not None: turn.unfit = names
     return names
 
+# %% ../nbs/16_reason.ipynb #5c08abc5
 def others_first(agent, signal: Signal, unfit: tuple[str, ...]) -> tuple[str, ...] | None:
     "The cascade with the providers that were `unfit` behind all others; `None` when there are no others."
     names = providers(agent, None, signal)

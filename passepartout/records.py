@@ -24,13 +24,13 @@ def reader(names: list[str]) -> Callable[[Any], tuple]:
     if len(names) > 1: return attrgetter(*names)
     return lambda self: tuple(getattr(self, name) for name in names)
 
-# %% ../nbs/01f_records.ipynb #dafbaf4d
+# %% ../nbs/01f_records.ipynb #cf3a89ef
 class Shown:
     "How an object is printed."
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__shown__)})"
 
-
+# %% ../nbs/01f_records.ipynb #73c6ae3a
 class Compared:
     "Equal are two objects of the same class with equal values."
     def __eq__(self, other: object) -> bool:
@@ -38,12 +38,12 @@ class Compared:
         if other.__class__ is not self.__class__: return NotImplemented
         return self.__compared__(self) == self.__compared__(other)
 
-
+# %% ../nbs/01f_records.ipynb #c87d3ce0
 class Hashed:
     "What is equal has the same hash."
     def __hash__(self) -> int: return hash(self.__compared__(self))
 
-
+# %% ../nbs/01f_records.ipynb #dafbaf4d
 class Frozen:
     "An object that stays as it was made; copying and pickling make it once more."
     def __setattr__(self, name: str, value: Any) -> None: raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -62,7 +62,7 @@ def functions_of(part: type) -> dict[str, Callable]:
 
 SHOWN, COMPARED, HASHED, FROZEN = (functions_of(part) for part in (Shown, Compared, Hashed, Frozen))
 
-# %% ../nbs/01f_records.ipynb #0b8fc908
+# %% ../nbs/01f_records.ipynb #7979aa3c
 class Factory:
     "Stands in a signature where a default is made anew for each object."
     def __repr__(self) -> str: return "<factory>"
@@ -70,6 +70,7 @@ class Factory:
 
 FACTORY = Factory()
 
+# %% ../nbs/01f_records.ipynb #0b8fc908
 @lru_cache(maxsize=None)
 def shape(made: tuple[bool, ...], places: int, frozen: bool, after: bool) -> CodeType:
     "The code of an `__init__` that sets a field for each of `made` (true: made anew if nothing is given), the first `places` of which may be given by place; `after` calls `__post_init__`."

@@ -22,6 +22,7 @@ from .redaction.patterns import linear
 from .records import record
 from .sensitive import as_disks_read
 from .tuples import NamedTuple
+from .unseen import only_seen
 
 # %% ../nbs/12a_rules.ipynb #91f8adc6
 TIERS = ("allow", "ask", "deny")
@@ -74,7 +75,7 @@ def _quoted(text: str) -> str:
 def folded(text: str) -> str:
     "`text` as it looks to somebody who does not look closely: without case, compatibility forms and what cannot be seen."
     if not text.isascii(): text = unicodedata.normalize("NFKC", text).casefold()
-    return text.lower() if text.isprintable() else "".join(filter(str.isprintable, text)).lower()
+    return only_seen(text).lower()
 
 # %% ../nbs/12a_rules.ipynb #6434270c
 class Begun(str):

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from .lazy import Regex
+from .unseen import only_seen
 
 # %% ../nbs/10b_sensitive.ipynb #84d9b3b9
 _COPY = r"(?:~|\.(?:bak|backup|old|orig|save|copy|sw[op]|tmp|txt|\d{1,8})|[ _-]?\(?(?:\d{1,2}|copy|old|backup)\)?){0,3}"          # what a copy of a file is called, behind its name; a few times at most, or a long name would take for ever
@@ -27,14 +28,13 @@ _STARTUP = Regex(r"_?[a-z]*(?:sh|vim|input|wget|curl|npm|screen|xinit|net|nano|p
 _ENDS = ("rc", "profile", "shenv", "login", "logout", "aliases", "crontab")          # of every name that the last pattern finds
 
 # %% ../nbs/10b_sensitive.ipynb #549858d2
-_UNSEEN = Regex("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _SHORT = Regex(r"(?:.*/)?[^~/.]{1,6}~\d{1,6}(?:\.[^./]{0,3})?(?:/.*)?", re.S)
 
 def as_disks_read(relative: str) -> str:
     "A path as the most careless disk reads it."
     if not relative.isascii():
         import unicodedata
-        relative = "".join(filter(str.isprintable, _UNSEEN.sub("", unicodedata.normalize("NFKC", relative))))
+        relative = only_seen(unicodedata.normalize("NFKC", relative))
     return "/".join([part.rstrip(". ") if part.strip(". ") else part for part in relative.split("/")])
 
 # %% ../nbs/10b_sensitive.ipynb #a583ac7d

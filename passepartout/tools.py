@@ -36,6 +36,7 @@ class ToolContext:
     settings: Any = None
     services: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
+# %% ../nbs/12_tools.ipynb #75468b69
 @record
 class ToolResult:
     "A result with its text for people, its data for programs, and the label of where it comes from."
@@ -270,11 +271,12 @@ def refuse_direct_call(name: str) -> Callable:
                         gate_name="verify")
     return refused
 
-# %% ../nbs/12_tools.ipynb #96aef8ef
+# %% ../nbs/12_tools.ipynb #fb4c20e5
 def tool_belt_prompt(agent) -> str:
     "The tools of `agent` as the model reads them, one line each, in order of their names."
     return _told(agent.tools.belt())
 
+# %% ../nbs/12_tools.ipynb #96aef8ef
 @lru_cache(maxsize=4)                # as long as the registry is the same, so is this
 def _told(belt: str) -> str: return f"{belt}\n{HOW_TO_CALL}" if belt else "There are no tools; answer with a message."
 
@@ -289,13 +291,14 @@ HOW_TO_CALL = (
     '(:CALL "<name>" :ARGS (:NAME (:FIELD "<field>" :OF (:FIRST (:REF "found"))))) '
     '(:ANSWER (:TEXT ("<words> " (:REF "found"))))))')
 
-# %% ../nbs/12_tools.ipynb #46b67dbe
+# %% ../nbs/12_tools.ipynb #5b27e580
 def tool_line(tool: Tool) -> str:
     "One tool in one line: name, arguments with types and defaults, fields of the result, effects, description."
     args = ", ".join(map(argument_shown, tool.parameters))
     mark = " [read-only]" if tool.effects.read_only else ""
     return f"- {tool.name}({args}){fields_shown(tool.returns)}{mark}: {' '.join(tool.description.split())}"
 
+# %% ../nbs/12_tools.ipynb #46b67dbe
 def argument_shown(parameter: Parameter) -> str:
     "One argument for the line of a tool: its name, its type or what may be chosen, and what holds without it."
     text = f"{parameter.name.replace('_', '-')}: {'|'.join(parameter.choices) or parameter.type}"

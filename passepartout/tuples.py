@@ -33,7 +33,7 @@ class Named:
 
     def __getnewargs__(self) -> tuple: return tuple(self)
 
-
+# %% ../nbs/01fa_tuples.ipynb #39870261
 def _make(cls: type, values: Any) -> Any:
     "An object with these values, one for each place. `TypeError` for another number."
     made = tuple.__new__(cls, values)
@@ -43,7 +43,7 @@ def _make(cls: type, values: Any) -> Any:
 
 ALL = {**functions_of(Named), "_make": classmethod(_make), "__replace__": Named._replace, "__slots__": ()}
 
-# %% ../nbs/01fa_tuples.ipynb #b775663b
+# %% ../nbs/01fa_tuples.ipynb #f6d4ca80
 Place = type(vars(namedtuple("One", "first"))["first"])
 
 @lru_cache(maxsize=None)
@@ -51,6 +51,7 @@ def maker(places: int) -> FunctionType:
     "The `__new__` that the standard library writes for so many places."
     return namedtuple("Places", [f"p{n}" for n in range(places)]).__new__
 
+# %% ../nbs/01fa_tuples.ipynb #b775663b
 def made_by(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> FunctionType:
     "The `__new__` of the class `name` with these fields, with its own signature."
     lent, fields = maker(len(types)), tuple(types)
@@ -60,13 +61,13 @@ def made_by(name: str, types: dict[str, Any], defaults: dict[str, Any]) -> Funct
     made.__doc__ = f"Create new instance of {name}({', '.join(fields)})"
     return made
 
-# %% ../nbs/01fa_tuples.ipynb #d6aeb78c
+# %% ../nbs/01fa_tuples.ipynb #ef701b6b
 def annotated(body: dict[str, Any]) -> dict[str, Any]:
     "The annotations in the body of a class."
     later = body.get("__annotate_func__") or body.get("__annotate__")
     return later(1) if later is not None else body.get("__annotations__", {})
 
-
+# %% ../nbs/01fa_tuples.ipynb #d6aeb78c
 class Making(type):
     "Makes a named tuple of each class that is written below `NamedTuple`."
     def __new__(meta, name: str, bases: tuple, body: dict[str, Any]) -> type:

@@ -28,6 +28,7 @@ def standing(effects: Iterable[dict]) -> list[dict]:
         elif (effect["detail"] or {}).get("edit"): found.append(effect)
     return found
 
+# %% ../nbs/17c_undo.ipynb #82d41768
 def undoable(journal, session: str | None = None, limit: int = 200) -> list[dict]:
     "The latest edits that can be taken back, newest first."
     return standing(journal.effects(session=session, state="committed", limit=limit))
@@ -45,11 +46,12 @@ def made_after(journal, effect: dict) -> dict | None:
     later = standing(journal.effects(after=effect["seq"]))
     return next((each for each in later if (each["turn"], each["hash"]) == (effect["turn"], effect["hash"]) and each["state"] != "failed"), None)
 
-# %% ../nbs/17c_undo.ipynb #356ad9b1
+# %% ../nbs/17c_undo.ipynb #7810f19d
 def erased_edits(journal, session: str | None = None, limit: int = 200) -> int:
     "How many of the latest effects can never be taken back, because their record was erased."
     return sum(effect["action"] is None for effect in journal.effects(session=session, state="committed", limit=limit))
 
+# %% ../nbs/17c_undo.ipynb #356ad9b1
 def nothing_left(journal, session: str | None = None) -> str:
     "What to say when there is nothing to take back."
     if not erased_edits(journal, session): return "There is nothing to take back."
@@ -120,6 +122,7 @@ def undo_tool(journal) -> Tool:
                 [Parameter("effect", description="id of the effect"), Parameter("path", kind="path", access="write",
             description="the note it changed")], pure(body), effects={"destructive": False, "open_world": False}, edits=True, inline=True)
 
+# %% ../nbs/17c_undo.ipynb #70a9c956
 def undo_action(effect: dict) -> Action:
     "The call of `undo-edit` for a ledger entry."
     path = effect["detail"]["edit"]["path"]

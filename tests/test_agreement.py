@@ -112,3 +112,9 @@ def test_a_difference_is_bounded_whatever_is_proposed():
     big = lambda fill: Action.of({"type": "request", "target": "tool", "payload": {"action": "call", "tool": "do", "args": {**{f"f{n}": fill * 5000 for n in range(100)}}}})
     assert len(difference(big("a"), big("b"), ("x", "y"))) < 4000
     assert agreed([], 0, 0) is None
+
+
+def test_what_nobody_sees_in_a_proposal_is_spelled_out():
+    "A selector of variants is printable to Python, and two proposals that differed by one were shown as the same words."
+    told = difference(*(Action.of({"target": "tool", "payload": {"action": "call", "tool": "send", "args": {"to": to}}}) for to in ("ana@example.org", "an\U000e0100a@example.org")), ("a", "b"))
+    assert "an⟨U+E0100⟩a@example.org" in told

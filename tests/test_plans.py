@@ -764,6 +764,13 @@ def test_an_ordinary_text_carries_no_address(text):
     assert addresses_in(text) == []
 
 
+@pytest.mark.parametrize("hidden", ["\u034f", "\u115f", "\u180b", "\u3164", "\ufe0f", "\U000e0100", "\u200b"])
+def test_an_address_is_found_whatever_stands_in_it_that_nobody_sees(hidden):
+    from passepartout.labels import addresses_in
+    for address in ("eve@example.net", "www.example.org/a", "DE89 3704 0044 0532 0130 00"):
+        assert address in addresses_in(f"see {address[:3]}{hidden}{address[3:]} soon")
+
+
 # One yes for a plan -----------------------------------------------------------------------------------------------------
 
 def pay(to, amount): return f'(:CALL "send" :ARGS (:TO "{to}" :AMOUNT {amount}))'

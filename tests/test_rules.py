@@ -98,6 +98,12 @@ def test_what_tightens_fits_at_least_where_the_exact_does(pattern, text):
     assert text_test(pattern, True)(text, folded(text)) or not text_test(pattern, False)(text, text)
 
 
+@pytest.mark.parametrize("hidden", ["\u034f", "\u115f", "\u180b", "\u2800", "\u3164", "\ufe0f", "\U000e0100", "\u200b", "\n"])
+def test_a_rule_that_tightens_is_not_evaded_by_what_nobody_sees(hidden):
+    said = f"private{hidden}/tax.org"
+    assert folded(said) == "private/tax.org" and text_test("private/*", True, "/")(said, folded(said)) and not text_test("private/*", False, "/")(said, folded(said))
+
+
 @pytest.mark.parametrize("text", ["a" * 200_000, "a" * 200_000 + "b", "*" * 100_000, "\u200b" * 50_000])
 def test_no_pattern_holds_anybody_up(text):
     began = time.monotonic()

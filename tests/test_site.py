@@ -199,6 +199,8 @@ def test_a_word_of_a_page_does_not_lead_to_the_same_word_elsewhere(site):
     said = {"cell_type": "markdown", "source": " ".join(link(*each) for each in (("settle", "backup"), ("give_back", "embeddings"), ("made_of", "deciders"), ("BudgetError", "other"), ("elsewhere", "other"), ("settle", "demo")))}
     mended = site.own_words_unlinked([entry, said], book, "01_demo.ipynb", "https://example.org/book/")[1]["source"]
     assert mended == " ".join([link("settle", "demo"), "`give_back`", "`made_of`", link("BudgetError", "other"), link("elsewhere", "other"), link("settle", "demo")])
+    nested = {"cell_type": "markdown", "source": f"an [{link('BudgetError', 'other')}](../12_tools.ipynb), [the {link('settle', 'demo')} of it](x.ipynb) and {link('helper', 'other')} ([x](y.ipynb))"}
+    assert site.own_words_unlinked([nested], book, "01_demo.ipynb", "https://example.org/book/")[0]["source"] == f"an [`BudgetError`](../12_tools.ipynb), [the `settle` of it](x.ipynb) and {link('helper', 'other')} ([x](y.ipynb))"
     shown = {**entry, "outputs": [{"data": {"text/markdown": "*Settles " + link("made_of", "deciders") + "*"}}, {"name": "stdout", "text": "x"}]}
     assert site.own_words_unlinked([shown], book, "01_demo.ipynb", "https://example.org/book/")[0]["outputs"] == [{"data": {"text/markdown": "*Settles `made_of`*"}}, shown["outputs"][1]]
 

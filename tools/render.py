@@ -201,7 +201,7 @@ def rooms_page() -> str:
         for other in room["uses"]:
             if of[other] != of[name]: many[of[name], of[other]] = many.get((of[name], of[other]), 0) + 1
     drawn = [f'  p{parts.index(a)} -->|{count}| p{parts.index(b)}' for (a, b), count in sorted(many.items(), key=lambda i: (parts.index(i[0][0]), parts.index(i[0][1]))) if count >= 12]
-    boxes = [f'  p{n}["{short(part)}: {sum(1 for p in of.values() if p == part)} rooms"]' for n, part in enumerate(parts) if part in of.values()]
+    boxes = [f'  p{n}["{short(part)}: {(count := sum(1 for p in of.values() if p == part))} room{"s" * (count != 1)}"]' for n, part in enumerate(parts) if part in of.values()]
     text = ["# The map of the rooms", "*Drawn from the imports of the modules when this site was built*{ .lead }",
             f"There are {len(known)} rooms. One may use only rooms above it, and a test holds that order, so what you read from top to bottom never depends on what comes later. "
             "The diagram has an arrow where a part uses another at least a dozen times.", "``` mermaid\nflowchart TD\n" + "\n".join(boxes + drawn) + "\n```"]

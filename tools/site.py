@@ -386,10 +386,14 @@ EXPORTED = re.compile(r"^#\|\s*exports?\b", re.M)
 FOLDED = re.compile(r"^#\|\s*export\b(?!s)", re.M)
 
 
+LINK_IN_LINK = re.compile(r"\[([^\[\]]*)\[(`[^`]+`)\]\([^)\s]*\)([^\[\]]*)\](?=\()")
+
+
 def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
     """The cells of the page `name`, with links from words that are its own taken off, or led to their entry here; `base` is where the site stands.
 
-    nbdev links a word in backticks, in prose and in docstrings, to whichever room has a public name like it: a parameter, a method or a function of this page went to another's."""
+    nbdev links a word in backticks, in prose and in docstrings, to whichever room has a public name like it: a parameter, a method or a function of this page went to another's.
+    It does so too in what is a link already, which then is read as none, with its brackets and its address in the text: there the one that was written stays."""
     code = "\n".join(joined(cell["source"]) for cell in book if cell["cell_type"] == "code")
     imported = {word for names in re.findall(r"^from passepartout[\w.]* import (\([^)]*\)|.*)$", code, re.M) for word in re.findall(r"\w+", names)}
     own, entries = set(re.findall(r"\w+", code)) - imported, {found[1] for cell in cells if (found := ENTRY.search(joined(cell["source"])))}
@@ -401,7 +405,7 @@ def own_words_unlinked(cells: list, book: list, name: str, base: str) -> list:
     def in_output(output: dict) -> dict:
         text = joined(output.get("data", {}).get("text/markdown", ""))
         return {**output, "data": {**output["data"], "text/markdown": linked.sub(mended, text)}} if text else output
-    return [{**cell, "source": linked.sub(mended, joined(cell["source"]))} if cell["cell_type"] == "markdown"
+    return [{**cell, "source": linked.sub(mended, LINK_IN_LINK.sub(r"[\1\2\3]", joined(cell["source"])))} if cell["cell_type"] == "markdown"
             else {**cell, "outputs": [in_output(each) for each in cell["outputs"]]} if cell.get("outputs") else cell for cell in cells]
 
 

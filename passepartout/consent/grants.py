@@ -138,6 +138,7 @@ def in_words(grant: Grant) -> str:
     return visible(f"Until {until}, in the conversation “{grant.session}”, {grant.tool} runs without asking"
                    + (f" with {', '.join(told)}" if told else "") + f"{free}. {others}")
 
+# %% ../../nbs/consent/17ba_grants.ipynb #9b59ce3c
 def _short(value: str) -> str: return "exactly " + (value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)")
 
 # %% ../../nbs/consent/17ba_grants.ipynb #5b3e53b5
@@ -156,25 +157,28 @@ def read_until(text: str, now: datetime) -> tuple[datetime, str]:
         raise GrantRefused(f"That is {'past' if end <= now else 'longer than 30 days'}. What should always hold is a rule for rules.ini.")
     return end, rest
 
-# %% ../../nbs/consent/17ba_grants.ipynb #d05f4b9f
+# %% ../../nbs/consent/17ba_grants.ipynb #af06b0fa
 def _span(text: str, now: datetime) -> tuple[datetime, str] | None:
     if (found := _SPAN.match(text)) is None: return None
     count, unit = 1 if found[1].lower() in ("a", "an") else int(found[1]), found[2][0].lower()
     return now + timedelta(**{{"m": "minutes", "h": "hours", "d": "days"}[unit]: count}), text[found.end():].strip()
 
+# %% ../../nbs/consent/17ba_grants.ipynb #d05f4b9f
 def _until(text: str, now: datetime) -> tuple[datetime, str] | None:
     if (found := _UNTIL.match(text)) is None: return None
     day = datetime.fromisoformat(found[1]) if found[1] else now
     hour, minute = map(int, (found[2] or found[3] or "23:59").split(":"))
     return day.replace(hour=hour, minute=minute, second=0, microsecond=0), text[found.end():].strip()
 
-# %% ../../nbs/consent/17ba_grants.ipynb #30fad218
+# %% ../../nbs/consent/17ba_grants.ipynb #c7e6002b
 _SINCE = "SELECT seq FROM chain INDEXED BY chain_grants WHERE kind = 'grant' AND seq > ? ORDER BY seq"
 
 INDEX = "CREATE INDEX IF NOT EXISTS chain_grants ON chain(seq) WHERE kind = 'grant'"
 
+# %% ../../nbs/consent/17ba_grants.ipynb #787ce643
 def _index(store, seq: int, draft: Draft) -> None: store.execute(INDEX)
 
+# %% ../../nbs/consent/17ba_grants.ipynb #30fad218
 def _write(journal, session: str, body: dict) -> None:
     draft = Draft(session, "", journal.clock)
     draft.record("grant", body)

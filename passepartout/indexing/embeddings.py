@@ -58,6 +58,7 @@ def packaged_embedder() -> Embedder | None:
     except (OSError, ValueError): return None
     return Embedder(PACKAGED, lambda texts: model.embed(list(texts), norm=True, batch_size=16), True)
 
+# %% ../../nbs/indexing/08q_embeddings.ipynb #8d5a4136
 def semantic_state(embedder: Embedder | None) -> str:
     "What the person should know about search by meaning."
     if embedder is not None: return f"Search by meaning uses {embedder.name}, on this machine."
@@ -76,7 +77,7 @@ CREATE TABLE done(path TEXT PRIMARY KEY, hash BLOB)
 class VectorsFailed(PassepartoutError):
     "There is no place for vectors just now; search goes by words."
 
-# %% ../../nbs/indexing/08q_embeddings.ipynb #702b257c
+# %% ../../nbs/indexing/08q_embeddings.ipynb #12b91eb4
 def begin_vectors(path: Path | None, model: str) -> sqlite3.Connection | None:
     "The database of vectors, None when it belongs to another model."
     db = connect(path)
@@ -91,6 +92,7 @@ def begin_vectors(path: Path | None, model: str) -> sqlite3.Connection | None:
     if same: return db
     db.close()
 
+# %% ../../nbs/indexing/08q_embeddings.ipynb #702b257c
 def open_vectors(path: Path | None, model: str) -> sqlite3.Connection:
     "The database of vectors, made anew when it is damaged or belongs to another model. `VectorsFailed` when it cannot be."
     with alone(path):
@@ -246,7 +248,7 @@ class Vectors(VectorStore):
         "Let go of the database. Closing twice is fine."
         with self.lock: self.db.close()
 
-# %% ../../nbs/indexing/08q_embeddings.ipynb #dc10e058
+# %% ../../nbs/indexing/08q_embeddings.ipynb #448aa9bf
 FIRST = 1_024             # rows that are compared exactly
 
 def signs(rows: Any) -> Any:
@@ -255,6 +257,7 @@ def signs(rows: Any) -> Any:
     bits = np.packbits(np.asarray(rows) > 0, axis=1)
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))).view(np.uint64)
 
+# %% ../../nbs/indexing/08q_embeddings.ipynb #dc10e058
 def best_rows(blocks: Sequence[tuple[Any, Any]], vector: bytes, most: int, least: float) -> list[tuple[int, float]]:
     "(number of the row, cosine) of the best rows of some blocks (rows, their signs), best first."
     import numpy as np

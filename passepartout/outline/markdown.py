@@ -47,12 +47,13 @@ def read_front_matter(text: str) -> dict[str, Any]:
     if folded: found[name] = " ".join(filter(None, folded))
     return found
 
-# %% ../../nbs/outline/08a_markdown.ipynb #9c1b5bd0
+# %% ../../nbs/outline/08a_markdown.ipynb #8d109f8f
 def whole_list(value: str, below: list[str]) -> str:
     "A list that goes on in the lines below, up to its bracket; the value alone when there is none."
     end = next((n for n, line in enumerate(below) if "]" in line), None)
     return value if end is None else " ".join([value, *(line.split(" #")[0].strip() for line in below[:end]), below[end].strip()])
 
+# %% ../../nbs/outline/08a_markdown.ipynb #9c1b5bd0
 def unquote(value: str, item: bool = False) -> str:
     "A scalar without the quotes around it or the comment behind it; `null` is nothing. An item of a list may begin with `#`, as in Obsidian."
     value = value.strip()
@@ -84,6 +85,7 @@ def read_toml(text: str) -> dict[str, Any]:
         return {name.upper(): plain(value) for name, value in names.items() if not isinstance(value, dict)}
     except (ValueError, RecursionError): return read_lines(text)
 
+# %% ../../nbs/outline/08a_markdown.ipynb #d369ac59
 def read_lines(text: str) -> dict[str, Any]:
     "What stands behind the equals signs, each on a line of its own or in a list that begins there."
     return read_front_matter(ASSIGNED.sub(r"\1: ", text))
@@ -137,6 +139,7 @@ def task_facts(box: str, text: str) -> dict:
         facts["title"], facts["tags"] = without_last_tags(" ".join(ARROW.sub("", bare).split())), line_tags(text)
     return facts
 
+# %% ../../nbs/outline/08a_markdown.ipynb #592e1f11
 def without_last_tags(title: str) -> str:
     "`title` without the `#tags` at its end. Tags among the words are part of the sentence and stay."
     end = len(title)

@@ -66,14 +66,16 @@ def plan_forms(tools: Iterable[Tool], strict: bool = False) -> dict:
     return {"expression": {"anyOf": expression}, "condition": {"anyOf": [plan_form(form.parts, strict) for form in CONDITIONS.values()]},
             "step": {"anyOf": steps}}
 
-# %% ../../nbs/providers/proposals.ipynb #77505aad
+# %% ../../nbs/providers/proposals.ipynb #39a250ae
 def plan_form(parts: Any, strict: bool) -> dict:
     "The schema of one form of a plan."
     return closed({name: _maybe(_part(kind.rstrip("?")), strict and kind.endswith("?")) for name, kind in parts.items()},
                   [name for name, kind in parts.items() if strict or not kind.endswith("?")])
 
+# %% ../../nbs/providers/proposals.ipynb #6712c0fa
 def _maybe(schema: dict, optional: bool) -> dict: return {"anyOf": [schema, {"type": "null"}]} if optional else schema
 
+# %% ../../nbs/providers/proposals.ipynb #77505aad
 def _part(kind: str) -> dict:
     from passepartout.plan import KINDS, MOST_ROUNDS, TESTS
     one, many = (lambda name: {"$ref": f"#/$defs/{name}"}), lambda name: {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
@@ -133,17 +135,19 @@ def _form(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict): return {name: _form(each, depth + 1) for name, each in value.items() if each is not None and _key(name)}
     return [_form(each, depth + 1) for each in value] if isinstance(value, list) else _plain("step", value)
 
+# %% ../../nbs/providers/proposals.ipynb #29c7a743
 def _key(name: str) -> bool:
     if not _NAME.fullmatch(name): raise ValueError(f"{name[:40]!r} is no name")
     return True
 
-# %% ../../nbs/providers/proposals.ipynb #cb6e3bdb
+# %% ../../nbs/providers/proposals.ipynb #a16bcb0a
 _NAME = Regex(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 def _words(value: Any, what: str) -> Text:
     if not isinstance(value, str) or not value.strip(): raise ValueError(f"it has no {what}")
     return Text(value)
 
+# %% ../../nbs/providers/proposals.ipynb #cb6e3bdb
 def _plain(name: str, value: Any, depth: int = 0) -> Any:
     "`value`, with every string marked as one, for the argument `name`."
     if not _NAME.fullmatch(name): raise ValueError(f"{name[:40]!r} is not the name of an argument")

@@ -91,11 +91,12 @@ def forms(words: Sequence[str], folders: Sequence[str], roots: Sequence[Root]) -
             yield form(each, more)
             yield from (form([each[0], *[known.get(word, word) for word in each[1:]]], more) for known in seen)
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #45df740a
 def shell_texts(words: Sequence[str]) -> list[str]:
     "The texts that a command gives to shells, itself or by what it starts."
     return [text for each in [list(words), *[inner for inner, _ in started(words)]] if (text := given_to_shell(each)) is not None]
 
-# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #a986df46
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #d2e62305
 MOST_WORDS, MOST_SHELLS = 200, 6
 
 class Line(NamedTuple):
@@ -103,6 +104,7 @@ class Line(NamedTuple):
     commands: list[tuple[Simple, list[str]]]
     judged: list[Script]
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #a986df46
 def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
     "The commands of a line; `None` when only a shell could carry it out, or when there is too much of it."
     line, texts = Line([], []), [text]
@@ -123,6 +125,7 @@ def read_line(text: str, roots: Sequence[Root], home: str) -> Line | None:
 
 def _count(script: Script) -> int: return sum(len(command.argv) for command in script.commands())
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #1b91d8b8
 def line_forms(line: Line, roots: Sequence[Root]) -> Iterator[str]:
     "The forms of every command in a line."
     for command, folders in line.commands:
@@ -162,6 +165,7 @@ def opened_by(command: Simple, folders: Sequence[str], roots: Sequence[Root]) ->
         if names_only: yield from [tuple(f"{name}/" for name in names) for names in names_of(place.path, memex)]
         else: yield from names_of(place.path, memex, under=True)
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #f57f2b5e
 def _place(word: str, folder: str, roots: Sequence[Root]) -> Place | None:
     try: return where(roots, word if word.startswith("/") else f"{folder}/{word}")
     except PathRefused: return None
@@ -174,6 +178,7 @@ def line_places(line: Line, roots: Sequence[Root]) -> Iterator[tuple[str, ...] |
         if going.opens and (going.program == "git" or lookup(going.program, ()) is not None):
             yield from (names for folder in going.folders for names in names_of(folder, roots[0].path, under=True))
 
+# %% ../../nbs/toolbelt/12ce_commandrules.ipynb #4c73a152
 def spoken(text: str, roots: Sequence[Root], home: str) -> Spoken:
     "What a command line says to rules that tighten."
     if (line := read_line(text, roots, home)) is None: return Spoken([UNREADABLE], [UNREADABLE])

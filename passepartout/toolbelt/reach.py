@@ -24,12 +24,13 @@ from ..shell.sandbox import mounted
 from ..shell.script import Script, Simple, any_hole
 from .walks import NAMES_ONLY, goings, standing
 
-# %% ../../nbs/toolbelt/12cb_reach.ipynb #e4dc4eff
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #7e03f272
 def holds_private(file: OpenedPath, private: Sequence[str]) -> bool:
     "Does an opened file have a heading under one of the `private` tags?"
     try: return private_text(file.display, file.read_bytes(MOST_BYTES), private)
     except (PathRefused, OSError): return True
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #e4dc4eff
 def private_text(name: str, data: bytes, private: Sequence[str]) -> bool:
     "Would the file `name` have a private heading if it held `data`?"
     note = as_note(name)
@@ -81,6 +82,7 @@ def may_show_private(opened: OpenedScript, roots: Sequence[Root], private: Seque
 
 MOST_FILES = 100_000
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #412aeb12
 def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str]) -> bool:
     skipped, looked = [], 0
     try:
@@ -91,7 +93,7 @@ def _folder_holds(folder: str, roots: Sequence[Root], private: Sequence[str]) ->
     except (PathRefused, OSError): return True
     return looked >= MOST_FILES or any(why not in (ODD, ELSEWHERE, CLOSED) for _, why in skipped)
 
-# %% ../../nbs/toolbelt/12cb_reach.ipynb #7f341ed4
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #d186e876
 MOST_SOURCES = 32
 
 def sources_of(opened: OpenedScript, roots: Sequence[Root]) -> tuple[str, ...]:
@@ -103,15 +105,18 @@ def sources_of(opened: OpenedScript, roots: Sequence[Root]) -> tuple[str, ...]:
                 for going in goings(opened.script, roots, names=True) for folder in going.folders}
     return tuple(_named(path, roots) for path in sorted(found)[:MOST_SOURCES])
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #6dcd4b84
 def _named(path: str, roots: Sequence[Root]) -> str:
     home = roots[0].path.rstrip("/")
     name = "the whole folder" if path == home else path.removeprefix(f"{home}/")
     return name if name.isprintable() else shown(name, 4096)
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #1866729a
 def seen_before(opened: OpenedScript, roots: Sequence[Root], private: Sequence[str]) -> Label:
     "What can be said of the output of `opened` when it begins. Reads files, and should not be called on the event loop."
     return Label("tool", may_show_private(opened, roots, private), sources_of(opened, roots)) if opened.reads else Label("tool")
 
+# %% ../../nbs/toolbelt/12cb_reach.ipynb #7f341ed4
 def output_label(opened: OpenedScript, outcome: Outcome, roots: Sequence[Root], private: Sequence[str],
                  before: Label = Label("tool")) -> Label:
     "The label of what `opened` printed; `before` is what was `seen_before` it ran. Reads files, and should not be called on the event loop."
