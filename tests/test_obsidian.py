@@ -1,6 +1,6 @@
 "Obsidian's ways of writing a task: what is read in call-outs and behind signs, and that an edit leaves the rest of the line and of the call-out alone"
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -11,7 +11,7 @@ from passepartout.outline.moves import archive, insert_headline, refile, refile_
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
 from passepartout.outline.planning import schedule, unschedule
-from passepartout.outline.timestamps import stamps
+from passepartout.outline.timestamps import occurrences, stamps
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.search import find
@@ -312,3 +312,31 @@ def test_what_is_on_hold_waits():
     outline = parse_note("- [h] plumber 📅 2026-11-20\n- [H] heading\n", "x.md")
     assert tree(outline) == [("plumber", "WAITING", "x")]
     assert complete(outline, outline.nodes[1], now=NOON).startswith("- [x] plumber 📅 2026-11-20 ✅ 2026-11-19\n")
+
+
+# Both the plug-in and Logseq write the last day of a month that is too short, and count from there on.
+@pytest.mark.parametrize("text,days", [("- [ ] rent 📅 2026-01-31 🔁 every month\n", ["02-28", "03-28", "04-28"]), ("- TODO rent\n  DEADLINE: <2026-01-31 Sat +1m>\n", ["02-28", "03-28", "04-28"]), ("- [ ] rent 📅 2026-12-31 🔁 every 2 months\n", ["02-28", "04-28", "06-28"]),
+                                       ("- TODO rent\n  DEADLINE: <2028-02-29 Tue +1y>\n", ["02-28", "02-28", "02-28"]), ("- [ ] rent 📅 2026-01-30 🔁 every 3 months\n", ["04-30", "07-30", "10-30"])])
+def test_the_agenda_shows_the_day_to_which_a_task_is_moved_when_it_is_done(text, days):
+    outline, moved = parse_note(text, "x.md"), []
+    (first,) = stamps(outline)
+    again = outline
+    for _ in days:
+        again = parse_note(complete(again, again.nodes[1], now=NOON), "x.md")
+        moved.append(f"{stamps(again)[0].day:%m-%d}")
+    shown = [f"{day:%m-%d}" for day in occurrences(first, first.day + timedelta(1), date(first.day.year + 4, 1, 1))]
+    assert moved == days == shown[:3]
+
+
+async def test_the_index_shows_it_too(tmp_path):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "a.md").write_text("- [ ] rent 📅 2027-01-31 🔁 every month\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    assert "28 Feb" in (answer := str(await agent.handle("agenda february 2027"))) and "rent" in answer and "rent" not in str(await agent.handle("agenda from 1 march 2027 to 5 march 2027"))
+    await agent.close()
+
+
+def test_a_task_of_logseq_may_be_shown_as_a_heading():
+    outline = parse_note("- ## TODO [#A] call Ana\n  SCHEDULED: <2026-11-20 Fri>\n\t- # DONE pay\n- ## Notes\n", "pages/x.md")
+    assert tree(outline) == [("call Ana", "TODO", "x"), ("pay", "DONE", "call Ana")]
+    assert complete(outline, outline.nodes[1], now=NOON) == outline.text.replace("TODO", "DONE")
+    assert retitle(outline, outline.nodes[1], "ring her").startswith("- ## TODO [#A] ring her\n")

@@ -121,7 +121,7 @@ def date_row(outline: Outline, stamp: Stamp) -> tuple:
     live = LIVE if stamp.active and stamp.kind in KINDS[:3] and not node.done and not node.hidden else 0
     if live and is_habit(stamp, node): live |= HABIT
     if live and first_turn_only(outline, stamp): live |= ONCE
-    repeat = stamp.repeat and f"{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
+    repeat = stamp.repeat and f"{'~' if stamp.repeat.clip else ''}{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
     return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute(stamp.at),
             stamp.until_day and stamp.until_day.toordinal(), minute(stamp.until), repeat, stamp.warn, stamp.line)
 
@@ -130,7 +130,7 @@ def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, u
                warn: int | None, line: int) -> Stamp:
     "The date that a row stands for."
     clock = lambda m: None if m is None else time(*divmod(m, 60))
-    rule = repeat and Repeat(repeat.rstrip("hdwmy0123456789"), int(repeat.strip(".+hdwmy")), repeat[-1])
+    rule = repeat and Repeat(repeat.lstrip("~").rstrip("hdwmy0123456789"), int(repeat.strip("~.+hdwmy")), repeat[-1], repeat[0] == "~")
     return Stamp(KINDS[kind], True, date.fromordinal(day), clock(minute), until_day and date.fromordinal(until_day), clock(until_minute),
                  rule or None, warn, 0, 0, 0, line)
 
