@@ -340,3 +340,23 @@ def test_a_task_of_logseq_may_be_shown_as_a_heading():
     assert tree(outline) == [("call Ana", "TODO", "x"), ("pay", "DONE", "call Ana")]
     assert complete(outline, outline.nodes[1], now=NOON) == outline.text.replace("TODO", "DONE")
     assert retitle(outline, outline.nodes[1], "ring her").startswith("- ## TODO [#A] ring her\n")
+
+
+# A task behind the note that was captured before it was read as a part of that note, and was archived with it.
+@pytest.mark.parametrize("text,after", [
+    ("- [ ] a\n\n## fig\n\n## hello\n", "- [ ] a\n- [ ] new\n\n## fig\n\n## hello\n"), ("## fig\nis wrapped\n", "- [ ] new\n\n## fig\nis wrapped\n"), ("# Inbox\n\n## fig\n", "# Inbox\n\n- [ ] new\n\n## fig\n"),
+    ("# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n\n## fig\n", "# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n- [ ] new\n\n## fig\n"), ("---\ntags: x\n---\n\n## fig\n", "---\ntags: x\n---\n\n- [ ] new\n\n## fig\n"),
+    ("# 2026-11-19\n\n## Tasks\n- [ ] a\n\n## Notes\n", "# 2026-11-19\n\n## Tasks\n- [ ] a\n- [ ] new\n\n## Notes\n"), ("\ufeff## fig\r\nä\r\n", "\ufeff- [ ] new\r\n\r\n## fig\r\nä\r\n"),
+    ("# Bags\n- [ ] socks\n", "# Bags\n- [ ] socks\n- [ ] new\n"), ("- [ ] a\n## Done\n- [x] b\n", "- [ ] a\n## Done\n- [x] b\n- [ ] new\n"), ("Some words.\n", "Some words.\n\n- [ ] new\n"), ("# Roof\nSome words.\n", "# Roof\nSome words.\n\n- [ ] new\n"),
+    ("> - [ ] quoted\n\n## fig\n", "> - [ ] quoted\n\n- [ ] new\n\n## fig\n"), ("- [x] old\n\n## fig\n", "- [x] old\n- [ ] new\n\n## fig\n")])
+def test_a_new_task_is_no_part_of_the_note_before_it(text, after):
+    assert append_headline(text.encode(), "new", file="inbox.md", kind="task").decode() == after
+    read = parse_note(after.removeprefix("\ufeff"), "inbox.md")
+    assert not {n.title for n in read.lineage(next(n for n in read.nodes if n.title == "new"))} & {"fig", "hello", "Notes"}
+
+
+def test_the_place_of_a_new_task_takes_no_byte_from_an_old_file():
+    old = "- [ ] Käse\n\n## Müll\n".encode("latin-1")
+    assert append_headline(old, "new", file="inbox.md", kind="task") == old.replace(b"\n\n", b"\n- [ ] new\n\n")
+    wide = "- [ ] a\n\n## fig\n".encode("utf-16")
+    assert append_headline(wide, "new", file="inbox.md", kind="task").decode("utf-16") == "- [ ] a\n- [ ] new\n\n## fig\n"
