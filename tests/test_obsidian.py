@@ -1,6 +1,6 @@
 "Obsidian's ways of writing a task: what is read in call-outs and behind signs, and that an edit leaves the rest of the line and of the call-out alone"
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -11,7 +11,7 @@ from passepartout.outline.moves import archive, insert_headline, refile, refile_
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
 from passepartout.outline.planning import schedule, unschedule
-from passepartout.outline.timestamps import stamps
+from passepartout.outline.timestamps import occurrences, stamps
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
 from passepartout.search import find
@@ -321,3 +321,51 @@ def test_what_is_on_hold_waits():
 def test_a_page_is_an_appointment_by_its_front_matter(matter, day, expected):
     outline, day = parse_note(f"---\n{matter}\n---\ntext\n", "Trip.md"), date.fromisoformat(day)
     assert [say_when(item) for item in agenda([outline], day, day, day)] == [expected][:bool(expected)]
+
+
+# Both the plug-in and Logseq write the last day of a month that is too short, and count from there on.
+@pytest.mark.parametrize("text,days", [("- [ ] rent 📅 2026-01-31 🔁 every month\n", ["02-28", "03-28", "04-28"]), ("- TODO rent\n  DEADLINE: <2026-01-31 Sat +1m>\n", ["02-28", "03-28", "04-28"]), ("- [ ] rent 📅 2026-12-31 🔁 every 2 months\n", ["02-28", "04-28", "06-28"]),
+                                       ("- TODO rent\n  DEADLINE: <2028-02-29 Tue +1y>\n", ["02-28", "02-28", "02-28"]), ("- [ ] rent 📅 2026-01-30 🔁 every 3 months\n", ["04-30", "07-30", "10-30"])])
+def test_the_agenda_shows_the_day_to_which_a_task_is_moved_when_it_is_done(text, days):
+    outline, moved = parse_note(text, "x.md"), []
+    (first,) = stamps(outline)
+    again = outline
+    for _ in days:
+        again = parse_note(complete(again, again.nodes[1], now=NOON), "x.md")
+        moved.append(f"{stamps(again)[0].day:%m-%d}")
+    shown = [f"{day:%m-%d}" for day in occurrences(first, first.day + timedelta(1), date(first.day.year + 4, 1, 1))]
+    assert moved == days == shown[:3]
+
+
+async def test_the_index_shows_it_too(tmp_path):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "a.md").write_text("- [ ] rent 📅 2027-01-31 🔁 every month\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    assert "28 Feb" in (answer := str(await agent.handle("agenda february 2027"))) and "rent" in answer and "rent" not in str(await agent.handle("agenda from 1 march 2027 to 5 march 2027"))
+    await agent.close()
+
+
+def test_a_task_of_logseq_may_be_shown_as_a_heading():
+    outline = parse_note("- ## TODO [#A] call Ana\n  SCHEDULED: <2026-11-20 Fri>\n\t- # DONE pay\n- ## Notes\n", "pages/x.md")
+    assert tree(outline) == [("call Ana", "TODO", "x"), ("pay", "DONE", "call Ana")]
+    assert complete(outline, outline.nodes[1], now=NOON) == outline.text.replace("TODO", "DONE")
+    assert retitle(outline, outline.nodes[1], "ring her").startswith("- ## TODO [#A] ring her\n")
+
+
+# A task behind the note that was captured before it was read as a part of that note, and was archived with it.
+@pytest.mark.parametrize("text,after", [
+    ("- [ ] a\n\n## fig\n\n## hello\n", "- [ ] a\n- [ ] new\n\n## fig\n\n## hello\n"), ("## fig\nis wrapped\n", "- [ ] new\n\n## fig\nis wrapped\n"), ("# Inbox\n\n## fig\n", "# Inbox\n\n- [ ] new\n\n## fig\n"),
+    ("# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n\n## fig\n", "# Inbox\n- [ ] a 📅 2026-11-20\n  - [x] b\n    more\n- [ ] new\n\n## fig\n"), ("---\ntags: x\n---\n\n## fig\n", "---\ntags: x\n---\n\n- [ ] new\n\n## fig\n"),
+    ("# 2026-11-19\n\n## Tasks\n- [ ] a\n\n## Notes\n", "# 2026-11-19\n\n## Tasks\n- [ ] a\n- [ ] new\n\n## Notes\n"), ("\ufeff## fig\r\nä\r\n", "\ufeff- [ ] new\r\n\r\n## fig\r\nä\r\n"),
+    ("# Bags\n- [ ] socks\n", "# Bags\n- [ ] socks\n- [ ] new\n"), ("- [ ] a\n## Done\n- [x] b\n", "- [ ] a\n## Done\n- [x] b\n- [ ] new\n"), ("Some words.\n", "Some words.\n\n- [ ] new\n"), ("# Roof\nSome words.\n", "# Roof\nSome words.\n\n- [ ] new\n"),
+    ("> - [ ] quoted\n\n## fig\n", "> - [ ] quoted\n\n- [ ] new\n\n## fig\n"), ("- [x] old\n\n## fig\n", "- [x] old\n- [ ] new\n\n## fig\n")])
+def test_a_new_task_is_no_part_of_the_note_before_it(text, after):
+    assert append_headline(text.encode(), "new", file="inbox.md", kind="task").decode() == after
+    read = parse_note(after.removeprefix("\ufeff"), "inbox.md")
+    assert not {n.title for n in read.lineage(next(n for n in read.nodes if n.title == "new"))} & {"fig", "hello", "Notes"}
+
+
+def test_the_place_of_a_new_task_takes_no_byte_from_an_old_file():
+    old = "- [ ] Käse\n\n## Müll\n".encode("latin-1")
+    assert append_headline(old, "new", file="inbox.md", kind="task") == old.replace(b"\n\n", b"\n- [ ] new\n\n")
+    wide = "- [ ] a\n\n## fig\n".encode("utf-16")
+    assert append_headline(wide, "new", file="inbox.md", kind="task").decode("utf-16") == "- [ ] a\n- [ ] new\n\n## fig\n"

@@ -137,7 +137,7 @@ def date_row(outline: Outline, stamp: Stamp) -> tuple:
     live = LIVE if stamp.active and stamp.kind in KINDS[:3] and not node.done and not node.hidden else 0
     if live and is_habit(stamp, node): live |= HABIT
     if live and first_turn_only(outline, stamp): live |= ONCE
-    repeat = stamp.repeat and f"{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
+    repeat = stamp.repeat and f"{'~' if stamp.repeat.clip else ''}{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
     return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute_of(stamp.at),
             stamp.until_day and stamp.until_day.toordinal(), minute_of(stamp.until), repeat, stamp.warn, stamp.line)
 
@@ -154,7 +154,7 @@ def read_expression(kind: int, minute: int | None, until: int | None, line: int,
 def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, until_minute: int | None, repeat: str | None,
                warn: int | None, line: int) -> Stamp:
     "The date that a row stands for."
-    rule = repeat and Repeat(repeat.rstrip("hdwmy0123456789"), int(repeat.strip(".+hdwmy")), repeat[-1])
+    rule = repeat and Repeat(repeat.lstrip("~").rstrip("hdwmy0123456789"), int(repeat.strip("~.+hdwmy")), repeat[-1], repeat[0] == "~")
     return Stamp(KINDS[kind], True, date.fromordinal(day), time_of(minute), until_day and date.fromordinal(until_day), time_of(until_minute),
                  rule or None, warn, 0, 0, 0, line)
 

@@ -17,7 +17,7 @@ from ..lazy import Regex
 # %% ../../nbs/outline/08a_bullets.ipynb #7f88e42c
 OPEN, DONE = ("TODO", "DOING", "NOW", "LATER", "WAITING", "WAIT", "IN-PROGRESS"), ("DONE", "CANCELED", "CANCELLED")
 SPOKEN = frozenset(("NOW", "LATER", "WAIT"))
-BULLET = Regex(rf"[ \t]*-[ \t]+({'|'.join(OPEN + DONE)})(?:[ \t]+\[#([A-C])\])?[ \t]+([^ \t\r\n][^\r\n]*)")
+BULLET = Regex(rf"[ \t]*-[ \t]+(?:#{{1,6}}[ \t]+)?({'|'.join(OPEN + DONE)})(?:[ \t]+\[#([A-C])\])?[ \t]+([^ \t\r\n][^\r\n]*)")
 EACH = Regex(rf"^{BULLET.pattern}", re.M)
 
 # %% ../../nbs/outline/08a_bullets.ipynb #fab8a2e5

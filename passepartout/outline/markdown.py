@@ -213,7 +213,7 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             build.open(TASK_RANK + indent, kind="task", level=build.stack[-1][1].level + 1, line=number, start=start, body_start=end,
                        **task_facts(item[1], item[2] or ""))
-        elif rest[:1] == "-" and not quoted and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
+        elif rest[:1] == "-" and not quoted and ("A" <= rest[2:3] <= "Z" or rest[2:3] == "#") and (item := read_bullet(text, start, page)):
             open_bullet(build, item, indent, number, end)
         elif "#" in rest and (tags := line_tags(rest)):
             more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))

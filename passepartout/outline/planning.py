@@ -12,6 +12,7 @@ __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'LEAD', 'REPEATER', 'E
 
 # %% ../../nbs/outline/08fb_planning.ipynb #ecc790a0
 import re
+from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 from typing import Iterable
 
@@ -257,14 +258,15 @@ REPEATER = Regex(r"([.+]?)(\+\d+)([hdwmy])")
 EXTRA = Regex(r"((?:-[012]\d:[0-5]\d)?(?: +[.+]?-?[-+]\d+[hdwmy](?:/\d+[hdwmy])?)*)[\]>]")
 
 # %% ../../nbs/outline/08fb_planning.ipynb #31a55014
-def later(moment: datetime, count: int, unit: str) -> datetime:
-    "`moment` with `count` units added, surplus days running over into the next month."
+def later(moment: datetime, count: int, unit: str, clip: bool = False) -> datetime:
+    "`moment` with `count` units added, surplus days running over into the next month, or with `clip` left out."
     if unit in "hdw": return moment + timedelta(hours=count) if unit == "h" else moment + timedelta(days=count * (7 if unit == "w" else 1))
     year, month = divmod(moment.year * 12 + moment.month - 1 + count * (12 if unit == "y" else 1), 12)
-    return datetime(year, month + 1, 1, moment.hour, moment.minute) + timedelta(days=moment.day - 1)
+    day = min(moment.day, monthrange(year, month + 1)[1]) if clip else moment.day
+    return datetime(year, month + 1, 1, moment.hour, moment.minute) + timedelta(days=day - 1)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #bd8d4688
-def next_moment(moment: datetime, mark: str, count: int, unit: str, now: datetime) -> datetime:
+def next_moment(moment: datetime, mark: str, count: int, unit: str, now: datetime, clip: bool = False) -> datetime:
     "When it is on next."
     if mark == "." and unit == "h": moment = moment + timedelta(minutes=(now - moment) // timedelta(minutes=1))
     elif mark == ".": moment = datetime.combine(now.date(), moment.time())
@@ -273,14 +275,14 @@ def next_moment(moment: datetime, mark: str, count: int, unit: str, now: datetim
         elif unit in "dw" and (gap := (now - moment).days // (count * (7 if unit == "w" else 1))) > 1:
             moment = later(moment, count * gap, unit)
         while True:
-            moment = later(moment, count, unit)
+            moment = later(moment, count, unit, clip)
             if moment > now: break
-        moment = later(moment, -count, unit)
-    return later(moment, count, unit)
+        moment = later(moment, -count, unit, clip)
+    return later(moment, count, unit, clip)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #8fccb635
-def advanced(stamp: str, now: datetime) -> str:
-    "An active stamp with a repeater, moved on as Org does when its task is done at `now`. `RewriteError` for what Org cannot move either."
+def advanced(stamp: str, now: datetime, clip: bool = False) -> str:
+    "An active stamp with a repeater, moved on as Org does when its task is done at `now`, or with `clip` as Logseq does. `RewriteError` for what Org cannot move either."
     mark, count, unit = REPEATER.search(stamp, 11).groups()
     clock, count = re.search(r"(\d{1,2}):(\d\d)", stamp[11:]), int(count)
     moment = datetime(int(stamp[1:5]), int(stamp[6:8]), int(stamp[9:11]), *(map(int, clock.groups()) if clock else (0, 0)))
@@ -288,7 +290,7 @@ def advanced(stamp: str, now: datetime) -> str:
     if unit == "h" and not clock: raise RewriteError(f"{stamp} repeats by hours and has no time of day; add one. Nothing was changed.")
     if unit == "h" and extra.startswith("-"):
         raise RewriteError(f"{stamp} repeats by hours and spans some; edit it by hand. Nothing was changed.")
-    try: moment = next_moment(moment, mark, count, unit, now)
+    try: moment = next_moment(moment, mark, count, unit, now, clip)
     except (OverflowError, ValueError): raise RewriteError(f"{stamp} would leave the calendar; nothing was changed.") from None
     new = f"<{moment:%Y-%m-%d} {NAMES[moment.weekday()]}" + (f" {moment:%H:%M}" if clock else "")
     return new + re.sub(r" --\d+[hdwmy]", "", extra) + ">"

@@ -267,5 +267,5 @@ def set_word(outline: Outline, node: Node, state: str | None, now: datetime) -> 
     if state == node.keyword: return outline.text
     again, log = repeating(outline, node) if state == "DONE" else [], []
     if again: state, log = next(iter(known)), bullet_log(outline, node, state, now)
-    changes = [(*BULLET.match(outline.text, node.start).span(1), state)] + [(a, b, advanced(outline.text[a:b], now)) for a, b in again] + log
+    changes = [(*BULLET.match(outline.text, node.start).span(1), state)] + [(a, b, advanced(outline.text[a:b], now, clip=True)) for a, b in again] + log
     return settled(outline, replaced(outline.text, changes), node, keyword=state, done=known[state])

@@ -9,12 +9,13 @@ __all__ = ['BRACKETS', 'CLOCK', 'REPEAT', 'WARN', 'DAYS', 'ACTIVE', 'INACTIVE', 
            'LAST_DAY', 'HOUR', 'NAMES', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'Repeat', 'Stamp', 'read_details',
            'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day', 'planned_kind', 'is_quoted', 'Place', 'around',
            'find_marks', 'mark_stamps', 'with_repeat', 'page_event', 'page_hour', 'stamps', 'broken_stamps',
-           'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later', 'write_stamp', 'brackets_in',
-           'write_mark']
+           'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later', 'clipped_day', 'write_stamp',
+           'brackets_in', 'write_mark']
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #2166d365
 import re
 from bisect import bisect_right
+from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Iterator, Mapping
@@ -32,6 +33,7 @@ class Repeat(NamedTuple):
     mark: str                     # "+", "++" or ".+"
     count: int
     unit: str                     # h, d, w, m or y
+    clip: bool = False            # a month that is too short ends earlier, as in programs for Markdown; in Org its days run over
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #561c8aaa
 class Stamp(NamedTuple):
@@ -88,7 +90,7 @@ BEFORE = Regex(rf"(?<!\w)({'|'.join(WORDS)}):[ \t]*\Z")
 # %% ../../nbs/outline/08a_timestamps.ipynb #4ebfa334
 def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
     "The dates in brackets, and (line, text) of those that no calendar has."
-    text, found, broken, where, end = outline.text, [], [], Place(outline), -1
+    text, found, broken, where, end, markdown = outline.text, [], [], Place(outline), -1, outline.format == "markdown"
     for m in dates_in(text):
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
@@ -97,6 +99,7 @@ def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]
         if day is None:
             broken.append((line, m[0])); continue
         at, until, repeat, warn = read_details(m[4])
+        if markdown and repeat: repeat = repeat._replace(clip=True)
         active = text[m.start()] == "<"
         if (end == m.start() - 2 and text[end:m.start()] == "--" and found[-1].active == active and found[-1].day <= day
             and found[-1].until_day is None):
@@ -206,7 +209,7 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
 def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
     "`stamp` with a repeater that stands elsewhere in its task, when it is a date that can repeat, and the rule one that counts."
     if rule is None or stamp.kind not in ("deadline", "scheduled") or not (plain := plain_for(rule, stamp.day)): return stamp
-    repeat = Repeat(".+" if rule.from_done else "+", plain.count, plain.unit)
+    repeat = Repeat(".+" if rule.from_done else "+", plain.count, plain.unit, True)
     return Stamp(stamp.kind, stamp.active, stamp.day, stamp.at, stamp.until_day, stamp.until, repeat, stamp.warn, stamp.node, stamp.start,
                  stamp.end, stamp.line)
 
@@ -286,10 +289,19 @@ def hours_later(stamp: Stamp, hours: int) -> date | None:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #44fdb6e1
 def months_later(stamp: Stamp, months: int) -> date | None:
-    "The same day of the month `months` later, surplus days running over into the next."
+    "The same day of the month `months` later, surplus days running over into the next; or for a repeater that clips, the day to which it has come by then."
     year, month = divmod(stamp.day.year * 12 + stamp.day.month - 1 + months, 12)
-    try: return date(year, month + 1, 1) + timedelta(stamp.day.day - 1)
-    except (ValueError, OverflowError): return None
+    try: first = date(year, month + 1, 1)
+    except ValueError: return None
+    try: return first + timedelta((clipped_day(stamp, months) if stamp.repeat and stamp.repeat.clip else stamp.day.day) - 1)
+    except OverflowError: return None
+
+def clipped_day(stamp: Stamp, months: int) -> int:
+    "The day of the month of `stamp` after turns that take `months` together, each of which ends with its month."
+    size = stamp.repeat.count * (12 if stamp.repeat.unit == "y" else 1)
+    if stamp.day.day < 29 or months <= 0: return stamp.day.day
+    passed = [divmod(stamp.day.year * 12 + stamp.day.month - 1 + turn * size, 12) for turn in range(1, min(months // size, 48) + 1)]
+    return min([stamp.day.day, *(monthrange(year, month + 1)[1] for year, month in passed if year <= date.max.year)])
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #ac6c04b9
 NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

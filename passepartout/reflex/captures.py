@@ -24,7 +24,7 @@ from .dates import WEEKDAY, NoSuchDate, say_day, words_of
 from .repetitions import split_repeat
 from .spans import closed_span
 from .whens import When, split_when
-from .doubts import doubt
+from .doubts import day_within, doubt
 from .german import dated_line
 from ..records import record
 
@@ -279,6 +279,9 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
+        if not when and not repeat and (said := day_within(first, today)):
+            whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
+            return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
         first = line + (tags[0].rstrip() if tags else "")
     elif not newline and file is None: first, tail_file = take_file(first)
     else: tail_file = None

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
-from .dates import UNITS, NoSuchDate, a_count, period, say_day, words_of
+from .dates import UNITS, WEEKDAY, NoSuchDate, a_count, period, say_day, words_of
 from .spans import read_span
 from .whens import When, read_hours, read_when, split_when
 from ..records import record
@@ -142,8 +142,8 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
-    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
-    if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
+    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today, rest)]
+    if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move"
         and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
@@ -154,13 +154,14 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     return None
 
 # %% ../../nbs/reflex/commands.ipynb #64ac082c
-def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command | dict:
-    "The command that gives a heading a date; a question when that day has passed."
+def dated(cut: tuple[str, When], kind: str, said: str, today: date, text: str = "") -> Command | dict:
+    "The command that gives a heading a date, cut from the end of `text`; a question when that day has passed."
     left, when = cut
     if when.day < today: return decline(f"{say_day(when.day)} has passed. Which day do you mean?")
     kind = "deadline" if when.kind == "deadline" else kind
+    named = {"named": True} if when.day == today and not {*WEEKDAY}.isdisjoint(words_of(text[len(left):])) else {}
     return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}",
-                   {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
+                   {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None, **named}, "open")
 
 # %% ../../nbs/reflex/commands.ipynb #a67d5256
 _SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)

@@ -101,6 +101,7 @@ def as_span(text: str, today: date) -> str | None:
 # %% ../../nbs/reflex/german.ipynb #08324012
 _TALK = (
     (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das|(?:kannst|könntest) du mir (?:bitte )?helfen)", "help"),
+    (r"(?:wer bist du|was bist du|bist du (?:eine? )?(?:ki|mensch|bot))", "who are you"),
     (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"),
     (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
     (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"),

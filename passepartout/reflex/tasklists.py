@@ -47,7 +47,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -118,11 +118,11 @@ def tasks(request: Request) -> dict | None:
         and not read_span(words_of(re.sub("'?s$", "", named[1])), request.today)):
         line = "tasks for " + named[1].removesuffix("'s")
     if not (found := _LEFT.fullmatch(line[:300])): return None
-    about = (found[1] or found[2] or found[3] or found[4]).strip(' "“”')
+    about = next(filter(None, found.groups())).strip(' "“”')
     if about.lower().endswith(" list"): return None                       # its boxes are meant, which are no tasks in Org
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
-    if (found[1] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
+    if (found[1] or found[5] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
     about = part if (part := _PART_OF.sub(r"\1", about)).lower() not in ("the", "my", "our", "a", "this") else about.partition(" ")[2]
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
