@@ -293,3 +293,11 @@ def test_the_part_of_the_day_says_which_half(text, moment): assert call(text)[1]
 
 @pytest.mark.parametrize("text, hint", [("remnd me to call ana friday 9:30", "“remind me to call ana friday 9:30”"), ("archiv dentist friday 10:00", "“archive dentist friday 10:00”"), ("write in my journal: slept badly", "journal.org: slept badly"), ("make it friday instead", "by their titles")])
 def test_a_misspelt_command_is_no_appointment(text, hint): assert hint in said(text)
+
+
+@pytest.mark.parametrize("text, same", [
+    ("what are my open tasks?", "open tasks"), ("what are my tasks", "open tasks"), ("what open tasks do I have", "open tasks"), ("what are my open todos", "open tasks"), ("which tasks are there?", "open tasks"), ("what are the tasks for the roof", "tasks for the roof"),
+    ("which tasks do I have for the roof?", "tasks for the roof"), ("what are the open tasks of the roof", "tasks for the roof"), ("what are the tasks tagged house", "tasks tagged house"), ("what tasks are left for the roof", "tasks for the roof")])
+def test_a_question_for_tasks_asks_for_what_it_names(text, same):
+    said, wanted = (understand(each, date(2026, 11, 19))["payload"]["args"] for each in (text, same))
+    assert said == wanted
