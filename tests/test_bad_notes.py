@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from passepartout.agenda import agenda, diary_expressions, render_agenda
+from passepartout.agenda import agenda, render_agenda
+from passepartout.outline.diarydates import diary_dates
 from passepartout.indexing.index import Index
 from passepartout.indexing.inotify import Trees
 from passepartout.indexing.notefiles import folder_times
@@ -28,7 +29,7 @@ def look(outline) -> None:
     "Everything that reads an outline."
     for node in outline.nodes:
         for read in (blocks, *[list_items] * (outline.format == "org")): list(read(outline, node))
-    stamps(outline), broken_stamps(outline), diary_expressions(outline), all_links(outline)
+    stamps(outline), broken_stamps(outline), diary_dates(outline), all_links(outline)
     render_agenda(agenda([outline], TODAY, TODAY, TODAY), TODAY, TODAY, TODAY)
     backlinks(LinkTargets([outline]))
     for name in VIEWS: view(name, [outline])
