@@ -39,7 +39,7 @@ class Node:
     tags: tuple[str, ...] = ()         # its own
     properties: Mapping[str, Any] = field(default_factory=dict)
     planning: tuple[int, int] | None = None   # where the line with SCHEDULED, DEADLINE, CLOSED stands
-    hidden: str = ""                   # "commented" or "archived", itself or through a parent
+    hidden: str = ""                   # "commented", "archived" or "template", itself or through a parent
     end: int = -1                      # behind the last character of the subtree
     after: int = -1                    # place of the first node behind the subtree
 

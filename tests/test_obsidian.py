@@ -1,5 +1,6 @@
 "Obsidian's ways of writing a task: what is read in call-outs and behind signs, and that an edit leaves the rest of the line and of the call-out alone"
 import re
+import time
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from passepartout.outline.planning import schedule, unschedule
 from passepartout.outline.timestamps import occurrences, stamps
 from passepartout.outline.priorities import set_priority
 from passepartout.outline.rewrite import RewriteError, change_tags, retitle
+from passepartout.awareness.views import open_items
 from passepartout.search import find
 from passepartout.outline.states import complete, set_state
 
@@ -369,3 +371,30 @@ def test_the_place_of_a_new_task_takes_no_byte_from_an_old_file():
     assert append_headline(old, "new", file="inbox.md", kind="task") == old.replace(b"\n\n", b"\n- [ ] new\n\n")
     wide = "- [ ] a\n\n## fig\n".encode("utf-16")
     assert append_headline(wide, "new", file="inbox.md", kind="task").decode("utf-16") == "- [ ] a\n- [ ] new\n\n## fig\n"
+
+
+async def test_what_is_in_a_template_is_not_to_be_done_yet(tmp_path):
+    "Of all who list tasks and dates, with an index and without; it is found, and says what it is."
+    for name, text in (("Templates/Day.md", "# Day\n- [ ] water the plants 📅 2026-11-20\n"), ("pages/meeting.md", "- Meeting\n  template:: meeting\n\t- TODO write the agenda\n\t  SCHEDULED: <2026-11-20 Fri>\n- TODO call Ana\n"),
+                       ("Vorlagen/a.org", "* TODO Vorlage\nDEADLINE: <2026-11-20 Fri>\n"), ("books.md", "# Books\n- [ ] Emma\n")):
+        (tmp_path / "m" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "m" / name).write_text(text)
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    for question in ("agenda this week", "what are my open tasks", "what is due tomorrow"):
+        said = str(await agent.handle(question))
+        assert not any(words in said for words in ("plants", "write the agenda", "Vorlage")), (question, said)
+    assert "call Ana" in str(await agent.handle("open tasks"))
+    assert "(template)" in str(await agent.handle("find plants"))
+    await agent.close()
+    read = [parse_note(file.read_text(), str(file.relative_to(tmp_path / "m"))) for file in sorted((tmp_path / "m").rglob("*.*"))]
+    assert agenda(read, date(2026, 11, 16), date(2026, 11, 30), date(2026, 11, 19)) == []
+    assert [item.title for item in open_items(read)] == ["Emma", "call Ana"]
+
+
+@pytest.mark.parametrize("one", ["- template:: a\n- TODO x\n", "template::\n", "\t- TODO a\n", "- \n  template:: b\n"])
+def test_templates_are_looked_for_in_proportion(one):
+    def took(times):
+        start = time.process_time()
+        parse_note(one * times + "template::", "pages/a.md")
+        return time.process_time() - start
+    assert took(8000) < 40 * max(took(800), 0.002)

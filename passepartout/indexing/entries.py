@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/indexing/entries.html.md"""
 
 # %% auto #0
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
-           'ONCE', 'OPEN', 'DONE', 'COMMENTED', 'ARCHIVED', 'TASK', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
+           'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
            'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'title_name', 'link_names',
            'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row', 'read_expression', 'read_stamp', 'Row',
-           'FileEntry', 'state_of', 'handed_down', 'body_of', 'words_key', 'file_entry']
+           'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of', 'words_key', 'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
 import re
@@ -159,7 +159,9 @@ def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, u
                  rule or None, warn, 0, 0, 0, line)
 
 # %% ../../nbs/indexing/08g_entries.ipynb #ff37de7b
-OPEN, DONE, COMMENTED, ARCHIVED, TASK = 1, 2, 4, 8, 16
+OPEN, DONE, TASK = 1, 2, 16
+HIDDEN = {"commented": 4, "archived": 8, "template": 32}          # why a heading is out of sight
+OUT_OF_SIGHT = sum(HIDDEN.values())
 MOST_TAGS = 64             # that a heading can be filtered by; a file of a thousand tags and ten thousand headings must not have ten million rows
 
 class Row(NamedTuple):
@@ -170,7 +172,7 @@ class Row(NamedTuple):
     level: int
     start: int
     body: str                  # spans of the own body, "20-300 410-500", counted from `start`
-    state: int                 # OPEN, DONE, COMMENTED, ARCHIVED, TASK
+    state: int                 # OPEN, DONE, TASK, and what `HIDDEN` says
     keyword: str | None
     priority: str | None
     title: str
@@ -194,8 +196,11 @@ class FileEntry(NamedTuple):
 # %% ../../nbs/indexing/08g_entries.ipynb #cf46076f
 def state_of(node: Node) -> int:
     "The state of a node as bits."
-    hidden = 0 if not node.hidden else COMMENTED if node.hidden == "commented" else ARCHIVED
-    return (OPEN if node.open else 0) | (DONE if node.done else 0) | hidden | (TASK if node.kind == "task" else 0)
+    return (OPEN if node.open else 0) | (DONE if node.done else 0) | HIDDEN.get(node.hidden, 0) | (TASK if node.kind == "task" else 0)
+
+def hidden_of(state: int) -> str:
+    "Why a heading with this state is out of sight; empty when it is not."
+    return next((why for why, bit in HIDDEN.items() if state & bit), "") if state & OUT_OF_SIGHT else ""
 
 # %% ../../nbs/indexing/08g_entries.ipynb #990b00e9
 def handed_down(above: str, title: str, tags: str) -> str:

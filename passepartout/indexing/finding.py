@@ -18,7 +18,7 @@ from datetime import date
 
 from ..agenda import Facts, Item, check_range, dates_its_line, first_title, listed, make_item, sort_key
 from ..conditions import PassepartoutError
-from .entries import ARCHIVED, COMMENTED, OPEN, HABIT, LIVE, ONCE, read_expression, read_stamp
+from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, read_expression, read_stamp
 from .index import Index
 from .notefiles import file_mark
 from ..notes import MOST_BYTES, Notes, decode
@@ -93,7 +93,7 @@ def make_hits(index: Index, chosen: Sequence[tuple[float, Candidate]], terms: Se
         if terms and path not in texts: texts[path] = note_text(index, path)
         at, shown = (best_line(texts[path], line, start, body, terms, said=said_at(texts[path], start, is_org(path), not each.place))
                      if terms and texts[path] else (line, ""))
-        hidden = "commented" if each.state & COMMENTED else "archived" if each.state & ARCHIVED else ""
+        hidden = hidden_of(each.state)
         hits.append(Hit(path, tuple([plain_text(t) for t, _ in above[1:]]), plain_text(title), line, at, shown, keyword, own_tags(above),
                         round(value, 2), hidden))
     return tuple(hits)
@@ -260,7 +260,7 @@ def open_indexed(index: Index, folder: str = ".") -> tuple[list[Item], Projects]
         for node, live, *stamp in index.db.execute("SELECT node, live, kind, day, minute, until_day, until_minute, repeat, warn, line FROM "
                                                    "date WHERE live ORDER BY rowid"):
             sooner(dates, node, bool(live & HABIT), read_stamp(*stamp))
-        found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & (COMMENTED | ARCHIVED)]
+        found = [(row, open_lineage(places, row)) for row in rows if row[9] & OPEN and not row[9] & OUT_OF_SIGHT]
         items = [open_item(open_facts(row, above), *dates.get(row[0], (False, None))) for row, above in found]
         projects = {(row[10], row[4]): project_row(above) for row, above in found}
         return sorted(items, key=open_key), lambda item: projects.get((item.file, item.line))
