@@ -1,4 +1,5 @@
 "What a program carries out of the words it is given counts as if it were typed: nothing refused is only asked about in another program's mouth"
+import shlex
 import subprocess
 
 import pytest
@@ -52,6 +53,26 @@ def test_and_whatever_surrounds_that(roots, mouth, command, around):
                                   "python3 -c 'import shutil; shutil.rmtree(\"/usr\")'", "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"/usr\"])'", "ruby -e 'FileUtils.rm_rf(\"/usr\")'", "node -e 'fs.rmSync(\"/usr\", {recursive: true})'", "emacs --batch --eval '(delete-directory \"/usr\" t)'", "sed 's/.*/rm -rf \\/usr/e' a", "gcc -wrapper 'rm,-rf,/usr' x.c",
                                   "start-stop-daemon -S -x /bin/rm -- -rf /usr", "perl -e 'system \"rm\", \"-rf\", \"/usr\"'"])
 def test_other_ways_to_write_it(line, roots): assert level(line, roots) == DENY
+
+
+FORMS = ["rm -rf /usr", "r''m -rf /usr", "\\rm -r\\f /usr", "$'\\x72\\x6d' -rf /usr", "rm $'\\x2d\\x72\\x66' \"/usr\"", "rm -rf ${nothing:-/usr}", "x=/usr; rm -rf $x", "x=/us; rm -rf \"${x}r\"", "for d in a /usr; do rm -rf \"$d\"; done", "rm -rf {a,/usr}", "rm -rf /us{r,x}", "set -- /usr; rm -rf \"$1\"",
+         "f() { rm -rf \"$1\"; }; f /usr", "a=(b /usr); rm -rf \"${a[@]}\"", "c=rm; $c -rf /usr", "c='rm -rf /usr'; $c", "read d <<< /usr; rm -rf $d", "echo /usr | while read d; do rm -rf $d; done", "rm -rf $(echo /usr)", "rm -rf `printf %s /usr`", "xargs rm -rf <<< /usr", "printf '/usr' | xargs -0 rm -rf", "find /usr | xargs rm -rf",
+         "rm -rf ${PWD%%/*}/usr", "( cd /; rm -rf usr )", "pushd /; rm -rf usr", "env -C / rm -rf usr", "mapfile -t a <<< /usr; rm -rf ${a[0]}", "case a in a) rm -rf /usr;; esac"]
+AROUND = ["( {} )", "{{ {}\n}} &", "if true; then {}\nfi | cat", "f1() {{ {}\n}}; f1", "while true; do {}\nbreak; done", "eval Q", "bash -c Q", "bash <<'END'\n{}\nEND", "cat <<'END' | bash\n{}\nEND", "bash <<< Q", "echo Q | sh", "trap Q EXIT", "a[$( {} )]=1", "PS4=Q; set -x; eval \"$PS4\"", "v=Q; eval \"$v\"", "source <(echo Q)",
+          "echo 1 | xargs -I% bash -c Q", "find . -exec bash -c Q ';'", "[[ -v 'a[$( 'Q' )]' ]]", "sudo bash -c Q", "vim -c '!'Q", "awk 'BEGIN{{system(\"'Q'\")}}'", "echo Q > x.sh; sh x.sh"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_the_shell_makes_of_it_counts_in_a_line_that_goes_to_a_shell(form, roots):
+    "The line itself says what its variables hold; each of these was carried out by a bash whose rm only writes down what it is told."
+    for around in AROUND:
+        line = around.replace("Q", shlex.quote(form)) if "Q" in around else around.format(form)
+        line = line.replace("{{", "{").replace("}}", "}") if "Q" in around else line
+        assert level(line, roots) == DENY, line
+
+
+@pytest.mark.parametrize("line", ["x=build; (rm -rf $x)", "for d in a b; do rm -rf \"$d\"; done &", "ls /usr | (rm -rf \"$BUILD\")", "f() { rm -rf \"$1\"; }; f src; ls /usr", "(cd /usr && ls); rm -rf src", "x=/tmp/y; (rm -rf $x)", "read d < a; rm -rf \"src/$d\"", "PREFIX=/usr; ./configure --prefix=$PREFIX; rm -rf build &", "rm -rf $(cat a) &", "rm -rf \"$TMPDIR/build\" &"])
+def test_a_variable_of_which_the_line_says_nothing_bad_is_asked_about(line, roots): assert READ < level(line, roots) < DENY
 
 
 WRITES = ["echo x > /etc/passwd", "echo x >> ../x", "ls &> /etc/x", "echo x >| ~/.bashrc", "echo x > .env", "echo x >> .git/config"]

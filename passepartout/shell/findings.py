@@ -16,27 +16,35 @@ from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
 from ..messages import NOTHING
 from ..oneline import shown
-from .carried import harm_carried, harm_in_words, told_to, written_and_used
+from .carried import carried_texts, harm_carried, harm_in_words, shell_parts, told_to, written_and_used
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
+from .standfor import given_values, readings, without_braces
 from .table import keeps_input
 from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
-_MOST_NAMES, _MOST_FINDINGS = 1_024, 64
+_MOST_NAMES, _MOST_FINDINGS, _MOST_PARTS = 1_024, 64, 40
 
 class Findings:
     "What was found so far: the strictest `level` and the sentences; and the places, as seen from the folder in which the next command stands."
     def __init__(self, roots: Sequence[Root], here: str = ""):
         self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
-        self.places.here, self.known, self.doing = here, NOTHING, set()                    # doing: the words of commands that may do anything
+        self.places.here, self.known = here, NOTHING
+        self.doing, self.left = set(), [_MOST_PARTS]                     # doing: the words of commands that may do anything
 
     def add(self, level: int, reason: str) -> None:
         if len(self.found) < _MOST_FINDINGS or level > self.level: self.found[reason] = max(level, self.found.get(reason, READ))
         self.level = max(self.level, level)
+
+    def beside(self) -> "Findings":
+        "Empty findings about something seen from the same place."
+        made = Findings(self.roots, self.places.here)
+        made.known, made.left = self.known, self.left
+        return made
 
     @property
     def home(self) -> str: return str(self.known.get("HOME") or "~")
@@ -110,19 +118,32 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
         if base in SHELLS:
             return harm_in_text(findings, _given_to(words[at + 1:]), depth + 1) if depth < 2 else None
         for line in lines_to(words[at:]) if depth < 2 else (): harm_in_text(findings, line, depth + 1)
-        if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base) and (found := harm(base, words[at + 1:], findings.places)):
-            findings.add(*found)
+        if base not in STARTERS and re.fullmatch(r"[\w.+-]+", base):
+            for rest in _from_folders(words[:at], words[at + 1:]):
+                if found := harm(base, rest, findings.places): findings.add(*found)
+
+def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]]:
+    "The words of an inner command as they stand, and from each folder that a wrapper may change to: `env -C /`, `systemd-run --working-directory=/`."
+    folders = [folder for word in before if (folder := word.rpartition("=")[2])[:1] == "/" and word[:1] != folder or word[:1] == "/"][:4]
+    return [list(words), *([_from(folder, word) for word in words] for folder in folders if folder)]
 
 # %% ../../nbs/shell/findings.ipynb #a9a17d8d
-def harm_said(findings: Findings, texts: Sequence[str]) -> None:
-    "Look for harm in texts that something may carry out as command lines."
+def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
+    "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
         if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
+        for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
+            if (findings.left[0] - 1) < 0: return
+            findings.left[0], inner = findings.left[0] - 1, findings.beside()
+            harm_in_text(inner, part, depth + 1, guessed=True)
+            for reason, level in inner.found.items():
+                if level == DENY: findings.add(level, reason)
 
 def harm_of_doing(findings: Findings, command: Simple, name: str, words: Sequence[str]) -> None:
     "Note that a `command` may do anything, and look for harm in what it would carry out of its `words`."
     findings.doing.add(command.argv)
     if found := harm_in_words(name, words, findings.places, findings.home): findings.add(*found)
+    harm_said(findings, carried_texts(name, words))
 
 def harm_in_pipeline(findings: Findings, commands: Sequence[Simple]) -> None:
     "Look for harm in what the commands of a pipeline tell those of them that may do anything."
@@ -141,22 +162,32 @@ def _given_to(words: Sequence[str]) -> str:
     return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
 
 # %% ../../nbs/shell/findings.ipynb #de496cb0
-def harm_in_text(findings: Findings, text: str, depth: int) -> None:
-    "Look for harm in every command of a text that a shell is to carry out."
-    here, follows = "", "(" not in text                      # in parentheses a line comes back from where it went
+def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
+    "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
+    here, left, given = "", [], given_values(text)
     for words in commands_within(text, findings.known):
-        base = words[0].rpartition("/")[2].lower()
-        if base in ("cd", "pushd"):
-            here = _gone(here, words[1:], str(findings.known.get("HOME") or "~")) if follows else ""
-            continue
-        if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
-        if words[0] in WRITES:
-            _written(findings, words)
-            continue
-        if base in STARTERS or base in SHELLS: harm_inside(findings, words, depth)
-        elif found := harm(base, words[1:], findings.places): findings.add(*found)
-        if found := harm_in_words(base, words[1:], findings.places, findings.home): findings.add(*found)
-    harm_said(findings, loose_texts(text, findings.known))
+        if words == ["("]: left.append(here)
+        elif words == [")"]: here = left.pop() if left else ""
+        elif words[0] in ("cd", "pushd"): here = _gone(here, words[1:], findings.home)
+        else:
+            for tried, reading in enumerate(readings(words, given)): _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
+    harm_said(findings, loose_texts(text, findings.known), depth)
+
+def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool) -> None:
+    "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
+    if not words: return
+    words = [made for word in words for made in without_braces(word)]
+    if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
+    base, told = words[0].rpartition("/")[2].lower(), findings.beside()
+    if words[0] in WRITES:
+        if not guessed: _written(told, words)
+    else:
+        if base in STARTERS or base in SHELLS: harm_inside(told, words, depth)
+        elif found := harm(base, words[1:], told.places): told.add(*found)
+        if not guessed and (found := harm_in_words(base, words[1:], told.places, told.home)): told.add(*found)
+        harm_said(told, carried_texts(base, words[1:]), depth)
+    for reason, level in told.found.items():
+        if level >= only: findings.add(level, reason)
 
 def _written(findings: Findings, words: Sequence[str]) -> None:
     "What a redirection of a text for a shell would write over."
