@@ -58,11 +58,12 @@ _PARTS = Regex(rf"every[ \t]+(?:(?:(?P<count>\d{{1,4}}|other)[ \t]+)?(?P<unit>we
 _WORD = Regex(r"[a-z]+")
 _ONE = Regex(rf"(?:(\d{{1,2}})(?:st|nd|rd|th)([ \t]+last)?|last)(?:[ \t]+({_DAY})(?!\w))?", re.I)
 
-# %% ../../nbs/outline/08a_recurrences.ipynb #0dbe0dfa
+# %% ../../nbs/outline/08a_recurrences.ipynb #d6d68b02
 def days_in(text: str) -> tuple[int, ...]:
     "The days of the week in a list of them."
     return tuple(WEEKDAYS.index(name[:3]) for name in _WORD.findall(text.lower()) if name != "and")
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #0dbe0dfa
 def nths_in(text: str) -> tuple[tuple[int, int | None], ...]:
     "The days of a month in a list such as “the 1st and the 2nd last Friday”."
     return tuple((int(m[1]) * (-1 if m[2] else 1) if m[1] else -1, WEEKDAYS.index(m[3][:3].lower()) if m[3] else None) for m in _ONE.finditer(text))
@@ -75,11 +76,12 @@ def plain_for(rule: Rule, day: date) -> Rule | None:
             "y" if rule.months == (day.month,) and rule.nths == ((day.day, None),) and (day.month, day.day) != (2, 29) else "")
     return Rule(rule.count, unit, from_done=rule.from_done) if unit else None
 
-# %% ../../nbs/outline/08a_recurrences.ipynb #25063997
+# %% ../../nbs/outline/08a_recurrences.ipynb #ea55dd96
 def days_of(year: int, month: int) -> int:
     "How many days a month has."
     return monthrange(year, month)[1]
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #25063997
 def next_day(rule: Rule, day: date) -> date | None:
     "The first day behind `day`, from which is counted, that `rule` names; `None` beyond the calendar or when there is none within reach."
     try:
@@ -100,6 +102,7 @@ def fits(rule: Rule, day: date, first: date) -> bool:
     apart = (day.year - first.year) * 12 + day.month - first.month if rule.unit == "m" else day.year - first.year
     return apart % rule.count == 0 and any(is_nth(day, *nth) for nth in rule.nths)
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #5ce73a68
 def is_nth(day: date, nth: int, weekday: int | None) -> bool:
     "Whether `day` is the `nth` of its month, or the `nth` such day of the week in it; negative ones are counted from the end."
     place = day.day if nth > 0 else days_of(day.year, day.month) - day.day + 1
