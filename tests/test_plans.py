@@ -711,6 +711,20 @@ def test_each_step_that_free_text_decides_is_found_before_it_runs(steps, found):
     assert found in swayed(plan) and found in deciders(plan, belt())
 
 
+def test_what_was_looked_for_with_somebody_elses_words_is_not_believed():
+    from passepartout.plans.deciders import deciders
+    of = lambda query: list(deciders(read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "find" :ARGS (:QUERY %s) :AS "n") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:SORT "from" :OF (:REF "n"))))))))' % query, belt()), belt()))
+    assert of('"y"') == [] and "3" in of('(:FIELD "text" :OF (:FIRST (:REF "m")))')
+
+
+def test_what_a_plan_says_of_parts_is_no_more_and_no_less_than_was_declared():
+    from passepartout.plans.deciders import Told, alike, free, holds_text, kept_of
+    assert [holds_text(shape) for shape in ({"a": "attested"}, {"a": "attested", "b": "text"}, ({"a": "attested"},), ("text",), "sender", None)] == [False, True, False, True, False, True]
+    one, other = Told(parts={"a": Told("sender", ("x",)), "b": Told("text", ("y",))}), Told(parts={"a": Told("sender", ("z",))})
+    assert free(alike([one, one])) == ("y",) and set(free(alike([one, other]))) == {"y"} and alike([one, other]).parts is None
+    assert [kept_of(told) for told in (Told(None, ("x",), ("c",)), Told(parts={}, text=("x",), chosen=("c",)), Told((None,), ("x",), ("c",)))] == [("c", "x"), ("c",), ("c",)]
+
+
 def test_sentences_name_the_text_that_has_a_say_and_no_other():
     tools = belt()
     by_text = read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "text" :TEST "contains" :TO "pay" :OF (:REF "m"))))))))', tools)
