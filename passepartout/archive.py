@@ -23,13 +23,14 @@ from typing import Any, BinaryIO
 
 from .conditions import PassepartoutError
 
-# %% ../nbs/17j_archive.ipynb #fd11c3e1
+# %% ../nbs/17j_archive.ipynb #253f081f
 LIST, BLOCK = "list.json", 512
 _CHUNK = 1 << 20
 
 class ArchiveError(PassepartoutError):
     "An archive that cannot be written, or that is not what it should be."
 
+# %% ../nbs/17j_archive.ipynb #fd11c3e1
 def digest_of(path: Path) -> tuple[int, str]:
     "Size and SHA-256 of a file."
     with open(path, "rb") as file: return os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest()
@@ -72,6 +73,7 @@ def pack(files: Mapping[str, Path], told: Mapping[str, Any], target: Path) -> No
     except OSError as error: raise ArchiveError(f"The archive cannot be written to {target}: {error.strerror}.") from error
     finally: beside.unlink(missing_ok=True)
 
+# %% ../nbs/17j_archive.ipynb #39894fff
 def _pack_into(out: BinaryIO, files: Mapping[str, Path], members: Mapping[str, dict], text: bytes) -> None:
     "The list, the members and the end of the archive."
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) as packed:
@@ -157,6 +159,7 @@ def unpack(reader: Reader, folder: Path) -> list[str]:
         raise ArchiveError(f"The archive lacks {', '.join(missing)[:200]}.")
     return done
 
+# %% ../nbs/17j_archive.ipynb #4dfc7e58
 def written(content: Iterator[bytes], path: Path) -> str:
     "The SHA-256 of what was written as the new file `path`, which is on disk when this returns."
     seen = hashlib.sha256()

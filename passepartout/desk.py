@@ -48,6 +48,7 @@ def find_place(agent: Any, wanted: str) -> Any:
                             f"{', '.join(f'{row.path}:{row.line}' for row in found[:5])}{' and more' if len(found) > 5 else ''}. "
                             "Name one of them.")
 
+# %% ../nbs/19m_desk.ipynb #0e718322
 def name_of(row: Any) -> str:
     "A row in words."
     return f"{plain_text(row.title)} ({row.path}:{row.line})" if row.place else row.path
@@ -74,6 +75,7 @@ async def focus(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     if agent.foci.move(session, chosen): put(agent, session, focus={"id": chosen})
     return {"text": told, "focus": chosen}
 
+# %% ../nbs/19m_desk.ipynb #96fa4980
 def shown(agent: Any, ident: str) -> str:
     "A focus in words, as far as it can still be found."
     try: return name_of(find_place(agent, ident))
@@ -94,6 +96,7 @@ async def push(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     agent.foci.forget(session)
     return {"text": f"In {name}: from here only what lies in {place} is seen from afar. /pop leaves it.", "depth": len(stack) + 1}
 
+# %% ../nbs/19m_desk.ipynb #8bba5eb3
 async def pop(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Leave the innermost project, and look at what was looked at before it. Raises `PassepartoutError`."
     if not (stack := agent.foci.stack(session)): raise PassepartoutError("This conversation is in no project.")

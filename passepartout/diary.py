@@ -33,10 +33,11 @@ CREATE TABLE news(id INTEGER PRIMARY KEY, key TEXT UNIQUE, at REAL NOT NULL, job
 """
 KEPT_SLOTS, KEPT_NEWS, MOST_TEXT = 2000, 1000, 20_000
 
-# %% ../nbs/18b_diary.ipynb #01767335
+# %% ../nbs/18b_diary.ipynb #d543a4dd
 class DiaryFailed(PassepartoutError):
     "What jobs do cannot be written down, so none is run."
 
+# %% ../nbs/18b_diary.ipynb #01767335
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
     "Turn database and file errors into a sentence. Raises `DiaryFailed`."
@@ -70,6 +71,7 @@ class Standing(NamedTuple):
     @property
     def remembered(self) -> Remembered: return Remembered(self.seen, self.begun, self.wake)
 
+# %% ../nbs/18b_diary.ipynb #80cf50eb
 class News(NamedTuple):
     "Something that a person is to be told."
     id: int

@@ -15,11 +15,12 @@ from .conditions import PassepartoutError
 from .inifile import file_lines
 from .settings import ALIASES, packaged_text
 
-# %% ../nbs/04e_inichange.ipynb #793088f9
+# %% ../nbs/04e_inichange.ipynb #61bc5eed
 def read_back(line: str) -> str | None:
     "The value that a line would be read as; None for a line that says nothing."
     return next((value for _, _, name, value in file_lines(line) if name), None)
 
+# %% ../nbs/04e_inichange.ipynb #793088f9
 def as_value(value: str) -> str:
     "How `value` is written behind the equals sign. `PassepartoutError` for a value that no line can hold."
     for spelt in (value, f'"{value}"', f"'{value}'"):
@@ -36,16 +37,18 @@ def with_value(line: str, value: str) -> str:
     room = rest[:len(rest) - len(rest.lstrip())] if rest.strip() else " "
     return f"{name}={room}{as_value(value)}{' ' if comment[:1] in ('#', ';') else ''}{comment}{end}"
 
-# %% ../nbs/04e_inichange.ipynb #3f01202b
+# %% ../nbs/04e_inichange.ipynb #2a2b276d
 def section_of(name: str) -> str:
     "The section under which the packaged settings have `name`."
     return next((section for _, section, each, _ in file_lines(packaged_text()) if each == name), "")
 
+# %% ../nbs/04e_inichange.ipynb #39764610
 def places(text: str, name: str) -> list[int]:
     "The lines (from 0) that set `name`. In [permissions] other names live."
     plain = lambda each: ALIASES.get(low := each.lower().replace("-", "_"), low)
     return [number - 1 for number, section, each, _ in file_lines(text) if section != "permissions" and each and plain(each) == name]
 
+# %% ../nbs/04e_inichange.ipynb #dbba5434
 def set_values(text: str, changes: Mapping[str, str | None]) -> str:
     "A settings file with these values. `PassepartoutError` when one cannot be written there."
     for name, value in changes.items():
@@ -58,6 +61,7 @@ def set_values(text: str, changes: Mapping[str, str | None]) -> str:
             raise PassepartoutError(f"{name} cannot be set to {value[:60]!r} in this file. Write it there by hand.")
     return text
 
+# %% ../nbs/04e_inichange.ipynb #3f01202b
 def added(lines: list[str], section: str, line: str) -> list[str]:
     "These lines with one more at the end of a section, which is made when it is not there."
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"

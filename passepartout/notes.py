@@ -22,10 +22,11 @@ from .records import record
 from .confinement.openedpath import OpenedPath
 from .tuples import NamedTuple
 
-# %% ../nbs/08d_notes.ipynb #caf6a806
+# %% ../nbs/08d_notes.ipynb #eac20a56
 class NotText(PassepartoutError):
     "The bytes are no text; the message is the reason in a few words."
 
+# %% ../nbs/08d_notes.ipynb #caf6a806
 @record
 class Decoded:
     "Text and how it was written: `bom + text.encode(encoding)` are the bytes it came from."
@@ -140,12 +141,13 @@ class NoteCache:
                 self.chars -= len(gone.outline.text)
         return entry
 
-# %% ../nbs/08d_notes.ipynb #705d625f
+# %% ../nbs/08d_notes.ipynb #ae6074ea
 class Remark(NamedTuple):
     "Something about a file that the person should know."
     file: str
     why: str
 
+# %% ../nbs/08d_notes.ipynb #705d625f
 @record
 class Notes:
     "What was read from a folder, in the order of the names, and what was not."

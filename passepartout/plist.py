@@ -34,7 +34,7 @@ def _tokens(text: str, max_nodes: int):
     tokens = _TOKEN.findall(text) if len(text) <= 4096 else map(itemgetter(1), _TOKEN.finditer(text))
     return tokens if len(text) <= max_nodes else _counted(tokens, max_nodes)
 
-
+# %% ../nbs/02_plist.ipynb #701d8a41
 def _counted(tokens, left: int):
     "The same tokens, and `TOO_MANY` before the one that is a value too many."
     for token in tokens:
@@ -73,10 +73,10 @@ class _Values(dict):
 
 _values = _Values()
 
-# %% ../nbs/02_plist.ipynb #7d7e7df8
+# %% ../nbs/02_plist.ipynb #c9ba94bb
 _ONLY_KEYWORDS = {Keyword}
 
-
+# %% ../nbs/02_plist.ipynb #9aca0098
 class _Misplaced(PlistError):
     "A refusal of the token that was read last, not of the next one."
 
@@ -84,7 +84,7 @@ class _Misplaced(PlistError):
 class _Duplicate(Exception):
     "Carries the place in its list of a key that was there before."
 
-
+# %% ../nbs/02_plist.ipynb #7d7e7df8
 def _close(items: list, underscores: bool):
     "The value of a list: a Plist when it alternates keywords and values."
     if not items or len(items) % 2 or type(items[0]) is not Keyword:

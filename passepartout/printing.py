@@ -46,7 +46,7 @@ def _key(key: str) -> tuple[str, bool]:
 _known_key = MappingProxyType({name.replace("-", "_"): _key(name) for name in VOCABULARY}).get
 _short_key = lru_cache(maxsize=4096)(_key)
 
-
+# %% ../nbs/01i_printing.ipynb #a86e0ed1
 def _word(text: str) -> str:
     "How a string prints where a word of the protocol is expected: as a keyword, or quoted when none has that name."
     try:
@@ -119,7 +119,7 @@ def _text(value, depth: int, left: list[int], plain: bool = False) -> str:
         return _list_text(value, depth, left, plain)
     return _number_text(value) if isinstance(value, (int, float)) else _other_text(value, depth, left, plain)
 
-# %% ../nbs/01i_printing.ipynb #f8b3fc44
+# %% ../nbs/01i_printing.ipynb #2f0f3177
 _INT_BOUND = 10**(MAX_ATOM - 1)
 
 
@@ -130,7 +130,7 @@ def _number_text(value: int | float) -> str:
         raise PlistError(f"The number has {MAX_ATOM:,} digits or more. Send it as a string.")
     return int.__repr__(value)
 
-
+# %% ../nbs/01i_printing.ipynb #f8b3fc44
 def _other_text(value, depth: int, left: list[int], plain: bool = False) -> str:
     if isinstance(value, str):
         return _quoted(str.__str__(value))

@@ -8,7 +8,7 @@ from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.conditions import PassepartoutError
 from passepartout.gates.permissions import opened_verdict
-from passepartout.consent.grants import Grant, GrantRefused, canonical, covers, in_words, offer, read_until
+from passepartout.consent.grants import Grant, GrantRefused, canonical, covers, in_words, offer, read_until, usual_scope
 from passepartout.messages import ApprovalRequired, Signal
 from passepartout.rulefile import spelled_places
 from passepartout.rules import UNREADABLE
@@ -389,6 +389,15 @@ edits = st.fixed_dictionaries({"path": st.text(alphabet="ab/.*é", min_size=1, m
 @given(sends, sends)
 def test_what_goes_out_is_covered_only_as_it_was_asked(asked, other):
     assert covers(offer(SEND, asked, PLACES, "main", 1.0), SEND, other, PLACES, "main") == (asked == other)
+
+
+def test_a_grant_is_for_its_tool_and_its_conversation_and_words_that_go_out_are_not_free():
+    "Each of these conditions could be left out, and no test fell: others look before they ask."
+    asked = {"to": "ana", "text": "hi", "copy": None, "when": 1}
+    grant, other = offer(SEND, asked, PLACES, "main", 1.0), Tool("other", "", SEND.parameters, lambda args: "")
+    assert [covers(grant, tool, asked, PLACES, session) for tool, session in ((SEND, "main"), (other, "main"), (SEND, "work"))] == [True, False, False]
+    inside, outside = (Tool("look", "", [Parameter("words")], lambda args: "", effects=Effects(read_only=True, destructive=False, open_world=outside)) for outside in (False, True))
+    assert [usual_scope(tool, {"words": "x"}, PLACES) for tool in (inside, outside)] == [{"words": None}, {}]
 
 
 @given(edits, edits)

@@ -711,6 +711,20 @@ def test_each_step_that_free_text_decides_is_found_before_it_runs(steps, found):
     assert found in swayed(plan) and found in deciders(plan, belt())
 
 
+def test_what_was_looked_for_with_somebody_elses_words_is_not_believed():
+    from passepartout.plans.deciders import deciders
+    of = lambda query: list(deciders(read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "find" :ARGS (:QUERY %s) :AS "n") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:SORT "from" :OF (:REF "n"))))))))' % query, belt()), belt()))
+    assert of('"y"') == [] and "3" in of('(:FIELD "text" :OF (:FIRST (:REF "m")))')
+
+
+def test_what_a_plan_says_of_parts_is_no_more_and_no_less_than_was_declared():
+    from passepartout.plans.deciders import Told, alike, free, holds_text, kept_of
+    assert [holds_text(shape) for shape in ({"a": "attested"}, {"a": "attested", "b": "text"}, ({"a": "attested"},), ("text",), "sender", None)] == [False, True, False, True, False, True]
+    one, other = Told(parts={"a": Told("sender", ("x",)), "b": Told("text", ("y",))}), Told(parts={"a": Told("sender", ("z",))})
+    assert free(alike([one, one])) == ("y",) and set(free(alike([one, other]))) == {"y"} and alike([one, other]).parts is None
+    assert [kept_of(told) for told in (Told(None, ("x",), ("c",)), Told(parts={}, text=("x",), chosen=("c",)), Told((None,), ("x",), ("c",)))] == [("c", "x"), ("c",), ("c",)]
+
+
 def test_sentences_name_the_text_that_has_a_say_and_no_other():
     tools = belt()
     by_text = read_plan('(:STEPS ((:CALL "find" :ARGS (:QUERY "x") :AS "m") (:CALL "send" :ARGS (:TO (:FIELD "from" :OF (:FIRST (:WHERE "text" :TEST "contains" :TO "pay" :OF (:REF "m"))))))))', tools)
@@ -769,6 +783,30 @@ def test_an_address_is_found_whatever_stands_in_it_that_nobody_sees(hidden):
     from passepartout.labels import addresses_in
     for address in ("eve@example.net", "www.example.org/a", "DE89 3704 0044 0532 0130 00"):
         assert address in addresses_in(f"see {address[:3]}{hidden}{address[3:]} soon")
+
+
+def test_whose_word_a_value_is_is_not_for_a_foreign_tool_to_say():
+    "Each of these conditions could be left out, and no test fell."
+    from passepartout.flow import Case, asks_only, flow_reasons, follows_link, leaks, literal_label, made_late, strange_targets, whose
+    from passepartout.labels import Value, links, result_value
+    from passepartout.messages import MODEL
+    from passepartout.provenance import Words
+    words, idempotent = Words("read what bob sent", None), {"open_world": True, "idempotent": True, "destructive": False}
+    ours, theirs = (Tool("get", "", [Parameter("url", kind="address"), Parameter("to", default="eve@evil.example")], lambda url, to: "", effects=idempotent, foreign=foreign) for foreign in (False, True))
+    post = Tool("post", "", [Parameter("url", kind="address"), Parameter("note", required=False, target=False)], lambda url, note: "", effects="open-world")
+    (link, *_) = links(result_value({"from": "bob", "text": "see https://www.example.org/a"}, Label("network"), {"from": "sender"}))
+    assert [asks_only(tool, tool.by_name["url"]) for tool in (ours, theirs, post)] == [True, False, False]
+    assert [bool(list(strange_targets(tool, {"url": link}, words))) for tool in (ours, theirs, post)] == [False, True, True]
+    assert [follows_link(tool, Case(Action(), {"url": link}, True), "url") for tool in (ours, theirs, post)] == [True, False, False]
+    assert [whose(tool, tool.by_name["to"], "eve@evil.example", lambda value: MODEL).label.origin for tool in (ours, theirs)] == ["person", "network"]
+    filled = Action(target="tool", payload={"action": "call", "tool": "get", "args": {"url": "https://ok.example/", "to": "eve@evil.example"}})
+    (reason,) = flow_reasons(theirs, Case(filled, {"url": Value("https://ok.example/", PERSON)}, True), words)
+    assert "The to is “eve@evil.example”" in reason
+    secret = Value("the cellar", Label("notes", private=True))
+    assert [leaks(post, {"url": Value("https://ok.example/", Label(origin)), "note": secret}, words) for origin in ("person", "settings", "attested")] == [False, False, True]
+    assert [literal_label("https://ok.example/x", words, frozenset(), hosts).origin for hosts in (("ok.example",), ())] == ["settings", "model"]
+    late = Case(Action(), {"url": Value("https://evil.example/", Label("network"))}, False, read=Label("network", sources=("mail 7",)))
+    assert flow_reasons(ours, late, words) == [made_late(late.read)]
 
 
 # One yes for a plan -----------------------------------------------------------------------------------------------------

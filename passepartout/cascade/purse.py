@@ -60,10 +60,11 @@ _ADD = """INSERT INTO total SELECT scope, key, {sign}IFNULL({row}.money, 0), {si
 _TRIGGERS = "".join(f"CREATE TRIGGER call_{event} AFTER {event} ON call BEGIN {''.join(_ADD.format(sign=sign, row=row) for sign, row in parts)} END;\n"
                     for event, parts in (("insert", [("", "new")]), ("update", [("-", "old"), ("", "new")]), ("delete", [("-", "old")])))
 
-# %% ../../nbs/cascade/13e_purse.ipynb #759c98c1
+# %% ../../nbs/cascade/13e_purse.ipynb #7e026756
 class PurseFailed(PassepartoutError):
     "What is spent cannot be written down, so nothing is spent."
 
+# %% ../../nbs/cascade/13e_purse.ipynb #759c98c1
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
     "Turn database and file errors into a sentence. Raises `PurseFailed`."
@@ -83,24 +84,27 @@ def open_purse(path: Path | None) -> sqlite3.Connection:
                             PurseFailed(f"{path} was written by a newer version of the program, so no provider that costs money is asked. "
                                         "Update passepartout."))
 
-# %% ../../nbs/cascade/13e_purse.ipynb #969df583
+# %% ../../nbs/cascade/13e_purse.ipynb #ddd8c38d
 def today_by(clock: Callable[[], float]) -> str:
     "The day that `clock` shows, as 2026-11-20."
     return date.fromtimestamp(clock()).isoformat()
 
+# %% ../../nbs/cascade/13e_purse.ipynb #969df583
 def newest_day(db: sqlite3.Connection, today: str) -> str:
     "Today, or the newest day on record if that is later."
     return max(today, db.execute("SELECT MAX(key) FROM total WHERE scope = 'day'").fetchone()[0] or "")
 
+# %% ../../nbs/cascade/13e_purse.ipynb #03374903
 def midnight_after(day: str) -> datetime:
     "When the day is over, where the person is."
     return datetime.combine(date.fromisoformat(day) + timedelta(days=1), datetime.min.time())
 
-# %% ../../nbs/cascade/13e_purse.ipynb #9d395d6b
+# %% ../../nbs/cascade/13e_purse.ipynb #cd2929be
 def told(currency: str, amount: int) -> str:
     "An amount of money (nano-dollars) or of tokens, in words."
     return dollars(amount) if currency == "money" else f"{amount:,} tokens"
 
+# %% ../../nbs/cascade/13e_purse.ipynb #9d395d6b
 def overdrawn(call: Call, scope: str, currency: str, limit: int, left: int, wanted: int, day: str, today: str) -> BudgetError:
     "The refusal of `call`, which can take `wanted` where `left` of `limit` is left."
     name, where, resets = SETTINGS[scope, currency], {"day": "today", "session": f"in the conversation {call.session[:60]}",

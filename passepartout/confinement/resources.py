@@ -50,17 +50,20 @@ def _check_text(text: str) -> None:
     except UnicodeEncodeError: raise PathRefused(f"The path {shown(text)} is not valid Unicode.", "name") from None
     if size > 4095: raise _too_long(text)
 
+# %% ../../nbs/confinement/11_resources.ipynb #ec3581d3
 def _too_long(text: str) -> PathRefused:
     return PathRefused(f"The path {shown(text)} is longer than the 4,095 bytes that a path can have.", "name")
 
-# %% ../../nbs/confinement/11_resources.ipynb #ee784c4e
+# %% ../../nbs/confinement/11_resources.ipynb #0b54e5ae
 def _closed(text: str) -> PathRefused:
     return PathRefused(f"{shown(text)} is the agent's own record, keys or settings, which are closed to it.", "own")
 
+# %% ../../nbs/confinement/11_resources.ipynb #05e39e44
 def _outside(roots: Sequence[Root], text: str) -> str:
     names = ", ".join(shown(root.name) for root in roots)
     return f"{shown(text)} lies outside the folders open to the agent ({names}). Move it there, or add its folder to the workspaces in the settings."
 
+# %% ../../nbs/confinement/11_resources.ipynb #ee784c4e
 def _refusal(roots: Sequence[Root], root: Root, text: str, access: str, err: OSError) -> PathRefused:
     "The sentence for what the kernel said."
     name, code = shown(text), err.errno
@@ -160,6 +163,7 @@ def where(roots: Sequence[Root], text: str) -> Place:
         return _at(root, place.names, "file" if stat.S_ISREG(place.stat.st_mode) else "other")
     finally: place.close()
 
+# %% ../../nbs/confinement/11_resources.ipynb #80757e4f
 def _at(root: Root, names: list[str], kind: str) -> Place:
     "The place with these names below `root`. PathRefused when it is closed."
     relative = "/".join(names)

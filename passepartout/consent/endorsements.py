@@ -25,12 +25,13 @@ from ..storage.ledger import genuine_record, is_after_break, whole_since, expire
 from ..records import record
 from ..storage.store import Draft
 
-# %% ../../nbs/consent/17bb_endorsements.ipynb #82656f18
+# %% ../../nbs/consent/17bb_endorsements.ipynb #6d5e350f
 ALWAYS = 0.0
 
 class EndorsementRefused(PassepartoutError):
     "Something that cannot be endorsed; the message says why."
 
+# %% ../../nbs/consent/17bb_endorsements.ipynb #82656f18
 @record
 class Endorsement:
     "One value of one argument of one tool, for which a person answers. Without a session: in all conversations."
@@ -56,6 +57,7 @@ def strange_arguments(tool: Any, args: Mapping[str, Any], held: Callable[[Any], 
              and args.get(p.name) not in (None, "") and not isinstance(args.get(p.name), (bool, Mapping))}
     return {name: value for name, value in found.items() if not all(held(part) for part in parts_of(value))}
 
+# %% ../../nbs/consent/17bb_endorsements.ipynb #7fb4e65d
 def parts_of(value: Any) -> tuple:
     "The values of an argument, one or several, as a tuple."
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
@@ -165,6 +167,7 @@ def agreed_to(words: str, confirm: str) -> bool:
     "Is `confirm` the person's yes to just these `words`?"
     return bool(confirm) and confirm == agreement(words)
 
+# %% ../../nbs/consent/17bb_endorsements.ipynb #ffe39bf6
 def agreement(words: str) -> str:
     "What says yes to just these words."
     return sha256(str(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]

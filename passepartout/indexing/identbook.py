@@ -58,12 +58,13 @@ def keep_version(db: sqlite3.Connection, ident: str, own: bytes, now: float) -> 
     db.execute("DELETE FROM version WHERE ident = :ident AND rowid NOT IN (SELECT rowid FROM version WHERE ident = :ident ORDER BY until "
                "DESC LIMIT :most)", {"ident": ident, "most": MOST_VERSIONS})
 
+# %% ../../nbs/indexing/08gc_identbook.ipynb #7f335ee2
 def versions(db: sqlite3.Connection, ident: str) -> list[tuple[bytes, float | None]]:
     "(hash, until when) of what a heading said, the present first, with None."
     now = db.execute("SELECT own, NULL FROM node WHERE ident = ?", (ident,)).fetchall()
     return now + db.execute("SELECT own, until FROM version WHERE ident = ? ORDER BY until DESC, rowid DESC", (ident,)).fetchall()
 
-# %% ../../nbs/indexing/08gc_identbook.ipynb #4af9eb92
+# %% ../../nbs/indexing/08gc_identbook.ipynb #c5dec322
 class Turn:
     "The names that are given out while one file is read. `ahead` are those that will be asked for; `tried`, how often each fresh one was made anew, since a file of thousands of equal headings must not take the square of them."
     def __init__(self, book: IdentBook, file: int, ahead: Collection[str]):
@@ -74,12 +75,14 @@ class Turn:
         "Whether no heading of this or another file has this name."
         return ident not in self.taken and ident not in (self.used if ident in self.asked else self.book.elsewhere((ident,), self.file))
 
+# %% ../../nbs/indexing/08gc_identbook.ipynb #88562592
 def titles_above(new: Sequence[Heading], heading: Heading) -> list[str]:
     "The titles from a heading up to the outermost one."
     above, up = [heading.title], heading.parent
     while up > 0: above.append(new[up].title); up = new[up].parent
     return above
 
+# %% ../../nbs/indexing/08gc_identbook.ipynb #4af9eb92
 def new_ident(turn: Turn, path: str, new: Sequence[Heading], heading: Heading, first: str) -> str:
     "An identity for a heading that carries on none in its file: one that is gone, or a fresh one. `first` is the fresh one to try first."
     if (ident := turn.book.adopt(heading)) and ident not in turn.taken:
@@ -110,6 +113,7 @@ def assign_idents(book: IdentBook, path: str, file: int, old: Sequence[tuple], n
     book.leave([(each.ident, each.own) for place, each in enumerate(was) if place not in carried and each.ident not in turn.taken], now)
     return idents
 
+# %% ../../nbs/indexing/08gc_identbook.ipynb #3acf625d
 def carry_on(db: sqlite3.Connection, was: Heading, ident: str, own: bytes, now: float) -> None:
     "Take the history of a heading along, when its name or its text is another now."
     if was.ident != ident: db.execute("UPDATE version SET ident = ? WHERE ident = ?", (ident, was.ident))

@@ -20,17 +20,19 @@ def framed(parts: Iterable[bytes]) -> bytes:
     "The parts, each with its length."
     return b"".join([b"%d:%b" % (len(part), part) for part in parts])
 
+# %% ../../nbs/indexing/08f_identity.ipynb #a8dec788
 def digest(*parts: bytes) -> bytes:
     "12 bytes over the parts, each with its length."
     return blake2b(framed(parts), digest_size=12).digest()
 
-# %% ../../nbs/indexing/08f_identity.ipynb #e7354f1d
+# %% ../../nbs/indexing/08f_identity.ipynb #72cbe422
 def own_text(outline: Outline, node: Node) -> str:
     "The text that belongs to `node` and to none of its children, without the stars or indentation in front."
     skipped = marker(outline, node)
     if node.after == node.index + 1: return outline.text[node.start + skipped:node.end]
     return "".join([outline.text[a:b] for a, b in outline.pieces(node)])[skipped:]
 
+# %% ../../nbs/indexing/08f_identity.ipynb #e7354f1d
 def marker(outline: Outline, node: Node) -> int:
     "How many characters in front of a node are indentation, stars or number signs."
     if node.index == 0: return 0
@@ -39,6 +41,7 @@ def marker(outline: Outline, node: Node) -> int:
     while text[at:at + 1] in (" ", "\t"): at += 1
     return at - node.start + (node.level if node.kind == "heading" else 0)
 
+# %% ../../nbs/indexing/08f_identity.ipynb #7ef9e9b5
 def own_hashes(outline: Outline) -> list[bytes]:
     "The own hash of every node, in their order."
     return [blake2b(own_text(outline, node).encode("utf-8", "surrogatepass"), digest_size=12).digest() for node in outline.nodes]
@@ -66,10 +69,12 @@ class Heading(NamedTuple):
     level: int
     id: str = ""               # the value of its ID property
 
+# %% ../../nbs/indexing/08f_identity.ipynb #474d2e41
 def headings(outline: Outline, own: Sequence[bytes]) -> list[Heading]:
     "The nodes of an outline as headings without identity."
     return [Heading("", own[n.index], plain_text(n.title), n.parent, n.level, id_of(n)) for n in outline.nodes]
 
+# %% ../../nbs/indexing/08f_identity.ipynb #fbe0acd8
 def id_of(node: Node) -> str:
     "The ID property, when it can serve as one."
     found = node.properties.get("ID", "") if node.properties else ""

@@ -33,13 +33,14 @@ def fuse(*lists: Sequence[Hashable], k: int = 60) -> list[tuple[Hashable, float]
         for rank, what in enumerate(dict.fromkeys(ranking), 1): points[what] += 1 / (k + rank)
     return sorted(points.items(), key=lambda item: -item[1])
 
-# %% ../../nbs/indexing/08r_meaning.ipynb #9be5cb43
+# %% ../../nbs/indexing/08r_meaning.ipynb #4943abc6
 WIDE = 50                 # of each search; more are not looked at
 
 def plain_words(query: str) -> bool:
     "Whether a query consists of words, without fields, phrases or operators."
     return all(isinstance(token, Leaf) and not token.field and not token.phrase for token in read_tokens(query[:2_000]))
 
+# %% ../../nbs/indexing/08r_meaning.ipynb #9be5cb43
 def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[Candidate]:
     "The sections with these identities that are not put away, in the same order. Must be used inside of `guarded`."
     sql = "SELECT f.path, n.id, n.file, n.place, n.state FROM node n JOIN file f ON f.id = n.file WHERE n.ident = ?"
@@ -107,6 +108,7 @@ class Meaning:
         except VectorsFailed as error: self.upkeep.log(f"INDEX: {error.message}")
         return TRY_AGAIN
 
+# %% ../../nbs/indexing/08r_meaning.ipynb #0c945a1b
 class MeantNotes(IndexedNotes):
     "The notes of a folder as the index knows them, searched by meaning too when there are vectors."
     vectors: Vectors | None = None

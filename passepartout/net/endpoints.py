@@ -65,6 +65,7 @@ class HttpFailed(PassepartoutError):
         super().__init__(message)
         self.status, self.body, self.wait, self.begun = status, body, wait, begun
 
+# %% ../../nbs/net/11c_endpoints.ipynb #46facd0c
 @record
 class Times:
     "Seconds: to connect, until the first word, between two pieces; and the most bytes of an answer and of one line of it."
@@ -93,6 +94,7 @@ def seconds_of(text: str, now: float) -> float | None:
     except (ValueError, TypeError, OverflowError): return None
     return min(max(seconds, 0.0), _DAY)
 
+# %% ../../nbs/net/11c_endpoints.ipynb #c7f90042
 def _until(number: float, now: float) -> float:
     "The seconds that a bare number means: its size tells a Unix time in milliseconds or seconds from a span."
     if number > 1e11: return number / 1000 - now

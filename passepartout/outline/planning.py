@@ -110,6 +110,7 @@ def own_date(outline: Outline, node: Node) -> Stamp:
         raise RewriteError(f"The date in the text of “{node.title}” is more than one day; edit it by hand. Nothing was changed.")
     return found[0]
 
+# %% ../../nbs/outline/08fb_planning.ipynb #2832b490
 def move_appointment(outline: Outline, node: Node, when: date | datetime, until: time | None = None) -> str:
     "The text with the date in the text of `node` moved to `when`. Raises `RewriteError`."
     stamp = own_date(outline, node)
@@ -166,7 +167,7 @@ def brackets_of(outline: Outline, node: Node) -> str:
     line = outline.text[slice(*words(outline, node))]
     return brackets_in(line if any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(line)) else outline.text)
 
-# %% ../../nbs/outline/08fb_planning.ipynb #a9f26394
+# %% ../../nbs/outline/08fb_planning.ipynb #91f96f1b
 def tail_of(line: str) -> int:
     "Where the signs, fields and tags at the end of a task begin, behind which no word stands."
     spans = sorted(m.span() for pattern in (MARK, LEVEL, ASIDE, TAG, ARROW) for m in pattern.finditer(line))
@@ -176,6 +177,7 @@ def tail_of(line: str) -> int:
         end = min(end, start)
     return end
 
+# %% ../../nbs/outline/08fb_planning.ipynb #a9f26394
 def with_hour(line: str, old: re.Match | None, mark: str, when: datetime) -> str:
     "The words of a task with the hour of `when` and the date `mark` behind the last of them, in place of the date `old`."
     if old: line = line[:old.start()].rstrip(" \t") + line[old.end():]
@@ -219,6 +221,7 @@ def has_lines(outline: Outline, node: Node, kind: str) -> bool:
     "Whether the date of `kind` of a Markdown node belongs on a line below it."
     return node.kind == "task" and BULLET.match(outline.text, node.start) is not None and not marks_of(outline, node, kind)
 
+# %% ../../nbs/outline/08fb_planning.ipynb #bb297853
 def planning_lines(outline: Outline, node: Node, kind: str) -> list[re.Match]:
     "The dates of `kind` below a bullet."
     start, end = node.planning or (0, 0)

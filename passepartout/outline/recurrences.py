@@ -64,11 +64,12 @@ _WORD = Regex(r"[a-z]+")
 _ONE = Regex(rf"\b(?:({_ORDINAL})([ \t]+last)?|last)(?!\w)(?:[ \t]+({_DAY}))?", re.I)
 _SPELT = {"first": 1, "second": 2, "third": 3}
 
-# %% ../../nbs/outline/08a_recurrences.ipynb #0dbe0dfa
+# %% ../../nbs/outline/08a_recurrences.ipynb #024d5a6b
 def days_in(text: str) -> tuple[int, ...]:
     "The days of the week in a list of them."
     return tuple(DAYS[name[:2]] for name in _WORD.findall(text.lower()) if name not in ("and", "the"))
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #0dbe0dfa
 def nths_in(text: str) -> tuple[tuple[int, int | None], ...]:
     "The days of a month in a list such as “the 1st and the second last Friday”."
     number = lambda word: _SPELT.get(word) or int(word[:-2])
@@ -82,11 +83,12 @@ def plain_for(rule: Rule, day: date) -> Rule | None:
             "y" if rule.months == (day.month,) and rule.nths in ((), ((day.day, None),)) and (day.month, day.day) != (2, 29) else "")
     return Rule(rule.count, unit, from_done=rule.from_done) if unit else None
 
-# %% ../../nbs/outline/08a_recurrences.ipynb #25063997
+# %% ../../nbs/outline/08a_recurrences.ipynb #ea55dd96
 def days_of(year: int, month: int) -> int:
     "How many days a month has."
     return monthrange(year, month)[1]
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #25063997
 def next_day(rule: Rule, day: date) -> date | None:
     "The first day behind `day`, from which is counted, that `rule` names; `None` beyond the calendar or when there is none within reach."
     try:
@@ -108,6 +110,7 @@ def fits(rule: Rule, day: date, first: date) -> bool:
     apart = (day.year - first.year) * 12 + day.month - first.month if rule.unit == "m" else day.year - first.year
     return apart % rule.count == 0 and (day.weekday() in rule.weekdays or any(is_nth(day, *nth) for nth in rule.nths))
 
+# %% ../../nbs/outline/08a_recurrences.ipynb #5ce73a68
 def is_nth(day: date, nth: int, weekday: int | None) -> bool:
     "Whether `day` is the `nth` of its month, or the `nth` such day of the week in it; negative ones are counted from the end."
     place = day.day if nth > 0 else days_of(day.year, day.month) - day.day + 1

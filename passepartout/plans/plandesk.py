@@ -85,6 +85,7 @@ def claim(store, seq: int, draft: Draft, seen: int) -> None:
     if store.execute("SELECT 1 FROM chain WHERE seq > ? AND kind = 'plan-on'", (seen,)).fetchone():
         raise JournalError("Another window takes up a plan just now. Look again: /plans")
 
+# %% ../../nbs/plans/17de_plandesk.ipynb #f098d13d
 def runs_elsewhere(journal, state: PlanState) -> bool:
     "Is some other living process at work on this plan?"
     if state.waiting or state.failed or journal.path is None or state.owner in ("", journal.boot): return False
@@ -106,6 +107,7 @@ def said_arguments(tool: Any, text: str) -> dict[str, Any]:
         found[parameter.name] = parameter.check(tool.name, as_typed(parameter.type, value))
     return found
 
+# %% ../../nbs/plans/17de_plandesk.ipynb #451394f1
 def as_typed(kind: str, text: str) -> Any:
     "A typed word as a value of a parameter's type; the text itself when it is none, which the parameter then refuses in its own words."
     if kind in ("integer", "number", "any"):
@@ -288,6 +290,7 @@ def row_of(state: PlanState, tools: Any) -> dict[str, Any]:
             "why": state.failed[1] if state.failed else "", "approval": state.waiting[1] if state.waiting else "",
             "steps": [{"text": line, "mark": marks.get(line.strip().split(".")[0], "")} for line in lines]}
 
+# %% ../../nbs/plans/17de_plandesk.ipynb #e2ab0151
 def marks_of(state: PlanState) -> dict[str, str]:
     "How each step stands, by its number: done, left out, or the one at which the plan stands."
     outer = lambda step: str(step).split(".")[0].split("[")[0]

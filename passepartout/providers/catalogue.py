@@ -90,6 +90,7 @@ def cascade_of(settings: Any, environ: Mapping[str, str]) -> tuple[str, ...]:
         names += [*in_a_file(settings), "local", *with_keys(variables_of(settings, environ)), "reflex"] if name == "auto" else [name]
     return tuple(dict.fromkeys(names))
 
+# %% ../../nbs/providers/catalogue.ipynb #941bfc89
 def in_a_file(settings: Any) -> list[str]:
     "The provider that reads a model from a file, if the settings name one."
     return ["gguf"] if settings.gguf_file is not None else []
@@ -104,6 +105,7 @@ def variables_of(settings: Any, environ: Mapping[str, str]) -> dict[str, str]:
     "What `.env` and, above it, the environment say, a key for this program alone at the top; an empty variable counts as none."
     return {**settings.secrets, **{name: value for name, value in environ.items() if value.strip()}, **own_keys(environ)}
 
+# %% ../../nbs/providers/catalogue.ipynb #7b4d5727
 def with_keys(variables: Mapping[str, str]) -> list[str]:
     "The services whose key stands among `variables`."
     return [name for name, service in SERVICES.items() if service.key and variables.get(service.key, "").strip()]
@@ -160,6 +162,7 @@ def backend_for(name: str, settings: Any, http: Any, tools: Any, vault: Any, env
     made = make(service)
     return Made(made, made.endpoint.local)
 
+# %% ../../nbs/providers/catalogue.ipynb #b3a17b50
 def model_in_a_file(settings: Any, tools: Any, measures: Any = None) -> Any:
     "The backend for the model in the file that the settings name."
     from passepartout.providers.gguf import Gguf

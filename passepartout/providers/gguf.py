@@ -43,11 +43,12 @@ def model_command(path: Path) -> list[str]:
     places = [os.path.abspath(each) for each in sys.path]
     return [sys.executable, "-I", "-c", SERVING.format(places=places, path=os.path.abspath(Path(path).expanduser()))]
 
+# %% ../../nbs/providers/gguf.ipynb #e1aa9513
 def model_environment() -> dict[str, str]:
     "What it is told of the environment."
     return {name: value for name, value in os.environ.items() if name in GIVEN or name.startswith(ABOUT_HARDWARE)} | {"HOME": "/"}
 
-# %% ../../nbs/providers/gguf.ipynb #7f8fae0a
+# %% ../../nbs/providers/gguf.ipynb #c49d99dc
 WAITED = 1.0                           # seconds for the end of a process that was killed
 
 def ended(process: subprocess.Popen) -> None:
@@ -58,6 +59,7 @@ def ended(process: subprocess.Popen) -> None:
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError): pipe.close()
 
+# %% ../../nbs/providers/gguf.ipynb #7f8fae0a
 class ModelProcess:
     "The process that has the model in `path`, and the lines that go to it and come from it."
     def __init__(self, path: Path, command: list[str] | None = None):

@@ -26,6 +26,7 @@ class Finding(NamedTuple):
     name: str         # of the form, or of the known secret
     known: bool = False
 
+# %% ../../nbs/redaction/04a_patterns.ipynb #f69e70c8
 class TooMuch(PassepartoutError):
     "A text holds so much that looks secret that it cannot be judged in time."
 
@@ -38,15 +39,17 @@ def linear(pattern: str, memory: int = 64 << 20) -> Any:
     options.encoding, options.max_mem, options.log_errors = re2.Options.Encoding.LATIN1, memory, False
     return re2.compile(pattern.encode(), options)
 
+# %% ../../nbs/redaction/04a_patterns.ipynb #137db013
 def either(*patterns: str) -> str:
     "One expression for whatever any of `patterns` fits; each keeps its own flags."
     return "|".join([f"(?:{pattern})" for pattern in patterns])
 
-# %% ../../nbs/redaction/04a_patterns.ipynb #ff6768e1
+# %% ../../nbs/redaction/04a_patterns.ipynb #832135cd
 def entropy(text: str) -> float:
     "Shannon's entropy of the characters of `text`, in bits each."
     return -sum((share := text.count(c) / len(text)) * math.log2(share) for c in set(text)) if text else 0.0
 
+# %% ../../nbs/redaction/04a_patterns.ipynb #ff6768e1
 def hasty(word: str) -> bool:
     "Do capitals and small letters change places in `word` more often than in any name?"
     if len(word) < 12 or not word.isascii() or not word.isalpha() or len(set(word)) < 8: return False

@@ -24,10 +24,11 @@ from ..conditions import PassepartoutError
 from ..health import Finding
 from ..tuples import NamedTuple
 
-# %% ../../nbs/serving/19ba_sockets.ipynb #e99007c4
+# %% ../../nbs/serving/19ba_sockets.ipynb #7f333dfa
 class DaemonError(PassepartoutError):
     "The daemon cannot be started, or not be reached."
 
+# %% ../../nbs/serving/19ba_sockets.ipynb #e99007c4
 def socket_path(settings: Any) -> Path:
     "Where the daemon of the memex in `settings` listens."
     return settings.journal_dir / "daemon.sock"
@@ -52,13 +53,14 @@ def take_lock(folder: Path) -> int:
     os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
     return handle
 
-# %% ../../nbs/serving/19ba_sockets.ipynb #68b3be0e
+# %% ../../nbs/serving/19ba_sockets.ipynb #9fc635bc
 class Peer(NamedTuple):
     "The process at the other end of a Unix socket."
     pid: int
     uid: int
     gid: int
 
+# %% ../../nbs/serving/19ba_sockets.ipynb #68b3be0e
 def peer_of(connection: Any) -> Peer:
     "Who connected; numbers of -1 where the kernel does not say."
     try: return Peer(*struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)))
@@ -146,13 +148,14 @@ def lock_holder(folder: Path) -> str:
                                                        for words in map(str.split, locks)) else "")
     except (OSError, UnicodeDecodeError): return ""
 
-# %% ../../nbs/serving/19ba_sockets.ipynb #af48daf7
+# %% ../../nbs/serving/19ba_sockets.ipynb #87f76817
 def greets(connection: socket.socket | None) -> bool:
     "Does somebody speak first at the other end? The kernel takes connections for a process that hangs, too."
     if connection is None: return False
     try: return bool(connection.recv(1, socket.MSG_PEEK))
     except OSError: return False
 
+# %% ../../nbs/serving/19ba_sockets.ipynb #af48daf7
 def daemon_findings(settings: Any, patience: float = 5.0) -> Iterator[Any]:
     "Facts and findings about the daemon of these notes."
     path = socket_path(settings)

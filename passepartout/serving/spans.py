@@ -102,13 +102,14 @@ class Spans(Records):
                 {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider}))
         finish(span, failed)
 
-# %% ../../nbs/serving/19d_spans.ipynb #a20734f4
+# %% ../../nbs/serving/19d_spans.ipynb #a4360ec1
 def finish(span: Any, failed: bool) -> None:
     "End a span, as failed or not."
     from opentelemetry.trace import StatusCode
     if failed: span.set_status(StatusCode.ERROR)
     span.end()
 
+# %% ../../nbs/serving/19d_spans.ipynb #a20734f4
 def tool_of(action: str) -> str:
     "The name of the tool, or else of the action, in the text of a canonical action; nothing else of it."
     try: payload = Action.of(action).payload
@@ -116,13 +117,14 @@ def tool_of(action: str) -> str:
     name = str(payload.get("tool") or payload.get("action") or "unknown").lower()
     return name if len(name) <= 60 and name.replace("-", "").replace("_", "").isalnum() else "unknown"
 
-# %% ../../nbs/serving/19d_spans.ipynb #1227dbfb
+# %% ../../nbs/serving/19d_spans.ipynb #5c55b475
 VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 def wanted(environ: Mapping[str, str] = os.environ) -> bool:
     "Does the environment say where spans go?"
     return any(environ.get(name, "").strip() for name in VARIABLES) and environ.get("OTEL_SDK_DISABLED", "").strip().lower() != "true"
 
+# %% ../../nbs/serving/19d_spans.ipynb #ab129a7f
 def tell_spans(agent: Any, provider: Any = None) -> tuple[Callable[[], None], str]:
     "Tell the turns of `agent` to where the environment says (or to `provider`): what ends it, and why nothing is told, if so."
     try:
@@ -135,6 +137,7 @@ def tell_spans(agent: Any, provider: Any = None) -> tuple[Callable[[], None], st
         provider.force_flush(1000)
     return end, ""
 
+# %% ../../nbs/serving/19d_spans.ipynb #1227dbfb
 def exporting() -> Any:
     "A provider that sends what it is told in batches, from a thread of its own. ImportError without the extra."
     import logging

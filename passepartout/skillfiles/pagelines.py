@@ -24,7 +24,7 @@ from .skillchild import page_tree
 from ..tangling.tangle import Target, tangled
 from ..tangling.tanglefiles import ENDINGS, read_page
 
-# %% ../../nbs/skillfiles/10e_pagelines.ipynb #8c937d7c
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #00bb5632
 _NAMED = Regex(r"^# ([^\n/:]{1,200}\.(?:org|md|markdown|ipynb)):[0-9]+(?: |$)", re.M)
 
 def pages_near(module: Path, text: str) -> Iterator[Path]:
@@ -33,6 +33,7 @@ def pages_near(module: Path, text: str) -> Iterator[Path]:
     for folder in (module.parent, *module.parents[1:4]):
         yield from (folder / name for name in names if (folder / name).is_file())
 
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #8c937d7c
 def exported(page: Path, module: Path, text: str) -> Target | None:
     "What `page` writes to `module`, if that is `text`."
     try:
@@ -66,7 +67,7 @@ def page_code(module: Path, text: str) -> types.CodeType | None:
         except (OSError, SyntaxError, ValueError): return None               # the module's own error says it better
     return None
 
-# %% ../../nbs/skillfiles/10e_pagelines.ipynb #72ea9e10
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #876dbc9e
 class PageLoader(SourceFileLoader):
     "Loads a module with the lines of its page. Nothing of it is cached: the page may change while the module does not."
     def get_code(self, fullname: str) -> types.CodeType:
@@ -75,6 +76,7 @@ class PageLoader(SourceFileLoader):
         except (OSError, UnicodeDecodeError): return super().get_code(fullname)
         return page_code(Path(path), text) or super().get_code(fullname)
 
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #72ea9e10
 class PageFinder:
     "Finds modules as Python does, and gives those that name a page to `PageLoader`."
     def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
@@ -87,6 +89,7 @@ class PageFinder:
         found.loader = PageLoader(fullname, found.origin)
         return found
 
+# %% ../../nbs/skillfiles/10e_pagelines.ipynb #ae868893
 def install() -> PageFinder:
     "Have modules that are imported from now on blame their page; take what is returned out of `sys.meta_path` to end it."
     sys.meta_path.insert(0, finder := PageFinder())

@@ -57,6 +57,7 @@ def filter_program(machine: str) -> bytes:
     for number in calls: steps += [code(equal, number, 0, 1), code(give, refuse)]
     return b"".join([*steps, code(give, allow)])
 
+# %% ../../nbs/skillfiles/10c_skillchild.ipynb #d564a5f5
 def forbid() -> None:
     "Put the filter on this process. OSError when the kernel does not take it."
     if not (program := filter_program(os.uname().machine)): return
@@ -66,17 +67,19 @@ def forbid() -> None:
     for option, value, more in ((38, 1, None), (22, 2, ctypes.byref(Program(len(program) // 8, program)))):       # no new privileges; seccomp, with a filter
         if libc.prctl(option, value, more, 0, 0): raise OSError(ctypes.get_errno(), "the filter on system calls could not be put on")
 
-# %% ../../nbs/skillfiles/10c_skillchild.ipynb #a0a950fc
+# %% ../../nbs/skillfiles/10c_skillchild.ipynb #79bb2fad
 PARTS = ("gate", "prompt", "mandate", "trigger", "worker")
 
 def reject(text: str) -> dict:
     "The answer of a gate that refuses."
     return {"verdict": "reject", "text": str(text)}
 
+# %% ../../nbs/skillfiles/10c_skillchild.ipynb #4bcaec81
 def ask(text: str) -> dict:
     "The answer of a gate that wants the person to be asked."
     return {"verdict": "ask", "text": str(text)}
 
+# %% ../../nbs/skillfiles/10c_skillchild.ipynb #a0a950fc
 def loaded(job: dict) -> types.ModuleType:
     "The page's code as a module."
     module = types.ModuleType("skill")
@@ -110,6 +113,7 @@ def run_tests(module: types.ModuleType, job: dict) -> list[list]:
         else: found.append([name, ""])
     return found
 
+# %% ../../nbs/skillfiles/10c_skillchild.ipynb #0b94b910
 def answer(module: types.ModuleType, call: dict, page: str) -> dict:
     "The answer to one call."
     try: return {"n": call["n"], "value": cut(getattr(module, call["part"])(*call["args"]))}

@@ -35,6 +35,7 @@ class JailLimits:
     answer: int = 64_000               # bytes of one answer
     restarts: int = 3                  # within a minute
 
+# %% ../../nbs/skillfiles/12g_skilljail.ipynb #fa81f961
 class SkillDied(PassepartoutError):
     "The process of a skill did not answer as it should, and was killed."
 
@@ -83,10 +84,11 @@ class Jail:
     def close(self) -> None:
         with self.lock: self.kill()
 
-# %% ../../nbs/skillfiles/12g_skilljail.ipynb #1bc2df70
+# %% ../../nbs/skillfiles/12g_skilljail.ipynb #95a083cb
 class SkillEnded(SkillDied):
     "The process is not there any more."
 
+# %% ../../nbs/skillfiles/12g_skilljail.ipynb #1bc2df70
 class Wired(Jail):
     "What is written to the process, and read from it."
     def send(self, value: dict, until: float) -> None:

@@ -56,7 +56,7 @@ def markdown_lines(text: str) -> Iterator[str]:
         elif line.lstrip().startswith("|-"): yield line.replace("+", "|")
         else: yield ("> " if within == "quote" else "") + markdown_text(re.sub(r"^([ \t]*[-+*] )(.+?) :: ", r"\1*\2*: ", line))
 
-# %% ../../nbs/tangling/08x_chapter.ipynb #8db98fd1
+# %% ../../nbs/tangling/08x_chapter.ipynb #452af4df
 def cell_of(web: Web, source: Source, module: str, parts: set[str]) -> tuple[str, str]:
     "(kind, text) of the cell for one block."
     args, code = source.arguments, "\n".join(line.text for line in code_of(web, source))
@@ -67,6 +67,7 @@ def cell_of(web: Web, source: Source, module: str, parts: set[str]) -> tuple[str
         return "markdown", f"{title}```{'py' if source.language == 'python' else source.language}\n{code}\n```"
     return "code", ("#| hide\n" if args.has(":exports", "none") else "") + code
 
+# %% ../../nbs/tangling/08x_chapter.ipynb #8db98fd1
 def chapter_cells(page: Page) -> list[tuple[str, str]]:
     "The cells of the notebook for an Org page: (kind, text). `TangleError` for what a notebook cannot say."
     if page.outline is None or page.outline.format != "org":
@@ -85,6 +86,7 @@ def chapter_cells(page: Page) -> list[tuple[str, str]]:
         if not node.hidden: cells += _section(web, node, [s for s in sources if s.node is node], module, parts)
     return [cell for cell in cells if cell[1].strip()]
 
+# %% ../../nbs/tangling/08x_chapter.ipynb #048c682a
 def said_of(page: Page, module: str) -> str:
     "One line about the page: its description or subtitle, or its title."
     m = re.search(r"^#\+(?:description|subtitle):[ \t]*(\S[^\n]*)", page.text, re.I | re.M)
@@ -104,6 +106,7 @@ def _section(web: Web, node, sources: list[Source], module: str, parts: set[str]
     prose += "\n".join(markdown_lines(own))
     if prose.strip(): yield "markdown", _tidy(prose)
 
+# %% ../../nbs/tangling/08x_chapter.ipynb #abe054af
 def _tidy(text: str) -> str: return re.sub(r"\n{3,}", "\n\n", text).strip("\n ")
 
 # %% ../../nbs/tangling/08x_chapter.ipynb #f2fef1ef

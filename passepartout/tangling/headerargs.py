@@ -21,6 +21,7 @@ from ..org import DRAWER, PLANNING, PROPERTY, Node, Outline, inside
 class TangleError(PassepartoutError):
     "A page cannot be exported as it is written; the message says where and why."
 
+# %% ../../nbs/tangling/08s_headerargs.ipynb #149cf229
 class Lisp(str):
     "A value that only Emacs could work out."
 
@@ -45,6 +46,7 @@ def past(text: str, at: int) -> int:
     if text[at] == '"' and text[at - 1:at] != "\\" and (found := _UNQUOTED.search(text, at, at + _MOST)): return found.end()
     return at + 1
 
+# %% ../../nbs/tangling/08s_headerargs.ipynb #a4debf1c
 def closing(text: str, at: int) -> int:
     "Where the bracket that opens at `at` is closed, or the place behind it when it is not."
     end = partners(text).get(at, len(text))
@@ -156,6 +158,7 @@ def property_values(lines: Iterable[str]) -> dict[str, str]:
         found[name] = f"{found[name]} {m[2]}" if m[1].endswith("+") and name in found else m[2]
     return found
 
+# %% ../../nbs/tangling/08s_headerargs.ipynb #7d1b9f4a
 def page_values(outline: Outline) -> dict[str, str]:
     "The properties that the page itself sets for all of its headings, by lower-case name."
     return property_values(value for kind, value in keyword_lines(outline.text, outline.dead) if kind == "property")

@@ -20,12 +20,13 @@ from ..lazy import Regex
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
 
-# %% ../../nbs/tangling/08t_sourceblocks.ipynb #3bafc8a6
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #d35d6a6a
 class Line(NamedTuple):
     "A line of code, and the line of the page it comes from (0: from none)."
     text: str
     at: int
 
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #3bafc8a6
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     "A block of code in a page."
@@ -51,8 +52,10 @@ def remove_indentation(lines: Sequence[Line]) -> list[Line]:
     common = min(*indents, sum(len(line.text) + 1 for line in lines))       # Org never takes more than the text is long
     return [Line(_dedented(text, common), at) for text, at in lines] if common else list(lines)
 
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #3b5586a4
 def _width(text: str) -> int: return len(text[:len(text) - len(text.lstrip(" \t"))].expandtabs(8))
 
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #cc4a658a
 def _dedented(text: str, columns: int) -> str:
     rest = text.lstrip(" \t")
     if not rest: return ""
@@ -120,6 +123,7 @@ def directed(found: Sequence[Source], stem: str) -> list[Source]:
         if ":told" not in source.arguments: source.arguments[":tangle"] = target if exported else "no"
     return [_undirected(source) for source in found]
 
+# %% ../../nbs/tangling/08t_sourceblocks.ipynb #0bb7c2e5
 def _undirected(source: Source) -> Source:
     lines = tuple(line for line in source.lines if not _DIRECTIVE.fullmatch(line.text))
     return Source(source.language, lines, source.arguments, source.name, source.at, source.node, source.start, source.end, source.switches,

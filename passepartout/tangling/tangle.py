@@ -45,6 +45,7 @@ def around(args: Arguments, lines: Sequence[Line], at: int, language: str = "pyt
     before += [f"{name}={literal(name, value, page, args)}" for name, value in args.variables.items()]
     return [*(Line(line, at) for text in before for line in text.split("\n")), *lines, *(Line(text, at) for text in after)]
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #ede64cba
 def literal(name: str, value: str, page: str = "", args: Arguments = Arguments()) -> str:
     "The value of a variable as code: what is written there, or what a name stands for on the page. Raises `TangleError`."
     if (written := written_code(value, args)) is not None: return written
@@ -52,6 +53,7 @@ def literal(name: str, value: str, page: str = "", args: Arguments = Arguments()
     raise TangleError(f":var {name}={value[:40]} would have to be worked out, and nothing is run here. Write a number, a text in double "
                       "quotes, quoted data as in '(1 (2 3)), or the name of a table.")
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #35bb09d3
 def _coderef(switches: str) -> re.Pattern:
     shown = re.search(r'-l +"([^"\n]+)"', switches)
     return re.compile(r"[ \t]*" + re.escape(shown[1] if shown else "(ref:%s)").replace("%s", r"[-a-zA-Z0-9_][-a-zA-Z0-9_ ]*") + r"[ \t]*$")
@@ -76,6 +78,7 @@ def target_name(source: Source, page: str) -> str:
     if wanted == "yes": return f"{PurePosixPath(page).with_suffix('')}.{_ENDINGS.get(source.language, source.language)}"
     return "" if wanted == "no" else wanted
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #670c3df0
 @dataclass(slots=True)
 class Target:
     "A file to be written."
@@ -108,6 +111,7 @@ def comments(web: Web, source: Source, target: Target, page: str) -> tuple[list[
     before = [*before, f"[[{link_to(outline, source, page, posixpath.dirname(target.name))}][{name}]]"]
     return [f"{sign} {line}" if line.strip() else line for line in before], [f"{sign} {name} ends here"]
 
+# %% ../../nbs/tangling/08v_tangle.ipynb #e0d48194
 def _prose(web: Web, source: Source) -> list[str]:
     place, node = web.sources.index(source), source.node
     start = max(node.start + node.level + 1 if node.kind != "file" else 0, web.sources[place - 1].end if place else 0)

@@ -92,13 +92,14 @@ def gate_check(proposal: Annotated[str, typer.Argument(help="A property list, e.
         if preview: tell(f"It would change:\n{preview}")
     raise typer.Exit({"allowed": 0, "asks": 4, "rejected": 3}[word])
 
+# %% ../../nbs/terminal/20c_commands.ipynb #85aed4ec
 def in_a_word(verdict: Any) -> tuple[str, str]:
     "What a verdict comes to, and why."
     from passepartout.messages import Allowed, ApprovalRequired
     return ("allowed", "") if isinstance(verdict, Allowed) else ("asks", verdict.reason) if isinstance(verdict,
             ApprovalRequired) else ("rejected", verdict.text)
 
-# %% ../../nbs/terminal/20c_commands.ipynb #7524c698
+# %% ../../nbs/terminal/20c_commands.ipynb #8af7aa83
 def gates_app() -> typer.Typer:
     "Asking the gates about a proposal, and about the past."
     from passepartout.terminal.auditcommands import gate_replay
@@ -107,6 +108,7 @@ def gates_app() -> typer.Typer:
     app.command("replay")(gate_replay)
     return app
 
+# %% ../../nbs/terminal/20c_commands.ipynb #7524c698
 def journal_app() -> typer.Typer:
     "The record itself."
     from passepartout.terminal.auditcommands import journal_accept, journal_forget

@@ -28,10 +28,12 @@ class Row(NamedTuple):
     style: str = ""                    # of `when`: how urgent it is
     day: str = ""                      # ISO, for programs
 
+# %% ../../nbs/terminal/20da_listing.ipynb #6b69679c
 def plain(text: Any) -> str:
     "Text as one line without control characters and without two blanks in a row."
     return " ".join(clean(text).split())
 
+# %% ../../nbs/terminal/20da_listing.ipynb #2e83941d
 def tag_text(tags: Iterable[str]) -> str:
     "Tags as Org writes them."
     return f":{':'.join(plain(tag) for tag in tags)}:" if tags else ""
@@ -85,6 +87,7 @@ def print_groups(groups: Mapping[str, list[Row]], console: Any) -> None:
         for row in rows:
             for line in row_lines(row, width, column): console.print(Text.assemble(*line))
 
+# %% ../../nbs/terminal/20da_listing.ipynb #626b10f8
 def print_hint(hint: str, console: Any, which: str = "Open it") -> None:
     "How to open what was listed in an editor; only where a person reads."
     if console is None or not hint: return

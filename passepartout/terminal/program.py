@@ -26,12 +26,13 @@ COMMANDS = {"ask": "commands:ask", "chat": "commands:chat", "demo": "commands:de
 GROUPS = {"approvals": "approvalscommand:approvals_app", "gate": "commands:gates_app", "journal": "commands:journal_app", "sessions": "sessioncommands:sessions_app", "skills": "skillcommands:skills_app",
           "plans": "planscommand:plans_app", "rules": "rulescommand:rules_app", "jobs": "jobscommand:jobs_app", "gateway": "gatewaycommand:gateway_app"}
 
-# %% ../../nbs/terminal/20z_program.ipynb #64a164c5
+# %% ../../nbs/terminal/20z_program.ipynb #db12e8fc
 def fetched(where: str) -> Any:
     "What stands at `room:name`."
     room, name = where.split(":")
     return getattr(importlib.import_module(f"passepartout.terminal.{room}"), name)
 
+# %% ../../nbs/terminal/20z_program.ipynb #64a164c5
 def add_to(app: typer.Typer, name: str) -> None:
     "Put a command or a group into `app`."
     if name in GROUPS: return app.add_typer(fetched(GROUPS[name])(), name=name)
@@ -59,12 +60,13 @@ def inherited(command: Any, given: dict[str, str]) -> dict[str, Any]:
     own = {option.name: given[option.name] for option in command.params if option.name in given}
     return {**own, **{name: inherited(below, given) for name, below in getattr(command, "commands", {}).items()}}
 
+# %% ../../nbs/terminal/20z_program.ipynb #9b105dba
 def defaults_for(commands: dict[str, Any], given: dict[str, str]) -> dict[str, Any]:
     "The defaults of every command."
     folder = {name: value for name, value in given.items() if name == "memex"}
     return {name: inherited(command, folder if name in _NAMED_THERE else given) for name, command in commands.items()}
 
-# %% ../../nbs/terminal/20z_program.ipynb #740b9c9d
+# %% ../../nbs/terminal/20z_program.ipynb #0f6339d9
 def build_app(name: str | None = None) -> typer.Typer:
     "The command `name` as a typer application, or all commands. Without a command, a chat begins."
     app = typer.Typer(add_completion=True, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False,
@@ -74,6 +76,7 @@ def build_app(name: str | None = None) -> typer.Typer:
     app.callback(invoke_without_command=True)(start)
     return app
 
+# %% ../../nbs/terminal/20z_program.ipynb #740b9c9d
 def start(context: typer.Context, memex: Memex = None, session: Session = "main", today: Today = None,
           version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
     "What comes before any command: the options that stand in front of it, the version, and the chat when there is no command."
@@ -83,6 +86,7 @@ def start(context: typer.Context, memex: Memex = None, session: Session = "main"
     context.default_map = defaults_for(context.command.commands, given)
     if context.invoked_subcommand is None: fetched(COMMANDS["chat"])(memex, session, today)
 
+# %% ../../nbs/terminal/20z_program.ipynb #c3982bf7
 def print_version() -> int:
     "Print the version as `passepartout --version` does; the exit code."
     from passepartout import __version__

@@ -37,6 +37,7 @@ def looked_at(memex: Path | None, json_: bool) -> Iterator[tuple[Any, Any]]:
     except PassepartoutError as error: fail(error.message, 5, json_)
     finally: journal.close()
 
+# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #2020f929
 def list_all(memex: Path | None, json_: bool, limit: int) -> None:
     "Print the sessions."
     from passepartout.sessions import list_sessions
@@ -84,7 +85,7 @@ def at_desk_of(name: str, session: str, memex: Path | None, json_: bool, alone: 
     return {key: list(value) if isinstance(value, (list, tuple)) else value
             for key, value in done.items() if key not in ("action", "request")}
 
-# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #5c8c6543
+# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #80ebed77
 def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None:
     "Go on in a conversation."
     from passepartout.terminal.chat import run_chat
@@ -93,6 +94,7 @@ def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None
     with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name))
     raise typer.Exit(code)
 
+# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #5c8c6543
 def export(name: Name, private: Annotated[bool, typer.Option("--private", help="Private turns as well.")] = False,
            memex: Memex = None) -> None:
     "Write a conversation to standard output, as an Org file."
@@ -133,12 +135,14 @@ def focus(name: Name,
     done = at_desk_of("focus", name, memex, json_, no_daemon, note=note)
     if json_: as_json(done)
 
+# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #4c14d431
 def push(name: Name, place: Annotated[str, typer.Argument(help="A folder, a file or a heading.")], memex: Memex = None,
          json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Go into a project: only what lies in it is seen from afar."
     done = at_desk_of("push", name, memex, json_, no_daemon, place=place)
     if json_: as_json(done)
 
+# %% ../../nbs/terminal/20dk_sessioncommands.ipynb #ff821674
 def pop(name: Name, memex: Memex = None, json_: AsJson = False, no_daemon: NoDaemon = False) -> None:
     "Leave the project."
     done = at_desk_of("pop", name, memex, json_, no_daemon)

@@ -56,12 +56,13 @@ def quicken(environ: Any = os.environ) -> None:
     import textual.constants
     if own is None: del environ["TEXTUAL_FPS"]                # for us, and not for what we start
 
-# %% ../../nbs/terminal/20i_tuicommand.ipynb #5584dc12
+# %% ../../nbs/terminal/20i_tuicommand.ipynb #9520ee91
 def talk_in_lines(agent: Any, session: str) -> int:
     "The conversation in plain lines, for terminals in which no window fits; the exit code."
     from passepartout.tui.linear import run_linear
     return run_linear(agent, session, agent.settings)
 
+# %% ../../nbs/terminal/20i_tuicommand.ipynb #5584dc12
 def open_window(memex: Path | None, session: str, today: str | None, look: str, alone: bool) -> None:
     "Open the window, and say afterwards what became of a turn that ran."
     from passepartout.settings import load_settings
@@ -93,6 +94,7 @@ def depart(window: Any, result: str | None) -> None:
             with contextlib.suppress(OSError): agent.link.close()
         else: end_alone(agent, busy)
 
+# %% ../../nbs/terminal/20i_tuicommand.ipynb #99787933
 def end_alone(agent: Any, busy: bool) -> None:
     "Stop and record what runs, save, and let go. A thread that hangs must not keep the terminal."
     from passepartout.daemon import insist

@@ -111,18 +111,20 @@ class Questions(Thinking):
         self.say("\nThe agent can run all the time, started by systemd when you log in. Windows, commands and editors then share one.")
         self.answers.service = self.until("Run it all the time, yes or no?", "yes" if self.present.unit.exists() else "no", read_yes)
 
-# %% ../../nbs/terminal/20df_wizard.ipynb #e23c17fe
+# %% ../../nbs/terminal/20df_wizard.ipynb #40ee352f
 def read_yes(text: str) -> bool:
     "Yes or no. `PassepartoutError` for anything else."
     word = text.strip().lower()
     if word not in ("y", "yes", "n", "no"): raise PassepartoutError("Answer yes or no.")
     return word.startswith("y")
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #fb3ca575
 def read_address(text: str) -> str:
     "The address of a server, as it is written in the settings."
     from passepartout.net.endpoints import Endpoint
     return Endpoint.of(text.strip()).url
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #e23c17fe
 def existing(text: str, present: Present) -> Path:
     "A file that is there. `PassepartoutError` when it is not."
     try: path = read_path(text, home_dir(present.environ), Path.cwd())
@@ -140,6 +142,7 @@ def asked(present: Present) -> Answers:
     return Questions(present, lambda text, style="": tell(text, style, sys.stderr), spoken, lambda text: getpass(text, sys.stderr),
                      systemd=systemd_there()).run()
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #dde27a7e
 def spoken(question: str) -> str:
     "Ask on the terminal, whatever standard output is."
     print(question, end="", file=sys.stderr, flush=True)
@@ -201,7 +204,7 @@ def confirm() -> None:
         if sure: return
         fail("Nothing was written.", 1)
 
-# %% ../../nbs/terminal/20df_wizard.ipynb #7c9a6340
+# %% ../../nbs/terminal/20df_wizard.ipynb #8f0d7ed7
 def systemd_there() -> bool:
     "Does a systemd for this user answer?"
     try:
@@ -209,6 +212,7 @@ def systemd_there() -> bool:
                               stdin=subprocess.DEVNULL).returncode == 0
     except (OSError, subprocess.TimeoutExpired): return False
 
+# %% ../../nbs/terminal/20df_wizard.ipynb #7c9a6340
 def manage(*what: str) -> None:
     "Have systemd do something with the unit; what it says when it cannot, with the command to do it by hand."
     from passepartout.serving.service import UNIT

@@ -23,7 +23,7 @@ from ..outline.rewrite import RewriteError
 from ..labels import FREE, SURE
 from ..tools import Effects, Parameter, Tool, ToolContext, ToolResult, pure
 
-# %% ../../nbs/toolbelt/12f_filetools.ipynb #77db4176
+# %% ../../nbs/toolbelt/12f_filetools.ipynb #325ba6a7
 def opened_text(file: OpenedPath) -> Note:
     "The text of a file that the gates opened; empty when it does not exist. `RewriteError` when it is no text."
     before = None if file.kind == "missing" else file.read_bytes(MOST_BYTES)
@@ -31,11 +31,13 @@ def opened_text(file: OpenedPath) -> Note:
     except NotText as reason: raise RewriteError(f"{file.display} is left as it is: {reason.message}.") from None
     return Note(file, before, seen, parse_note("", file.display))
 
+# %% ../../nbs/toolbelt/12f_filetools.ipynb #aef7c045
 def count_lines(text: str) -> str:
     "How many lines a text has, in words."
     count = text.count("\n") + (not text.endswith("\n") if text else 0)
     return f"{count:,} line{'s' if count != 1 else ''}"
 
+# %% ../../nbs/toolbelt/12f_filetools.ipynb #77db4176
 def write_edit(text: str, context: ToolContext) -> list[FileEdit]:
     "The edit that makes `text` the whole content of the opened file. `RewriteError` when it cannot be a text file."
     note = opened_text(context.resources["path"])
@@ -62,6 +64,7 @@ def replace_edit(old: str, new: str, every: bool, context: ToolContext) -> list[
                            "replace every one.")
     return note.edit(text.replace(old, new), f"Replaced {'one passage' if count == 1 else f'{count} passages'} of {name}")
 
+# %% ../../nbs/toolbelt/12f_filetools.ipynb #fed6f9dc
 def lines_with(text: str, old: str, most: int = 8) -> str:
     "The numbers of the lines in which `old` begins, in words."
     found, at = [], text.find(old)

@@ -27,15 +27,18 @@ def moment_of(item: Item, zone: tzinfo) -> float | None:
     try: return datetime.combine(item.day, item.at, zone).timestamp()
     except (OverflowError, ValueError): return None
 
+# %% ../../nbs/workers/reminders.ipynb #1571dc09
 def key_of(item: Item) -> str:
     "What makes a reminder the same one."
     return f"{item.day} {item.at:%H:%M} {item.kind} {item.file} {' › '.join([*item.path, item.title])}"
 
+# %% ../../nbs/workers/reminders.ipynb #c6695058
 def timed(items: Iterable[Item], now: float, zone: tzinfo) -> tuple[list[tuple[float, Item]], float | None]:
     "(moment, item) of what is to be told by now, earliest first, and when the next one is due."
     found = sorted(((at, item) for item in items if (at := moment_of(item, zone)) is not None), key=lambda pair: pair[0])
     return [(at, item) for at, item in found if now - LATEST <= at <= now], next((at for at, _ in found if at > now), None)
 
+# %% ../../nbs/workers/reminders.ipynb #e4f98b26
 def worded(item: Item, at: float, now: float, zone: tzinfo) -> str:
     "A reminder as a sentence."
     what = " ".join(filter(None, [item.keyword, item.title]))
@@ -69,6 +72,7 @@ def remind(beat: Beat) -> None:
         for _, item in rest: beat.diary.add_news(beat.name, "", f"agenda {key_of(item)}")
         beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.")
 
+# %% ../../nbs/workers/reminders.ipynb #fdd8ea82
 def reminder_skill() -> Skill:
     "The job as a skill."
     return Skill("agenda", job=Job(remind, (Changes(), Cron("0 0 * * *")), "reminds of what begins, when it begins"))

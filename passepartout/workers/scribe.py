@@ -26,7 +26,7 @@ from ..confinement.resources import resolve
 from ..skills import Skill
 from ..storage.ledger import genuine_record
 
-# %% ../../nbs/workers/scribe.ipynb #a676c748
+# %% ../../nbs/workers/scribe.ipynb #461add5c
 @record
 class Piece:
     "Something to be distilled: where it comes from, and how it reads in one line."
@@ -34,11 +34,13 @@ class Piece:
     line: str
     label: Label
 
+# %% ../../nbs/workers/scribe.ipynb #11f4f8c3
 def one_line(text: str, most: int = 200) -> str:
     "The beginning of a text on one line, without control characters."
     line = " ".join(UNWANTED.sub(" ", text).split())
     return line if len(line) <= most else line[:most - 1] + "…"
 
+# %% ../../nbs/workers/scribe.ipynb #a676c748
 def spoken(journal: Any, after: int, most: int = 200) -> tuple[list[Piece], int]:
     "The exchanges on record after the record number `after`, oldest first, and the number of the last record looked at."
     asked, found, last = {}, [], after
@@ -114,11 +116,13 @@ def write_up(beat: Beat) -> None:
         beat.propose(note_of(pieces, day, lines, (*private, "@private")[0] if secret else "", inbox), why, label_of(pieces, lines))
     beat.kept.update(seq=last, marked=digests[-2000:])
 
+# %% ../../nbs/workers/scribe.ipynb #82973c34
 def since_yesterday(beat: Beat) -> tuple[list[Piece], int]:
     "What was said in the last day, for the first time: not the conversations of years."
     first = beat.agent.journal.records(kinds=["turn"], since=beat.now - 86_400, limit=1)
     return spoken(beat.agent.journal, first[0]["seq"] - 1) if first else ([], beat.agent.journal.seq)
 
+# %% ../../nbs/workers/scribe.ipynb #c0b905ab
 def scribe_skill(money: float = 0.0) -> Skill:
     "The job as a skill; `money` is what a night may cost, in dollars."
     return Skill("scribe", job=Job(write_up, ("30 21 * * *",), "proposes a note of what was said and marked", timeout_s=180.0, money=money))
