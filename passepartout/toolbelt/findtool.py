@@ -55,8 +55,11 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #27f82647
 def say_asked(query: str, total: int) -> str:
     "What the `total` sections that were found have in common: the words of the query, or what its filters ask for."
-    told = say_filter(query) if has_filter(query) else ""
-    if told and not told.startswith("fits ") and len(told) < 300: return f"section {told}" if total == 1 else f"sections, each of which {told}"
+    first, *others = re.split(r"\s+OR\s+", query) if has_filter(query) else [""]
+    told = say_filter(first) if has_filter(first) else ""
+    if told and not told.startswith("fits ") and len(told) < 300:
+        told += f", or fits {'the other filter' if len(others) == 1 else f'one of {len(others)} other filters'}" if others else ""
+        return f"section {told}" if total == 1 else f"sections, each of which {told}"
     if len(query) > 90: query = f"{query[:80].rsplit(None, 1)[0]} …"            # as when a week is asked for, a filter for each of its days
     return f"section matches “{query}”" if total == 1 else f"sections match “{query}”"
 
