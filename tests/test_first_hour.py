@@ -516,6 +516,11 @@ def test_a_german_list_can_begin_too(tmp_path):
     assert files["einkaufsliste.md"] == "- [ ] Brot\n- [ ] Milch\n" and "Milch" in answers[-1], answers
 
 
+def test_a_list_of_logseq_is_a_page(tmp_path):
+    answers, files = play(tmp_path, {"pages/Roof.md": "- slate\n", "journals/2026_11_18.md": "- rain\n"}, "make a shopping list: milk, eggs", "yes", "add bread to the shopping list", "check off milk", "note in Roof: red", "note in Ana.md: likes tea")
+    assert files["pages/shopping.md"] == "- DONE milk\n- TODO eggs\n- TODO bread\n" and files["pages/Roof.md"] == "- slate\n- red\n" and files["pages/Ana.md"] == "- likes tea\n", (answers, files)
+
+
 def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" in play(tmp_path, {"a.md": "# x\n"}, "wer bist du?")[0][0]
 
 
