@@ -56,7 +56,7 @@ def say_found(query: str, found: Found, report: str, passages: Sequence[Sequence
 def say_asked(query: str, total: int) -> str:
     "What the `total` sections that were found have in common: the words of the query, or what its filters ask for."
     first, *others = re.split(r"\s+OR\s+", query) if has_filter(query) else [""]
-    told = say_filter(first) if has_filter(first) else ""
+    told = say_filter(first) if has_filter(first) and all(side.count("(") == side.count(")") for side in (first, *others)) else ""
     if told and not told.startswith("fits ") and len(told) < 300:
         told += f", or fits {'the other filter' if len(others) == 1 else f'one of {len(others)} other filters'}" if others else ""
         return f"section {told}" if total == 1 else f"sections, each of which {told}"
