@@ -516,6 +516,11 @@ def test_a_german_list_can_begin_too(tmp_path):
     assert files["einkaufsliste.md"] == "- [ ] Brot\n- [ ] Milch\n" and "Milch" in answers[-1], answers
 
 
+def test_a_list_of_logseq_is_a_page(tmp_path):
+    answers, files = play(tmp_path, {"pages/Roof.md": "- slate\n", "journals/2026_11_18.md": "- rain\n"}, "make a shopping list: milk, eggs", "yes", "add bread to the shopping list", "check off milk", "note in Roof: red", "note in Ana.md: likes tea")
+    assert files["pages/shopping.md"] == "- DONE milk\n- TODO eggs\n- TODO bread\n" and files["pages/Roof.md"] == "- slate\n- red\n" and files["pages/Ana.md"] == "- likes tea\n", (answers, files)
+
+
 def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" in play(tmp_path, {"a.md": "# x\n"}, "wer bist du?")[0][0]
 
 
@@ -523,3 +528,66 @@ def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" i
 def test_when_somebody_comes_is_looked_up(tmp_path, line):
     assert "9 Uhr" in play(tmp_path, {"a.md": "# Heating\nThe technician, 24.11.2026 um 9 Uhr.\n"}, line)[0][0]
     assert "Tuesday 24 November" in play(tmp_path / "b", {"a.org": "* TODO Technician\nSCHEDULED: <2026-11-24 Tue 09:00>\n"}, line)[0][0]
+
+
+@pytest.mark.parametrize("line, task", [("neuer Termin: Friseur Freitag 17 Uhr", "* TODO Friseur\nSCHEDULED: <2026-11-20 Fri 17:00>\n"), ("Termin: Friseur Freitag 17 Uhr", "* TODO Friseur\nSCHEDULED: <2026-11-20 Fri 17:00>\n"),
+                                        ("trage ein: Elternabend am 3. Dezember um 19 Uhr in der Aula", "* TODO Elternabend in der Aula\nSCHEDULED: <2026-12-03 Thu 19:00>\n"), ("todo: Essen mit Ana am Samstag um 19 Uhr bei Luigi", "* TODO Essen mit Ana bei Luigi\nSCHEDULED: <2026-11-21 Sat 19:00>\n")])
+def test_a_german_appointment_keeps_its_name_and_its_day(tmp_path, line, task):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert files["inbox.org"] == task, answers
+
+
+@pytest.mark.parametrize("line", ["wie viele Aufgaben sind offen?", "zeig mir alle Aufgaben für den Garten", "was muss ich noch für den Garten machen?", "was brauche ich noch für den Garten?", "was ist noch offen beim Garten?", "Aufgaben für den Garten"])
+def test_german_asks_for_what_is_left(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"garten.org": "#+TITLE: Garten\n* TODO Hecke schneiden\n"}, line)
+    assert "Hecke schneiden" in answer and "didn't understand" not in answer
+
+
+@pytest.mark.parametrize("line", ["wann habe ich nächste Woche Zeit?", "wann habe ich am Freitag frei?", "wann bin ich morgen frei"])
+def test_german_asks_when_one_is_free(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Zahnarzt\nSCHEDULED: <2026-11-24 Tue 09:00>\n* TODO Chor\nSCHEDULED: <2026-11-20 Fri 19:00>\n"}, line)
+    assert ("Zahnarzt" if "Woche" in line else "Chor") in answer
+
+
+def test_what_was_found_by_a_filter_is_told_in_words(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* DONE Bank\nCLOSED: [2026-11-18 Wed 09:00]\n* DONE Mail\nCLOSED: [2026-11-17 Tue 09:00]\n"}, "what did I finish this week?", "what did I do yesterday?", "find bank")
+    assert answers[0].startswith("2 sections, each of which was done 2026-11-16 to 2026-11-22:") and answers[1].startswith("1 section was done 2026-11-18, or fits one of 2 other filters:") and answers[2].startswith("1 section matches “bank”:")
+
+
+def test_the_one_that_was_found_by_a_filter_is_meant_by_it(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Bank :x:\n* TODO Mail\n"}, "tag:x", "done it")
+    assert files["a.org"].startswith("* DONE Bank"), answers
+
+
+def test_quoted_items_begin_a_list(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, 'add "oat milk" and "bread" to the shopping list', "yes")
+    assert files["shopping.md"] == "- [ ] oat milk\n- [ ] bread\n", answers
+
+
+@pytest.mark.parametrize("line", ["every monday at 9 remind me to take out the bins", "on monday at 9 remind me to take out the bins", "tomorrow remind me to take out the bins"])
+def test_a_reminder_that_begins_with_its_day_has_no_reminder_in_its_name(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line, "yes")
+    assert "take out the bins" in files["inbox.md"] and "remind" not in files["inbox.md"], answers
+
+
+@pytest.mark.parametrize("line", ["what are the tasks without a date?", "which tasks are without a date"])
+def test_tasks_without_a_date_are_a_list(tmp_path, line): assert "Floss" in play(tmp_path, {"a.org": "* TODO Floss\n"}, line)[0][0]
+
+
+HOURS = {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-24 Tue 15:00-16:00>\n* TODO Choir\nSCHEDULED: <2026-11-24 Tue>\n* Concert <2026-11-25 Wed 19:30>\n* TODO Late\nSCHEDULED: <2026-11-24 Tue 23:30>\n"}
+
+@pytest.mark.parametrize("line", ["postpone the dentist by an hour", "push the dentist back an hour", "put the dentist off by one hour"])
+def test_an_hour_later_is_reached(tmp_path, line): assert "<2026-11-24 Tue 16:00-17:00>" in play(tmp_path, HOURS, line)[1]["a.org"]
+
+
+@pytest.mark.parametrize("line, stamp", [("delay the dentist by 30 minutes", "<2026-11-24 Tue 15:30-16:30>"), ("move the dentist by 2 hours", "<2026-11-24 Tue 17:00-18:00>"), ("move the dentist one hour later", "<2026-11-24 Tue 16:00-17:00>"), ("move the dentist an hour earlier", "<2026-11-24 Tue 14:00-15:00>"),
+                                         ("bring the dentist forward by two hours", "<2026-11-24 Tue 13:00-14:00>"), ("postpone the dentist half an hour", "<2026-11-24 Tue 15:30-16:30>"), ("move the concert 15 minutes later", "<2026-11-25 Wed 19:45>"), ("verschiebe dentist um eine Stunde", "<2026-11-24 Tue 16:00-17:00>"), ("verschiebe dentist um 2 Stunden", "<2026-11-24 Tue 17:00-18:00>")])
+def test_a_plan_is_moved_by_hours(tmp_path, line, stamp):
+    answers, files = play(tmp_path, HOURS, line)
+    assert stamp in files["a.org"], answers
+
+
+@pytest.mark.parametrize("line, told", [("postpone choir by an hour", "has no time of day"), ("postpone late by an hour", "another day")])
+def test_hours_that_cannot_be_moved_are_told(tmp_path, line, told):
+    answers, files = play(tmp_path, HOURS, line)
+    assert told in answers[0] and files == HOURS

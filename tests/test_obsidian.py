@@ -398,3 +398,36 @@ def test_templates_are_looked_for_in_proportion(one):
         parse_note(one * times + "template::", "pages/a.md")
         return time.process_time() - start
     assert took(16000) < 100 * max(took(800), 0.002)           # the square would be 400
+
+
+@pytest.mark.parametrize("line,edit,after", [("a [priority:: low]", lambda o: schedule(o, o.nodes[1], date(2026, 11, 21), now=NOON), "a [priority:: low] [scheduled:: 2026-11-21]"), ("a (id:: abc) #x", lambda o: schedule(o, o.nodes[1], datetime(2026, 11, 21, 9, 30), "deadline", now=NOON), "a 09:30 (due:: 2026-11-21) (id:: abc) #x"),
+                                             ("a\n- [ ] b [priority:: low]", lambda o: set_priority(o, o.nodes[1], "A"), "a [priority:: high]\n- [ ] b [priority:: low]"), ("a ⏫\n- [ ] b [priority:: low]", lambda o: schedule(o, o.nodes[1], date(2026, 11, 21), now=NOON), "a ⏫ ⏳ 2026-11-21\n- [ ] b [priority:: low]")])
+def test_a_field_that_is_no_date_shows_that_fields_are_written(line, edit, after):
+    assert edit(parse_note(f"- [ ] {line}\n", "x.md")) == f"- [ ] {after}\n"
+
+
+# The plug-in has two dates here, on one of which a task may be begun (🛫), and on the other it is planned (⏳).
+@pytest.mark.parametrize("line,after", [("a 🛫 2026-11-01 ⏳ 2026-11-25 📅 2026-11-30", "a 🛫 2026-11-01 ⏳ 2026-12-01 📅 2026-11-30"), ("a [scheduled:: 2026-11-25] [start:: 2026-11-01]", "a [scheduled:: 2026-12-01] [start:: 2026-11-01]"), ("a 🛫 2026-11-01", "a 🛫 2026-12-01")])
+def test_what_is_planned_is_moved_and_not_when_it_may_begin(line, after):
+    outline = parse_note(f"- [ ] {line}\n", "x.md")
+    assert schedule(outline, outline.nodes[1], date(2026, 12, 1), now=NOON) == f"- [ ] {after}\n"
+
+
+def test_the_day_on_which_a_planned_task_may_begin_is_not_on_the_agenda():
+    shown = lambda line: [(e.kind, e.due.isoformat()) for e in agenda([parse_note(f"- [ ] {line}\n", "x.md")], date(2026, 11, 19), date(2026, 11, 26), date(2026, 11, 19)) if e.kind == "scheduled"]
+    assert shown("a 🛫 2026-11-01 ⏳ 2026-11-25") == shown("a ⏳ 2026-11-25") == [("scheduled", "2026-11-25")] and shown("a 🛫 2026-11-18") == [("scheduled", "2026-11-18")]
+
+
+async def test_such_a_task_is_put_off_by_its_plan(tmp_path):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "a.md").write_text("- [ ] boiler 🛫 2026-11-01 ⏳ 2026-11-25\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    assert "25 November" in await agent.handle("when is the boiler?") and "18 days ago" not in await agent.handle("what is due today?")
+    await agent.handle("postpone boiler by a week")
+    await agent.close()
+    assert (tmp_path / "m" / "a.md").read_text() == "- [ ] boiler 🛫 2026-11-01 ⏳ 2026-12-02\n"
+
+
+@pytest.mark.parametrize("line,after", [("call #ana about it 📅 2026-11-20 #x", "ring her #ana 📅 2026-11-20 #x"), ("#ana call", "ring her #ana"), ("call Ana #x", "ring her #x")])
+def test_a_new_title_keeps_the_tags_among_the_old_words(line, after):
+    outline = parse_note(f"- [ ] {line}\n", "x.md")
+    assert retitle(outline, outline.nodes[1], "ring her") == f"- [ ] {after}\n"

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/outline/planning.html.md"""
 # %% auto #0
 __all__ = ['PLANNED', 'ANY', 'COOKIES', 'HOURS', 'WORDS', 'LEAD', 'REPEATER', 'EXTRA', 'taken_out', 'plan_change', 'moved',
            'planned', 'movable', 'log_moved', 'own_date', 'move_appointment', 'schedule', 'unschedule', 'marks_of',
-           'brackets_of', 'tail_of', 'with_hour', 'put_mark', 'drop_mark', 'has_lines', 'planning_lines', 'put_line',
-           'drop_line', 'later', 'next_moment', 'advanced']
+           'name_of_mark', 'brackets_of', 'tail_of', 'with_hour', 'put_mark', 'drop_mark', 'has_lines',
+           'planning_lines', 'put_line', 'drop_line', 'later', 'next_moment', 'advanced']
 
 # %% ../../nbs/outline/08fb_planning.ipynb #ecc790a0
 import re
@@ -22,7 +22,7 @@ from .logbook import Logging, log_change, log_time, logging_of, with_note
 from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
-from .timestamps import KINDS, NAMES, Stamp, brackets_in, stamps, write_mark, write_stamp
+from .timestamps import KINDS, NAMES, Stamp, brackets_in, is_start, stamps, write_mark, write_stamp
 
 # %% ../../nbs/outline/08fb_planning.ipynb #b4d9d3ba
 _BRACKET = {"SCHEDULED": r"<([^>\n]{1,300})>", "DEADLINE": r"<([^>\n]{1,300})>", "CLOSED": r"\[([^\]\n]{1,300})\]"}
@@ -158,14 +158,18 @@ def marks_of(outline: Outline, node: Node, kind: str) -> list[re.Match]:
     start, end = words(outline, node)
     found = []
     for m in MARK.finditer(outline.text, start, end):
-        name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
-        if not m["every"] and KINDS.get(name, "deadline" if node.kind == "task" else "plain") == kind: found.append(m)
+        if not m["every"] and KINDS.get(name_of_mark(m), "deadline" if node.kind == "task" else "plain") == kind: found.append(m)
     return found
+
+def name_of_mark(mark: re.Match) -> str:
+    "The sign or the word that says what kind of date it is."
+    return (mark["sign"] or mark["field"] or mark["word"] or mark["at"] or "").lower()
 
 def brackets_of(outline: Outline, node: Node) -> str:
     "How the dates of a task are written, in its own line or else in its file: the bracket of a field, empty for signs."
     line = outline.text[slice(*words(outline, node))]
-    return brackets_in(line if any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(line)) else outline.text)
+    own = LEVEL.search(line) or ARROW.search(line) or any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(line)) or any(m["named"] for m in ASIDE.finditer(line))
+    return brackets_in(line if own else outline.text)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #91f96f1b
 def tail_of(line: str) -> int:
@@ -189,6 +193,7 @@ def with_hour(line: str, old: re.Match | None, mark: str, when: datetime) -> str
 def put_mark(outline: Outline, node: Node, when: date | datetime, kind: str) -> str:
     "The text with the date of `kind` in the line of `node` set; a time that stands there stays when `when` has none. Raises `RewriteError`."
     found = marks_of(outline, node, kind)
+    found = [m for m in found if not is_start(name_of_mark(m))] or found                   # when it is planned, and not from when on it may be done
     if len(found) > 1: raise RewriteError(f"“{node.title}” has two {kind} dates; edit line {node.line} by hand. Nothing was changed.")
     if node.kind == "heading" and not found:
         raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have dates. Nothing was changed. A task below it can have one: “todo … by friday”.")

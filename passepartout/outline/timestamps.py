@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/outline/timestamps.html.md"""
 
 # %% auto #0
 __all__ = ['BRACKETS', 'CLOCK', 'REPEAT', 'WARN', 'DAYS', 'ACTIVE', 'INACTIVE', 'WORDS', 'BEFORE', 'KINDS', 'HINTS', 'PAGE_DATE',
-           'LAST_DAY', 'HOUR', 'NAMES', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'Repeat', 'Stamp', 'read_details',
+           'LAST_DAY', 'HOUR', 'NAMES', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'NAMED', 'Repeat', 'Stamp', 'read_details',
            'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day', 'planned_kind', 'is_quoted', 'Place', 'around',
-           'find_marks', 'mark_stamps', 'with_repeat', 'page_event', 'page_hour', 'stamps', 'broken_stamps',
+           'find_marks', 'mark_stamps', 'is_start', 'with_repeat', 'page_event', 'page_hour', 'stamps', 'broken_stamps',
            'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later', 'clipped_day', 'write_stamp',
            'brackets_in', 'write_mark']
 
@@ -22,7 +22,7 @@ from typing import Any, Iterator, Mapping
 
 from .elements import QUOTED_LINE, VERBATIM
 from ..lazy import Regex
-from .markdown import MARK
+from .markdown import ARROW, LEVEL, MARK
 from .recurrences import Rule, plain_for, read_rule
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
@@ -186,7 +186,7 @@ def find_marks(text: str) -> Iterator[re.Match]:
 # %% ../../nbs/outline/08a_timestamps.ipynb #812ebd6f
 def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
     "The dates behind words and signs, and (line, text) of those that no calendar has."
-    found, broken, where, rules = [], [], Place(outline), {}
+    found, broken, where, rules, begins, planned = [], [], Place(outline), {}, set(), set()
     for m in find_marks(outline.text):
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
@@ -199,11 +199,18 @@ def mark_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
             broken.append((line, m[0])); continue
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         kind = KINDS.get(name, "deadline" if node.kind == "task" else "plain")
+        if kind == "scheduled" and node.kind == "task": begins.add(m.start()) if is_start(name) else planned.add(node.index)
         clock = text[11:] or m["clock"] or ""
         at = clock_time(*clock.split(":")[:2]) if clock else None
         found.append(Stamp(kind, kind in ("deadline", "scheduled", "plain"), day, at, None, None, None, None, node.index, m.start(),
                            m.end(), line))
+    found = [s._replace(active=False) if s.start in begins and s.node in planned else s for s in found]
     return [with_repeat(s, rules.get(s.node)) for s in found], broken
+
+# %% ../../nbs/outline/08a_timestamps.ipynb #b5bc0880
+def is_start(name: str) -> bool:
+    "Whether a sign or a word says from when on something may be done, and not when it is planned."
+    return name in ("🛫", "start") or name.startswith("start") and name.endswith("date")
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #0914ada4
 def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
@@ -317,12 +324,14 @@ SIGNS = {"scheduled": "⏳", "deadline": "📅", "closed": "✅", "cancelled": "
 FIELDS = {"scheduled": "scheduled", "deadline": "due", "closed": "completion", "cancelled": "cancelled"}
 ENDS = {"[": "]", "(": ")"}
 BRACE = Regex(r"[\[(](?=[ \t]*\w+::)")
+NAMED = Regex(r"[\[(][ \t]*(?:id|dependsOn|onCompletion)::")
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #546f53f9
 def brackets_in(text: str) -> str:
     "The bracket with which the first date or rule in `text` begins, where all of them are fields; empty where there are signs, or nothing."
     marks = [m for m in find_marks(text) if m["sign"] or m["every"] or m["field"]]
-    if not marks or any(not BRACE.search(m[0]) for m in marks if m["sign"] or m["every"]): return ""
+    if not marks and "::" in text and not ARROW.search(text): return (m := LEVEL.search(text) or NAMED.search(text)) and m[0][0] or ""
+    if any(not BRACE.search(m[0]) for m in marks if m["sign"] or m["every"]): return ""
     return next((found[0] for m in marks if (found := BRACE.search(m[0]))), "")
 
 def write_mark(kind: str, day: date, bracket: str = "") -> str:

@@ -121,7 +121,9 @@ def day_within(line: str, today: date) -> str | None:
         if colon and rest.strip() and 0 < len(said := words_of(head)) <= 4 and (read_when(said, today) or read_when(("on", *said), today)):
             return f"{rest.strip()} {head.strip()}"
         for at in range(len(words) - 1, 1, -1):
-            title, when = split_when(before := " ".join(words[:at]), today) if words[at].lower() in _TAILS else ("", None)
+            if words[at].lower() not in _TAILS: continue
+            title, when = split_when(before := " ".join(words[:at]), today)
+            if when is None and (english := dated_line(before, today)): title, when = split_when(before := english, today)
             if when and title and not {*words_of(title)} <= _NO_MATTER: return f"{title} {' '.join(words[at:])} {before[len(title):].strip()}"
     except NoSuchDate: pass
     return None

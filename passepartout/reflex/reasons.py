@@ -73,8 +73,8 @@ _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,
 def list_begun(name: str, items: str) -> str:
     "The sentence by which a list called `name` begins with `items`, which have commas or an *and* between them; empty when no sentence says it."
     slug = re.sub(r"[\s-]+liste?$", "", name.strip().lower()).replace(" ", "-") or "shopping"
-    each = [item.strip() for item in re.split(r"\s*[,;]\s*(?:(?:and|und)\s+)?|\s+(?:and|und)\s+", items.strip()[:400]) if item.strip()]
-    if not each or len(each) > 12 or not re.fullmatch(r"[\w-]{1,40}", slug) or set('"“”') & set(items): return ""
+    each = [item.strip(' "“”„') for item in re.split(r"\s*[,;]\s*(?:(?:and|und)\s+)?|\s+(?:and|und)\s+", items.strip()[:400]) if item.strip(' "“”„')]
+    if not each or len(each) > 12 or not re.fullmatch(r"[\w-]{1,40}", slug) or set('"“”') & set("".join(each)): return ""
     return "; ".join(f"todo {item} in {slug}.md" for item in each)
 
 # %% ../../nbs/reflex/reasons.ipynb #66f9aaa5
@@ -195,7 +195,7 @@ def to_keep(request: Request, line: str) -> dict | None:
         what = kept(request)[:80]
         if first[0] == "add" and len(request.words) < 2: return decline("Shall it be a task or a note? Say “todo …” or “note: …”.")
         if found := _TO_LIST.fullmatch(request.text.strip().rstrip("?!. ")):
-            begun = list_begun(found[2], what)
+            begun, what = list_begun(found[2], found[1]), re.sub('["“”„]', "", what)
             offer = f"Did you mean “{begun}”? Say “yes”, and I'll begin one. Or shall it" if begun else "Shall it"
             return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] "
                            f"…”, below it. {offer} be a task or a note instead? Say “todo {what}” or “note: {what}”, or only "

@@ -29,7 +29,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
         "undated, unscheduled, unscheduled tasks, unplanned tasks, undated tasks, tasks without a date, tasks without date, "
         "tasks with no date, what has no date, what tasks have no date, which tasks have no date, tasks that have no date, "
         "what is unscheduled, what's unscheduled, what's not scheduled, what has no date yet, what is not scheduled, "
-        "what isn't scheduled"),
+        "what isn't scheduled, what are the tasks without a date, what are my tasks without a date, which tasks are without a date"),
     "open": (
         "open tasks, all tasks, all open tasks, my tasks, all my tasks, all todos, todos, my todos, open todos, what tasks do i have, "
         "which tasks do i have, how many tasks are there, how many open tasks are there, how many things do i have to do, what is open, what's open, everything open, how many tasks are open, "
