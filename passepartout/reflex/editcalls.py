@@ -20,7 +20,7 @@ from ..capture import word_for
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from ..org import Node, Outline
-from ..outline.markdown import MARK
+from ..outline.markdown import marks_in
 from ..outline.recurrences import Rule, next_day, read_rule
 from .captures import decline, letter_for, propose_capture, say, tool_call
 from .commands import LATER, Command, object_of
@@ -171,7 +171,7 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
 def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
     own = outline.text[node.start:node.body_start] if outline.format == "markdown" else ""
-    rule = next((read_rule(m["every"]) for m in MARK.finditer(own) if m["every"]), None)
+    rule = next((read_rule(m["every"]) for m in marks_in(own) if m["every"]), None)
     dated = [s for kind in ("deadline", "scheduled") for s in stamps(outline) if s.node == node.index and s.kind == kind]
     return (dated[0], rule) if dated and rule else None
 
