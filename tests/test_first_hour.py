@@ -591,3 +591,11 @@ def test_a_plan_is_moved_by_hours(tmp_path, line, stamp):
 def test_hours_that_cannot_be_moved_are_told(tmp_path, line, told):
     answers, files = play(tmp_path, HOURS, line)
     assert told in answers[0] and files == HOURS
+
+
+@pytest.mark.parametrize("text", ["how can I prune the apple?", "should I prune the apple", "how could I prune the apple"])
+async def test_a_question_of_what_one_can_do_looks_for_its_words(tmp_path, text):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "garden.org").write_text("* The apple\nPrune it in February, never in frost.\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    assert "never in frost" in str(await agent.handle(text))
+    await agent.close()
