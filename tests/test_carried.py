@@ -59,7 +59,7 @@ FORMS = ["rm -rf /usr", "r''m -rf /usr", "\\rm -r\\f /usr", "$'\\x72\\x6d' -rf /
          "f() { rm -rf \"$1\"; }; f /usr", "a=(b /usr); rm -rf \"${a[@]}\"", "c=rm; $c -rf /usr", "c='rm -rf /usr'; $c", "read d <<< /usr; rm -rf $d", "echo /usr | while read d; do rm -rf $d; done", "rm -rf $(echo /usr)", "rm -rf `printf %s /usr`", "xargs rm -rf <<< /usr", "printf '/usr' | xargs -0 rm -rf", "find /usr | xargs rm -rf",
          "rm -rf ${PWD%%/*}/usr", "( cd /; rm -rf usr )", "pushd /; rm -rf usr", "env -C / rm -rf usr", "mapfile -t a <<< /usr; rm -rf ${a[0]}", "case a in a) rm -rf /usr;; esac"]
 AROUND = ["( {} )", "{{ {}\n}} &", "if true; then {}\nfi | cat", "f1() {{ {}\n}}; f1", "while true; do {}\nbreak; done", "eval Q", "bash -c Q", "bash <<'END'\n{}\nEND", "cat <<'END' | bash\n{}\nEND", "bash <<< Q", "echo Q | sh", "trap Q EXIT", "a[$( {} )]=1", "PS4=Q; set -x; eval \"$PS4\"", "v=Q; eval \"$v\"", "source <(echo Q)",
-          "echo 1 | xargs -I% bash -c Q", "find . -exec bash -c Q ';'", "[[ -v 'a[$( 'Q' )]' ]]", "sudo bash -c Q", "vim -c '!'Q", "awk 'BEGIN{{system(\"'Q'\")}}'", "echo Q > x.sh; sh x.sh"]
+          "echo 1 | xargs -I% bash -c Q", "find . -exec bash -c Q ';'", "[[ -v 'a[$( 'Q' )]' ]]", "sudo bash -c Q", "vim -c '!'Q", "awk 'BEGIN{{system(\"'Q'\")}}'", "echo Q > x.sh; sh x.sh", "(echo Q > x.sh; sh x.sh)", "{ echo Q | tee x.sh; chmod +x x.sh; ./x.sh; } &"]
 
 
 @pytest.mark.parametrize("form", FORMS)
