@@ -71,6 +71,10 @@ def test_what_the_shell_makes_of_it_counts_in_a_line_that_goes_to_a_shell(form, 
         assert level(line, roots) == DENY, line
 
 
+@pytest.mark.parametrize("line", ["eval \"rm -rf \\$(echo /usr)\"", "eval \"\\$'\\\\x72m' -rf /usr\"", "x=/usr; eval \"rm -rf \\$x\""])
+def test_and_behind_a_backslash_in_quotes(line, roots): assert level(line, roots) == DENY, line
+
+
 @pytest.mark.parametrize("line", ["x=build; (rm -rf $x)", "for d in a b; do rm -rf \"$d\"; done &", "ls /usr | (rm -rf \"$BUILD\")", "f() { rm -rf \"$1\"; }; f src; ls /usr", "(cd /usr && ls); rm -rf src", "x=/tmp/y; (rm -rf $x)", "read d < a; rm -rf \"src/$d\"", "PREFIX=/usr; ./configure --prefix=$PREFIX; rm -rf build &", "rm -rf $(cat a) &", "rm -rf \"$TMPDIR/build\" &"])
 def test_a_variable_of_which_the_line_says_nothing_bad_is_asked_about(line, roots): assert READ < level(line, roots) < DENY
 
