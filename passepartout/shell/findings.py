@@ -190,7 +190,7 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
     if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
     base, told = words[0].rpartition("/")[2].lower(), findings.beside()
     if words[0] in WRITES:
-        if not guessed: _written(told, words)
+        if not guessed and len(words) > 1: _written(told, words)
     else:
         if base in STARTERS or base in SHELLS: harm_inside(told, words, depth)
         elif found := harm(base, words[1:], told.places): told.add(*found)
@@ -203,6 +203,7 @@ def _written(findings: Findings, words: Sequence[str]) -> None:
     "What a redirection of a text for a shell would write over."
     name = words[1]
     if name.startswith("/dev/") and name[5:] in ("null", "stdout", "stderr", "tty") or scratch(name): return
+    if name[:1] in "$`": return                                   # nobody knows where that is
     try: found = findings.places.place(name)
     except PathRefused as refusal: findings.add(DENY, f"A redirection leads outside: {refusal.message}")
     else: _writes(findings, Redirect(1, "append" if ">>" in words[0] else "write", name), found)
