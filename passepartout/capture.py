@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/capture.html.md"""
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'INBOX', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'org_lines',
            'markdown_lines', 'bullet_lines', 'word_for', 'check_span', 'line_ending', 'new_text', 'append_headline',
-           'readable', 'in_encoding', 'first_open', 'check_found', 'inbox_among']
+           'place_of_task', 'text_within', 'readable', 'in_encoding', 'first_open', 'check_found', 'inbox_among']
 
 # %% ../nbs/08e_capture.ipynb #69d973f1
 import re
@@ -19,7 +19,8 @@ from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
 from .org import SETTING, Outline
-from .outline.timestamps import write_stamp
+from .outline.markdown import ARROW, LEVELS, URGENT
+from .outline.timestamps import ENDS, brackets_in, write_mark, write_stamp
 
 # %% ../nbs/08e_capture.ipynb #e3db902f
 class CaptureError(PassepartoutError):
@@ -74,15 +75,19 @@ def org_lines(title: str, kind: str, scheduled: date | None, deadline: date | No
 
 # %% ../nbs/08e_capture.ipynb #e65a4f28
 def markdown_lines(title: str, kind: str, scheduled: date | None, deadline: date | None, body: str, level: int,
-                   repeat: str = "", word: str | None = None) -> list[str]:
-    "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note."
+                   repeat: str = "", word: str | None = None, bracket: str = "") -> list[str]:
+    "The lines of a new Markdown task or section; `word` makes it a bullet, as in Logseq: the keyword of a task, empty for a note. `bracket` opens its fields, where it has those and no signs."
     count = read_repeat(repeat)[0] if repeat else 0
-    every = f" 🔁 every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
-    given = [(sign, day) for sign, day in (("⏳", scheduled), ("📅", deadline)) if day]
+    every = f"every {f'{count} {UNITS[repeat[-1]]}s' if count > 1 else UNITS[repeat[-1]]}" if repeat else ""
+    if every: every = f" {bracket}repeat:: {every}{ENDS[bracket]}" if bracket else f" 🔁 {every}"
+    given = [(kind, day) for kind, day in (("scheduled", scheduled), ("deadline", deadline)) if day]
     clock = lambda day: f"{day:%H:%M} " if isinstance(day, datetime) else ""            # in front, where the plug-in reads past it
-    dates = "".join(f" {clock(day)}{sign} {day:%Y-%m-%d}" for sign, day in sorted(given, key=lambda each: not clock(each[1])))
+    dates = "".join(f" {clock(day)}{write_mark(kind, day, bracket)}" for kind, day in sorted(given, key=lambda each: not clock(each[1])))
     dates = dates + every if any(clock(day) for _, day in given) else every + dates
     lines = clean_body(body, "markdown")
+    if bracket and (arrow := ARROW.search(title)):
+        level = next(word for word, letter in LEVELS.items() if letter == URGENT[arrow["arrow"]] and word[-3:] != "est")
+        title, dates = " ".join(ARROW.sub("", title).split()), f"{dates} {bracket}priority:: {level}{ENDS[bracket]}"
     if word is not None: return bullet_lines(title, scheduled, deadline, lines, word, repeat)
     if kind == "task": return [f"- [ ] {title}{dates}", *("  " + line if line else "" for line in lines)]
     return [f"{'#' * level} {title}{dates}", *([""] + lines if lines else [])]
@@ -127,9 +132,9 @@ def new_text(outline: Outline, lines: Sequence[str], gap: bool) -> str:
 def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: str = "note", scheduled: date | None = None,
                     deadline: date | None = None, body: str = "", keyword: str | None = None, repeat: str = "",
                     until: time | None = None) -> bytes:
-    """`data`, the content of `file` (empty for a new one), with a note or task added at its end.
+    """`data`, the content of `file` (empty for a new one), with a note or task added: at its end, or a task in Markdown where `place_of_task` says.
 
-    The result begins with `data`, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
+    All of `data` is in the result, unchanged. `kind` is "note" or "task"; `keyword` is the state of an Org task (default: the first open one
     of the file), `repeat` how the date comes again, such as +1w, `until` the time at which something ends. Raises `CaptureError`, and then nothing has happened."""
     if kind not in ("note", "task"): raise CaptureError(f"A capture is a note or a task, not {kind!r}.")
     if repeat and not (read_repeat(repeat) and kind == "task" and (scheduled or deadline)):
@@ -137,17 +142,41 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
     if until: check_span(scheduled or deadline, until, file)
     title, seen = clean_title(title), readable(data, file)
     outline = parse_note(seen.text, file)
+    at, rest = len(outline.text), b""
     if outline.format == "org":
         added = new_text(outline, org_lines(title, kind, scheduled, deadline, body, keyword or first_open(outline), repeat, until), False)
     else:
         tops = sum(n.level == 1 for n in outline.nodes if n.kind == "heading")
         word = word_for(outline, kind)
-        lines = markdown_lines(title, kind, scheduled, deadline, body, 1 if tops > 1 else 2, repeat, word)
+        lines = markdown_lines(title, kind, scheduled, deadline, body, 1 if tops > 1 else 2, repeat, word,
+                               brackets_in(outline.text) if kind == "task" and word is None else "")
         last = outline.nodes[-1]
         joins = kind == "task" and last.kind == "task" and not outline.text[last.start:last.start + 200].lstrip().startswith(">")
         added = new_text(outline, lines, word is None and not joins)
-    check_found(outline, added, file, plain=outline.format == "markdown" and word == "")
-    return data + in_encoding(seen, added, file)
+        if kind == "task" and word is None and (at := place_of_task(outline)) < len(outline.text):
+            added, rest = text_within(outline, at, lines), seen.encode(outline.text[at:])
+    check_found(outline, added, file, plain=outline.format == "markdown" and word == "", at=at)
+    return data[:len(data) - len(rest)] + in_encoding(seen, added, file) + rest
+
+# %% ../nbs/08e_capture.ipynb #41b134e9
+def place_of_task(outline: Outline) -> int:
+    "Where in the text of a Markdown file a new task is written, at the beginning of a line or at the end."
+    text, heads = outline.text, [n for n in outline.nodes if n.kind == "heading"]
+    own = heads[0] if heads and heads[0].level == 1 and sum(n.level == 1 for n in heads) == 1 else None          # the title of the page
+    if not heads or heads[-1] is own or any(n.kind == "task" and n.start > heads[-1].start for n in outline.nodes): return len(text)
+    listed = [n for n in outline.nodes if n.kind == "task" and outline.nodes[n.parent].kind != "task"
+              and not text[n.start:n.start + 200].lstrip().startswith(">")]
+    if not listed: return next(n for n in heads if n is not own).start
+    last = next((n for n in reversed(listed) if not n.done), listed[-1])
+    return last.start + len(text[last.start:last.end].rstrip()) + len(line_ending(text))
+
+# %% ../nbs/08e_capture.ipynb #75ec636e
+def text_within(outline: Outline, at: int, lines: Sequence[str]) -> str:
+    "What to add at the beginning of the line `at`: `lines`, and a blank line before a heading."
+    end, before = line_ending(outline.text), outline.text[:at]
+    heading = any(n.kind == "heading" and n.start == at for n in outline.nodes)
+    gap = end if heading and before.strip("\ufeff \t\r\n") and not re.search(r"\n[ \t\r]*\n\Z", before) else ""
+    return gap + end.join(lines) + end + (end if heading else "")
 
 # %% ../nbs/08e_capture.ipynb #3ccf87cb
 def readable(data: bytes, file: str) -> Decoded:
@@ -171,14 +200,18 @@ def first_open(outline: Outline) -> str:
     return outline.keywords.open[0] if outline.keywords.open else "TODO"
 
 # %% ../nbs/08e_capture.ipynb #30dcaece
-def check_found(outline: Outline, added: str, file: str, plain: bool = False) -> None:
-    "`CaptureError` unless the file with `added` at its end holds one more entry, and the others as they were; `plain` for a bullet without a keyword."
-    after = parse_note(outline.text + added + ("- TODO x\n" if plain else ""), file)
-    old = [(n.start, n.line, n.keyword, n.title) for n in outline.nodes]
-    new = after.nodes[len(old)] if len(after.nodes) > len(old) else None
+def check_found(outline: Outline, added: str, file: str, plain: bool = False, at: int | None = None) -> None:
+    "`CaptureError` unless the file with `added` at its end, or `at` a place, holds one more entry, and the others as they were; `plain` for a bullet without a keyword."
+    at = len(outline.text) if at is None else at
+    after = parse_note(outline.text[:at] + added + ("- TODO x\n" if plain else "") + outline.text[at:], file)
+    moved = lambda n: (n.start + len(added), n.line + added.count("\n"), n.keyword, n.title) if n.index and n.start >= at else (n.start, n.line, n.keyword, n.title)
+    place = sum(not n.index or n.start < at for n in outline.nodes)
+    seen = [(n.start, n.line, n.keyword, n.title) for n in after.nodes]
+    new = after.nodes[place] if len(after.nodes) > len(outline.nodes) else None
     if plain and new and new.title != "x":
         raise CaptureError(f"In {file} this would be read as {new.keyword} “{new.title}”; begin it with another word.")
-    if [(n.start, n.line, n.keyword, n.title) for n in after.nodes[:len(old)]] != old or new is None:
+    grown = len(after.nodes) - len(outline.nodes)
+    if new is None or seen[:place] + seen[place + grown:] != [moved(n) for n in outline.nodes]:
         raise CaptureError(f"Something added at the end of {file} would not be read as an entry: it probably ends inside a code block that "
                            "is not closed. Close it, or add to another file.")
     if new.hidden or new.done:

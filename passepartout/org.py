@@ -39,7 +39,7 @@ class Node:
     tags: tuple[str, ...] = ()         # its own
     properties: Mapping[str, Any] = field(default_factory=dict)
     planning: tuple[int, int] | None = None   # where the line with SCHEDULED, DEADLINE, CLOSED stands
-    hidden: str = ""                   # "commented" or "archived", itself or through a parent
+    hidden: str = ""                   # "commented", "archived" or "template", itself or through a parent
     end: int = -1                      # behind the last character of the subtree
     after: int = -1                    # place of the first node behind the subtree
 
@@ -180,7 +180,7 @@ class Builder:
 
 # %% ../nbs/08_org.ipynb #e0d4af36
 TAGS = Regex(r":[\w@#%:]+:")
-PRIORITY = Regex(r"\[#([A-Z]|\d{1,2})\] *")
+PRIORITY = Regex(r"\[#([A-Za-z]|\d{1,2})\] *")
 WORD = Regex(r"[^ \t]*")
 
 # %% ../nbs/08_org.ipynb #a49eeacc
@@ -192,7 +192,7 @@ def read_headline(rest: str, states: Mapping[str, bool]) -> dict:
         facts.update(keyword=word, done=states[word])
         rest = rest[len(word):].lstrip(" ")
     if rest[:2] == "[#" and (found := PRIORITY.match(rest)):
-        facts["priority"], rest = found[1], rest[found.end():]
+        facts["priority"], rest = found[1].upper(), rest[found.end():]
     if rest[:7] == "COMMENT" and rest[7:8] in ("", " ", "\t"):
         facts["hidden"], rest = "commented", rest[7:].lstrip(" \t")
     if rest[-1:] == ":" and TAGS.fullmatch(last := rest[max(rest.rfind(" "), rest.rfind("\t")) + 1:]):

@@ -19,7 +19,7 @@ from datetime import date
 from difflib import get_close_matches
 
 from .agenda import DATES, display_title, first_title, live_dates
-from .indexing.entries import ARCHIVED, COMMENTED, DONE, TASK, index_words, property_facet
+from .indexing.entries import DONE, TASK, hidden_of, index_words, property_facet
 from .indexing.finding import lineages, nearest, own_tags
 from .indexing.index import Index
 from .lazy import Regex
@@ -61,7 +61,7 @@ class Place(NamedTuple):
     done: bool
     priority: str | None
     tags: tuple[str, ...]              # its own and inherited ones
-    hidden: str                        # "commented", "archived" or ""
+    hidden: str                        # "commented", "archived", "template" or ""
     idents: tuple[str, ...]            # ID and CUSTOM_ID
     day: date | None                   # the first of its dates that still counts
     names: tuple[str, ...] = ()        # what else it is called; out of an index, the one by which it was found
@@ -291,8 +291,8 @@ def read_place(row: tuple, above: Sequence[tuple[str, str]], day: int | None, id
     titles, idents = [title for title, _ in above], dict.fromkeys(filter(None, ("" if own[0] == "~" else own, ident)))
     return Place(path, line, first_title(reversed(titles), path) if place else plain_text(titles[0]),
                  tuple([plain_text(t) for t in titles[1:]]), "task" if state & TASK else "heading" if place else "file", keyword,
-                 bool(state & DONE), priority, own_tags(above), "commented" if state & COMMENTED else "archived" if state & ARCHIVED
-                 else "", tuple(idents), day and date.fromordinal(day))
+                 bool(state & DONE), priority, own_tags(above), hidden_of(state),
+                 tuple(idents), day and date.fromordinal(day))
 
 # %% ../nbs/08n_targets.ipynb #64926a70
 def files_called(source: Index | Iterable[Outline], text: str) -> list[Place]:

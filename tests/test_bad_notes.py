@@ -1,11 +1,16 @@
 """Notes as no one should write them are read, every room on them answers, and no byte is lost on the way."""
 import os
+import subprocess
 import time
 from datetime import date
 
 import pytest
 
-from passepartout.agenda import agenda, diary_expressions, render_agenda
+from passepartout.agenda import agenda, render_agenda
+from passepartout.outline.diarydates import diary_dates
+from passepartout.indexing.index import Index
+from passepartout.indexing.inotify import Trees
+from passepartout.indexing.notefiles import folder_times
 from passepartout.outline.checkboxes import list_items
 from passepartout.outline.elements import blocks
 from passepartout.outline.links import LinkTargets, all_links, backlinks
@@ -24,7 +29,7 @@ def look(outline) -> None:
     "Everything that reads an outline."
     for node in outline.nodes:
         for read in (blocks, *[list_items] * (outline.format == "org")): list(read(outline, node))
-    stamps(outline), broken_stamps(outline), diary_expressions(outline), all_links(outline)
+    stamps(outline), broken_stamps(outline), diary_dates(outline), all_links(outline)
     render_agenda(agenda([outline], TODAY, TODAY, TODAY), TODAY, TODAY, TODAY)
     backlinks(LinkTargets([outline]))
     for name in VIEWS: view(name, [outline])
@@ -81,3 +86,38 @@ def test_a_line_of_fifty_megabytes_takes_seconds(file, line):
     stamps(outline), all_links(outline)
     assert time.process_time() - began < 30
     assert print_outline(outline) == text
+
+
+@pytest.fixture
+def deep(tmp_path):
+    "Notes beside a chain of three thousand folders, each in the one before, as an archive can hold it."
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    (memex / "a.org").write_text("* TODO Roof\n")
+    fd = os.open(memex, os.O_RDONLY)
+    for _ in range(3_000):
+        os.mkdir("n", dir_fd=fd)
+        inner = os.open("n", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+    yield memex
+    subprocess.run(["rm", "-rf", memex / "n"], check=True)
+
+
+def test_folders_in_folders_without_end_hide_no_note(deep, tmp_path):
+    root = Root(deep)
+    index = Index(root, tmp_path / "index.sqlite")
+    index.refresh()
+    (deep / "b.org").write_text("* TODO Later\n")
+    index.refresh()
+    assert sorted(index.known) == ["a.org", "b.org"] and set(folder_times(root)) == {"", *("/".join("n" * n) for n in range(1, 64))}
+    index.close()
+    root.close()
+
+
+def test_and_they_are_watched_as_far_as_they_have_a_name(deep):
+    trees = Trees()
+    trees.watch_tree(str(deep))
+    assert 64 < len(trees.folders) < 3_000
+    trees.close()

@@ -197,6 +197,7 @@ async def test_too_many_of_everything_is_refused_in_a_sentence(house):
         return "done"
     daemon.model = waits
     client, *others = [await daemon.unix() for _ in range(3)]
+    for each in (client, *others): assert await each.ask(action="status")
     crowd = await daemon.unix(greeted=False)
     assert "too many connections" in (await crowd.rest())[0]
     for n in range(3): client.send(sensor="user-input", text="x", session=f"s{n}", request=n)
@@ -208,6 +209,17 @@ async def test_too_many_of_everything_is_refused_in_a_sentence(house):
     others[0].writer.close()
     await asyncio.sleep(0.05)
     assert (await (await daemon.unix()).say("hello"))["status"] == "answered"
+
+
+async def test_who_only_opens_connections_shuts_nobody_out(house):
+    "A process of the person's own that keeps every place occupied: the window that talks stays, and one more comes in."
+    daemon = await house(Limits(guests=6))
+    talking = await daemon.unix()
+    assert (await talking.say("hello"))["status"] == "answered"
+    silent = [await daemon.unix(greeted=False) for _ in range(12)]
+    assert (await (await daemon.unix()).say("hello"))["status"] == "answered"
+    assert (await talking.say("still there?"))["status"] == "answered"
+    assert len(daemon.guests) <= 6 and len(closed_lines(daemon, "made way")) >= 7, daemon.page.getvalue()
 
 
 async def test_strangers_on_the_port_have_little_room_and_little_time(house):

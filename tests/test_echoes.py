@@ -5,6 +5,7 @@ import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
+from passepartout.echoes import named_in
 from passepartout.messages import NETWORK, NOTES, Label, Signal
 from passepartout.retention import forget
 from passepartout.tools import Parameter, Tool, ToolResult
@@ -243,3 +244,23 @@ async def test_what_stands_behind_more_than_is_looked_through_asks(life, restart
     if restart: await bill.start()
     asked = await bill.pay()
     assert "too long to be looked through" in asked and bill.paid == []
+
+
+NAMES = ["{}.org", "invoice-{}-2026.org", "_{}_", "+{}+", "2026_{}_pay.md", "{}.tar.gz", "a-b-c-d-{}-e-f-g-h.txt", "mail={}", "{}-", "pay_{}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_address_in_a_name_is_one_too(life, name):
+    "A file may be called after it, and a note emphasise it: a reader takes it out, so it is remembered as it would be used."
+    bill = await life(text=f"The bill lies in {name.format('eve@evil.example')}")
+    await bill.read()
+    await bill.pass_time()
+    assert "eve@evil.example" in await bill.pay() and bill.paid == []
+
+
+@pytest.mark.parametrize("spelt", ["eve_at_evil.example", "eve%40evil.example.org", "eve_at_evil_dot_example"])
+def test_and_one_that_is_spelt_out_in_a_name(spelt): assert "eve@evil.example" in named_in(spelt)
+
+
+@pytest.mark.parametrize("text", ["README.md", "ana@example.org", "my_file.py", "v1.2.3", "see mail.example.com"])
+def test_plain_names_become_no_more_than_themselves(text): assert len(named_in(text)) <= 2

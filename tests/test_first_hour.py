@@ -436,3 +436,158 @@ def test_which_list_and_which_tasks(tmp_path, line, told):
 def test_a_word_that_is_spelt_right_is_not_corrected(tmp_path, line):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO x\n"}, line)
     assert "Did you mean “mov" not in answer and "Did you mean “not" not in answer
+
+
+DAYS = {"Daily/2026-11-18.md": "# 2026-11-18\n\n## Log\n- Ana came about the roof.\n- [ ] send photos 📅 2026-11-20\n- [x] pay the plumber ✅ 2026-11-18\n", "Other.md": "# Other\n- [x] mend the fence ✅ 2026-11-18\n- [x] older ✅ 2026-11-01\n"}
+
+@pytest.mark.parametrize("line", ["what did I do yesterday?", "was habe ich gestern gemacht?"])
+def test_what_was_done_on_a_day_stands_on_its_page_and_in_other_notes(tmp_path, line):
+    (answer,), _ = play(tmp_path, DAYS, line)
+    assert all(words in answer for words in ("Ana came", "pay the plumber", "mend the fence")) and "older" not in answer and "send photos" not in answer
+
+
+def test_what_was_done_today_is_found_by_its_mark(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* TODO Fence :x:\n* DONE Bank\nCLOSED: [2026-11-19 Thu 09:00]\n* TODO Mail\nSCHEDULED: <2026-11-19 Thu>\n"}, "what did I do today?")
+    assert "Bank" in answers[0] and "Mail" not in answers[0]
+
+
+@pytest.mark.parametrize("line", ["what is left for the website?", "what do I have to do for the website?", "what do I need to do for website relaunch", "what needs to be done for the website?", "which tasks are there for the website", "what tasks are there for the website"])
+def test_what_is_left_for_a_heading(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"work.org": "#+TODO: TODO NEXT | DONE\n* Website relaunch [1/3] :web:\n** NEXT Write the copy\n** DONE Buy the domain\n* Weekly\n** TODO Send the timesheet\n"}, line)
+    assert "Write the copy" in answer and "timesheet" not in answer and "the web:" not in answer
+
+
+@pytest.mark.parametrize("line", ["browse the website of the town", "open a website", "what is the weather in Lisbon"])
+def test_the_web_is_still_out_of_reach(tmp_path, line): assert "can't reach the web" in play(tmp_path, {"a.org": "* x\n"}, line)[0][0]
+
+
+# Said on a Thursday.
+@pytest.mark.parametrize("line", ["move the dentist to thursday", "verschiebe den Zahnarzt auf Donnerstag", "postpone the dentist to thursday", "reschedule dentist for thursday", "move zahnarzt to thursday at 10"])
+def test_a_plan_does_not_come_to_today_by_the_name_of_the_day(tmp_path, line):
+    notes = {"a.org": "* TODO Zahnarzt dentist\nSCHEDULED: <2026-11-24 Tue 15:00>\n"}
+    answers, files = play(tmp_path, notes, line)
+    assert files == notes and "Thursday" in answers[0] and "today" in answers[0]
+    answers, files = play(tmp_path, notes, line, "yes")
+    assert "<2026-11-26 Thu 1" in files["a.org"], answers
+
+
+def test_today_and_another_day_are_what_they_say(tmp_path):
+    notes = {"a.org": "* TODO dentist\nSCHEDULED: <2026-11-24 Tue 15:00>\n* TODO bench\n* TODO late\nSCHEDULED: <2026-11-10 Tue>\n"}
+    _, files = play(tmp_path, notes, "move dentist to today", "schedule bench for thursday", "move late to thursday")
+    assert files["a.org"].count("<2026-11-19 Thu") == 3
+    assert "<2026-11-20 Fri 15:00>" in play(tmp_path / "b", notes, "move dentist to friday")[1]["a.org"]
+
+
+@pytest.mark.parametrize("line, task", [("todo: dinner with Ana on saturday at 7pm at Luigi's", "* TODO dinner with Ana at Luigi's\nSCHEDULED: <2026-11-21 Sat 19:00>\n"), ("todo call Ana on friday at 3pm about the roof", "* TODO call Ana about the roof\nSCHEDULED: <2026-11-20 Fri 15:00>\n"),
+                                        ("todo: meeting with Pohl monday 9-10 in room 204", "* TODO meeting with Pohl in room 204\nSCHEDULED: <2026-11-23 Mon 09:00-10:00>\n"), ("todo: buy a gift tomorrow for Nele", "* TODO buy a gift for Nele\nSCHEDULED: <2026-11-20 Fri>\n"),
+                                        ("todo on friday: call Ana", "* TODO call Ana\nSCHEDULED: <2026-11-20 Fri>\n"), ("remind me to pay rent on the 1st in cash", "* TODO pay rent in cash\nSCHEDULED: <2026-12-01 Tue>\n")])
+def test_a_day_among_the_words_is_asked_about_and_not_lost(tmp_path, line, task):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert "Did you mean" in answers[0] and files["inbox.org"] == task, answers
+
+
+@pytest.mark.parametrize("line", ["todo: prepare for friday's meeting", "todo: read the sunday paper", "todo: book a table for two at Luigi's", "todo: look at the may issue with Ana", "todo: “dinner on saturday at Luigi's”", "todo: ask Ana about monday", "todo: plan for 2027 with Ana"])
+def test_words_that_are_no_day_are_not_asked_about(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line)
+    assert "inbox.org" in files, answers
+
+
+@pytest.mark.parametrize("line", ["write the copy is done", "buy milk is done", "buy milk, eggs is finished", "pick up the parcel is done"])
+def test_what_is_said_to_be_done_is_offered_whatever_its_first_word_is(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Write the copy\n* TODO Buy milk, eggs\n* TODO Pick up the parcel\n* TODO Get three quotes\n* TODO Set the table\n"}, line, "yes")
+    assert files["a.org"].count("* DONE") == 1, answers
+
+
+@pytest.mark.parametrize("line", ["make a shopping list: milk, eggs and flour", "new shopping list: milk, eggs, flour", "create a list called shopping: milk, eggs, flour"])
+def test_a_list_begins_with_what_is_to_stand_on_it(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line, "yes", "add bread to the shopping list", "what is on the shopping list?")
+    assert files["shopping.md"] == "- [ ] milk\n- [ ] eggs\n- [ ] flour\n- [ ] bread\n", answers
+    assert "bread" in answers[-1]
+
+
+@pytest.mark.parametrize("line", ["add oat milk to the shopping list", "put oat milk on my shopping list"])
+def test_a_list_that_is_not_there_can_begin(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line, "yes")
+    assert "no list called" in answers[0] and files["shopping.md"] == "- [ ] oat milk\n", answers
+
+
+def test_a_german_list_can_begin_too(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, "setz Brot auf die Einkaufsliste", "yes", "setz Milch auf die Einkaufsliste", "was steht auf der Einkaufsliste?")
+    assert files["einkaufsliste.md"] == "- [ ] Brot\n- [ ] Milch\n" and "Milch" in answers[-1], answers
+
+
+def test_a_list_of_logseq_is_a_page(tmp_path):
+    answers, files = play(tmp_path, {"pages/Roof.md": "- slate\n", "journals/2026_11_18.md": "- rain\n"}, "make a shopping list: milk, eggs", "yes", "add bread to the shopping list", "check off milk", "note in Roof: red", "note in Ana.md: likes tea")
+    assert files["pages/shopping.md"] == "- DONE milk\n- TODO eggs\n- TODO bread\n" and files["pages/Roof.md"] == "- slate\n- red\n" and files["pages/Ana.md"] == "- likes tea\n", (answers, files)
+
+
+def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" in play(tmp_path, {"a.md": "# x\n"}, "wer bist du?")[0][0]
+
+
+@pytest.mark.parametrize("line", ["when does the technician come?", "when does the technician arrive", "when will the technician come"])
+def test_when_somebody_comes_is_looked_up(tmp_path, line):
+    assert "9 Uhr" in play(tmp_path, {"a.md": "# Heating\nThe technician, 24.11.2026 um 9 Uhr.\n"}, line)[0][0]
+    assert "Tuesday 24 November" in play(tmp_path / "b", {"a.org": "* TODO Technician\nSCHEDULED: <2026-11-24 Tue 09:00>\n"}, line)[0][0]
+
+
+@pytest.mark.parametrize("line, task", [("neuer Termin: Friseur Freitag 17 Uhr", "* TODO Friseur\nSCHEDULED: <2026-11-20 Fri 17:00>\n"), ("Termin: Friseur Freitag 17 Uhr", "* TODO Friseur\nSCHEDULED: <2026-11-20 Fri 17:00>\n"),
+                                        ("trage ein: Elternabend am 3. Dezember um 19 Uhr in der Aula", "* TODO Elternabend in der Aula\nSCHEDULED: <2026-12-03 Thu 19:00>\n"), ("todo: Essen mit Ana am Samstag um 19 Uhr bei Luigi", "* TODO Essen mit Ana bei Luigi\nSCHEDULED: <2026-11-21 Sat 19:00>\n")])
+def test_a_german_appointment_keeps_its_name_and_its_day(tmp_path, line, task):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, line, "yes")
+    assert files["inbox.org"] == task, answers
+
+
+@pytest.mark.parametrize("line", ["wie viele Aufgaben sind offen?", "zeig mir alle Aufgaben für den Garten", "was muss ich noch für den Garten machen?", "was brauche ich noch für den Garten?", "was ist noch offen beim Garten?", "Aufgaben für den Garten"])
+def test_german_asks_for_what_is_left(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"garten.org": "#+TITLE: Garten\n* TODO Hecke schneiden\n"}, line)
+    assert "Hecke schneiden" in answer and "didn't understand" not in answer
+
+
+@pytest.mark.parametrize("line", ["wann habe ich nächste Woche Zeit?", "wann habe ich am Freitag frei?", "wann bin ich morgen frei"])
+def test_german_asks_when_one_is_free(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Zahnarzt\nSCHEDULED: <2026-11-24 Tue 09:00>\n* TODO Chor\nSCHEDULED: <2026-11-20 Fri 19:00>\n"}, line)
+    assert ("Zahnarzt" if "Woche" in line else "Chor") in answer
+
+
+def test_what_was_found_by_a_filter_is_told_in_words(tmp_path):
+    answers, _ = play(tmp_path, {"a.org": "* DONE Bank\nCLOSED: [2026-11-18 Wed 09:00]\n* DONE Mail\nCLOSED: [2026-11-17 Tue 09:00]\n"}, "what did I finish this week?", "what did I do yesterday?", "find bank")
+    assert answers[0].startswith("2 sections, each of which was done 2026-11-16 to 2026-11-22:") and answers[1].startswith("1 section was done 2026-11-18, or fits one of 2 other filters:") and answers[2].startswith("1 section matches “bank”:")
+
+
+def test_the_one_that_was_found_by_a_filter_is_meant_by_it(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Bank :x:\n* TODO Mail\n"}, "tag:x", "done it")
+    assert files["a.org"].startswith("* DONE Bank"), answers
+
+
+def test_quoted_items_begin_a_list(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, 'add "oat milk" and "bread" to the shopping list', "yes")
+    assert files["shopping.md"] == "- [ ] oat milk\n- [ ] bread\n", answers
+
+
+@pytest.mark.parametrize("line", ["every monday at 9 remind me to take out the bins", "on monday at 9 remind me to take out the bins", "tomorrow remind me to take out the bins"])
+def test_a_reminder_that_begins_with_its_day_has_no_reminder_in_its_name(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line, "yes")
+    assert "take out the bins" in files["inbox.md"] and "remind" not in files["inbox.md"], answers
+
+
+@pytest.mark.parametrize("line", ["what are the tasks without a date?", "which tasks are without a date"])
+def test_tasks_without_a_date_are_a_list(tmp_path, line): assert "Floss" in play(tmp_path, {"a.org": "* TODO Floss\n"}, line)[0][0]
+
+
+HOURS = {"a.org": "* TODO Dentist\nSCHEDULED: <2026-11-24 Tue 15:00-16:00>\n* TODO Choir\nSCHEDULED: <2026-11-24 Tue>\n* Concert <2026-11-25 Wed 19:30>\n* TODO Late\nSCHEDULED: <2026-11-24 Tue 23:30>\n"}
+
+@pytest.mark.parametrize("line", ["postpone the dentist by an hour", "push the dentist back an hour", "put the dentist off by one hour"])
+def test_an_hour_later_is_reached(tmp_path, line): assert "<2026-11-24 Tue 16:00-17:00>" in play(tmp_path, HOURS, line)[1]["a.org"]
+
+
+@pytest.mark.parametrize("line, stamp", [("delay the dentist by 30 minutes", "<2026-11-24 Tue 15:30-16:30>"), ("move the dentist by 2 hours", "<2026-11-24 Tue 17:00-18:00>"), ("move the dentist one hour later", "<2026-11-24 Tue 16:00-17:00>"), ("move the dentist an hour earlier", "<2026-11-24 Tue 14:00-15:00>"),
+                                         ("bring the dentist forward by two hours", "<2026-11-24 Tue 13:00-14:00>"), ("postpone the dentist half an hour", "<2026-11-24 Tue 15:30-16:30>"), ("move the concert 15 minutes later", "<2026-11-25 Wed 19:45>"), ("verschiebe dentist um eine Stunde", "<2026-11-24 Tue 16:00-17:00>"), ("verschiebe dentist um 2 Stunden", "<2026-11-24 Tue 17:00-18:00>")])
+def test_a_plan_is_moved_by_hours(tmp_path, line, stamp):
+    answers, files = play(tmp_path, HOURS, line)
+    assert stamp in files["a.org"], answers
+
+
+@pytest.mark.parametrize("line, told", [("postpone choir by an hour", "has no time of day"), ("postpone late by an hour", "another day")])
+def test_hours_that_cannot_be_moved_are_told(tmp_path, line, told):
+    answers, files = play(tmp_path, HOURS, line)
+    assert told in answers[0] and files == HOURS

@@ -143,14 +143,16 @@ def test_lists_what_the_agenda_lists_on_the_sample(sample, start, end):
 
 
 plans = st.lists(st.tuples(st.sampled_from(["", "TODO ", "DONE ", "COMMENT "]), st.sampled_from(["SCHEDULED: ", "DEADLINE: ", ""]), st.integers(-60, 60),
-                           st.sampled_from(["", " +1d", " ++1w", " .+2w", " +1m", " +36h", " -3d", " --2d", " +1w --2d", " 10:00-11:00", ">--<2026-11-30 Mon"])), max_size=8)
+                           st.sampled_from(["", " +1d", " ++1w", " .+2w", " +1m", " +36h", " -3d", " --2d", " +1w --2d", " 10:00-11:00", ">--<2026-11-30 Mon", "@"])), max_size=8)
+EXPRESSIONS = ("(diary-float t 4 2)", "(org-anniversary 1956 11 23)", "(memq (calendar-day-of-week date) '(1 3))", "(unheard-of 1)")
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(plans, st.integers(-40, 40), st.integers(0, 30), st.booleans())
 def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, habit):
     style = ":PROPERTIES:\n:STYLE: habit\n:END:\n" if habit else ""
-    text = "".join(f"* {word}t{n}\n{plan}<{date.fromordinal(TODAY.toordinal() + day)} Xyz{more}>\n{style}" for n, (word, plan, day, more) in enumerate(plans))
+    text = "".join(f"* {word}t{n}\n{plan}<%%{EXPRESSIONS[day % 4]}{' 10:00' * (day % 3)}>\n{style}%%{EXPRESSIONS[n % 4]} line %d{n}\n" if more == "@" else
+                   f"* {word}t{n}\n{plan}<{date.fromordinal(TODAY.toordinal() + day)} Xyz{more}>\n{style}" for n, (word, plan, day, more) in enumerate(plans))
     place = tmp_path_factory.mktemp("notes")
     (place / "a.org").write_text(text)
     root = Root(place)

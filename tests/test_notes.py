@@ -169,7 +169,7 @@ def test_long_things_are_cut_and_say_so(tmp_path):
 
 
 @pytest.mark.parametrize("written, kind", [('due: "[[2026-11-22]]"', "deadline"), ("due: [[2026-11-22]]", "deadline"), ("Due Date: 2026-11-22", "deadline"), ("due_date: 2026-11-22", "deadline"), ("due-date: '2026-11-22'", "deadline"),
-                                           ("startDate: 2026-11-22", "scheduled"), ("scheduled_date: 2026-11-22T09:30", "scheduled"), ("deadline: 2026-11-22", "deadline"), ("status: open", None)])
+                                           ("startDate: 2026-11-22", "plain"), ("scheduled_date: 2026-11-22T09:30", "scheduled"), ("deadline: 2026-11-22", "deadline"), ("status: open", None)])
 def test_dates_of_the_front_matter(written, kind):
     outline = parse_note(f"---\n{written}\n---\n# Note\n", "a.md")
     assert [(stamp.kind, stamp.day.isoformat(), stamp.node) for stamp in stamps(outline)] == ([(kind, "2026-11-22", 0)] if kind else [])

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
+from passepartout.agenda import agenda
+from passepartout.outline.diarydates import diary_dates
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org, print_outline
 from passepartout.outline.timestamps import broken_stamps, occurrences, stamps
@@ -120,3 +122,43 @@ def test_a_footnote_that_ends_inside_of_a_block_breaks_it(text, whole):
     "As org-element reads it; the slow tests ask Emacs the same with generated files."
     outline = parse_org(text)
     assert any("src" in text[a:b].split("\n")[0] for a, b in outline.dead) == whole
+
+
+def test_a_heading_that_says_its_hour_twice_is_listed_once():
+    outline = parse_org("* Review\n| [[file:a.org::<2026-11-20 Fri 10:00>][<2026-11-20 Fri 10:00>]] |\n<2026-11-20 Fri 11:00>\n", "a.org")
+    assert [item.at.hour for item in agenda([outline], date(2026, 11, 20), date(2026, 11, 20), date(2026, 11, 19))] == [10, 11]
+
+
+def test_a_plan_need_not_stand_apart_from_the_one_before_it():
+    found = stamps(parse_org("* TODO [#b] sleep\nDEADLINE: <2026-11-12 Thu>SCHEDULED: <2026-11-13 Fri>\n* b\nXSCHEDULED: <2026-11-13 Fri>\nDEADLINE: <2026-11-12 Thu>\n"))
+    assert [s.kind for s in found] == ["deadline", "scheduled", "plain", "plain"]
+    assert parse_org("* TODO [#b] sleep\n").nodes[1].priority == "B"
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(["(", "(", ")", ")", "'", " ", "t", "and", "or", "not", "memq", "date", "calendar-day-of-week", "org-anniversary", "diary-anniversary", "diary-float", "org-class", "org-date",
+                                                                 "diary-cyclic", "org-block", "1", "2026", "-1", "0", "31", "99999", "\"", "eval"]), max_size=24).map(" ".join)))
+def test_any_expression_means_something_or_nothing(text):
+    "Hypothesis looks for one that raises, and for a day that is meant and cannot be said."
+    outline = parse_org(f"* a\n%%({text}\n<%%({text}> x\n", "a.org")
+    known, left = diary_dates(outline)
+    for day in (date.min, date(2026, 11, 20), date.max):
+        for stamp in known: assert all(isinstance(stamp.repeat.says(each), str) for each in stamp.repeat.days(day, day))
+    assert len(known) + len(left) >= 1
+
+
+@pytest.mark.parametrize("one", ["%%(org-anniversary 1956 5 14) x\n", "%%(" + "(" * 390 + "\n", "* a\n<%%(diary-float t 4 2)>\n", "%%" + "'" * 60 + "(\n", "%%(", "<%%("])
+def test_many_expressions_are_read_in_proportion(one):
+    def took(times):
+        outline = parse_org(one * times, "a.org")
+        start = time.process_time()
+        diary_dates(outline)
+        return time.process_time() - start
+    assert took(16000) < 100 * max(took(800), 0.002)           # the square would be 400
+
+
+def test_a_list_of_birthdays_is_on_the_agenda_line_by_line():
+    outline = parse_org("* Birthdays :family:\n%%(org-anniversary 1956 5 14) Arthur is %d\n%%(org-anniversary 1961 5 14) 19:00 Ford\n%%(delete-file x) no\n* DONE Choir\n<%%(diary-float t 4 2)>\n", "people.org")
+    items = agenda([outline], date(2026, 5, 14), date(2026, 5, 14), date(2026, 5, 1))
+    assert [(i.title, i.at and i.at.hour, i.line, i.path, i.tags) for i in items] == [("Ford", 19, 3, ("Birthdays",), ("family",)), ("Arthur is 70", None, 2, ("Birthdays",), ("family",))]
+    assert diary_dates(outline)[1] == ((4, "%%(delete-file x) no"),)

@@ -49,11 +49,11 @@ def test_agenda_questions(text, start, end):
     ("find lisbon", "lisbon", None), ("Find the Roof!", "Roof", None), ("search for zinc gutter in clippings/", "zinc gutter", "clippings"), ("where is the ladder?", "ladder", None),
     ("where did I write about the boiler", "boiler", None), ("what did I write about Solaris?", "Solaris", None), ("what did we decide about the roof?", "decide roof", None), ("what have I decided about the tiles", "decide tiles", None), ("who is Haruka", "Haruka", None),
     ("Who's Samir?", "Samir", None), ("look for مجدّرة", "مجدّرة", None), ("find 屋根", "屋根", None), ("notes about Ana please", "Ana", None), ("find \"Die Wand\"", '"Die Wand"', None),
-    ("find bread in the oven", "bread oven", None), ("where is Ana's key", "Ana key", None), ("find the", "the", None), ("search \"die wand\" in reading", '"die wand" reading', None), ("what did I do yesterday?", "2026-11-18", None), ("what happened on monday", "2026-11-16", None), ("journal of 16 november", "2026-11-16", None), ("help me find the roof", "roof", None), ("find bread in the recipes folder", "bread", "recipes"), ("when is the dentist?", "dentist", None), ("what is the deadline of the Q3 report?", "Q3 report", None), ("until when must I send the form", "form", None), ("anything about Ana?", "Ana", None), ("what did I make yesterday?", "2026-11-18", None), ("search: fig", "fig", None),
+    ("find bread in the oven", "bread oven", None), ("where is Ana's key", "Ana key", None), ("find the", "the", None), ("search \"die wand\" in reading", '"die wand" reading', None), ("what did I do yesterday?", "closed:2026-11-18..2026-11-18 OR (file:2026-11-18 -todo:open) OR (2026-11-18 -todo:open)", None), ("what happened on monday", "2026-11-16", None), ("journal of 16 november", "2026-11-16", None), ("help me find the roof", "roof", None), ("find bread in the recipes folder", "bread", "recipes"), ("when is the dentist?", "dentist", None), ("what is the deadline of the Q3 report?", "Q3 report", None), ("until when must I send the form", "form", None), ("anything about Ana?", "Ana", None), ("what did I make yesterday?", "2026-11-18", None), ("search: fig", "fig", None),
     ("find Ana, please", "Ana", None), ("what do I know about Frau Kessler", "Frau Kessler", None), ("do I have notes on tiles", "tiles", None), ("show me notes about glaze", "glaze", None)])
 def test_searches(text, query, folder):
     tool, args = call(text)
-    assert tool == "org-find" and {k: v for k, v in args.items() if k != "quote"} == {"query": query} | ({"folder": folder} if folder else {})
+    assert tool == "org-find" and {k: v for k, v in args.items() if k not in ("quote", "limit")} == {"query": query} | ({"folder": folder} if folder else {})
     assert ("quote" in args) == (not text.lower().startswith(("find", "search", "look", "help me find")))
 
 
@@ -293,3 +293,11 @@ def test_the_part_of_the_day_says_which_half(text, moment): assert call(text)[1]
 
 @pytest.mark.parametrize("text, hint", [("remnd me to call ana friday 9:30", "“remind me to call ana friday 9:30”"), ("archiv dentist friday 10:00", "“archive dentist friday 10:00”"), ("write in my journal: slept badly", "journal.org: slept badly"), ("make it friday instead", "by their titles")])
 def test_a_misspelt_command_is_no_appointment(text, hint): assert hint in said(text)
+
+
+@pytest.mark.parametrize("text, same", [
+    ("what are my open tasks?", "open tasks"), ("what are my tasks", "open tasks"), ("what open tasks do I have", "open tasks"), ("what are my open todos", "open tasks"), ("which tasks are there?", "open tasks"), ("what are the tasks for the roof", "tasks for the roof"),
+    ("which tasks do I have for the roof?", "tasks for the roof"), ("what are the open tasks of the roof", "tasks for the roof"), ("what are the tasks tagged house", "tasks tagged house"), ("what tasks are left for the roof", "tasks for the roof")])
+def test_a_question_for_tasks_asks_for_what_it_names(text, same):
+    said, wanted = (understand(each, date(2026, 11, 19))["payload"]["args"] for each in (text, same))
+    assert said == wanted

@@ -249,3 +249,9 @@ def test_an_undo_of_a_state_is_not_needed_when_nothing_was_changed():
     outline = parse_note(NOTES["house.org"], "house.org")
     assert {t.name for t in edit_tools() if t.edits} == {tool for tool, _ in CALLS}
     assert find_heading(outline, "Roof › Call the roofer").index == 2
+
+
+def test_a_heading_in_markdown_that_cannot_have_a_date_says_why():
+    outline = parse_note("# Roof\n\ntext\n", "a.md")
+    for when in (date(2026, 12, 1), datetime(2026, 12, 1, 9, 30)):
+        with pytest.raises(RewriteError, match="“Roof” is a heading; in Markdown only list items with a box have dates"): schedule(outline, outline.nodes[1], when, now=datetime(2026, 11, 27))

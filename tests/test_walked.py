@@ -217,7 +217,7 @@ def test_two_days_are_asked_about(text):
     assert told["text"].startswith("Two days are named") and told["declined"]
 
 
-@pytest.mark.parametrize("said, told, place", [("tag the roof project with urgent", "fits several", "projects/roof.org"), ("tag dentist with teeth", "", "health/dentist.org"), ("move dentist to thursday", "today that has passed", "health/dentist.org"), ("schedule haircut for 2026-12-03 at 14:30", "todo haircut on 2026-12-03 14:30", "")])
+@pytest.mark.parametrize("said, told, place", [("tag the roof project with urgent", "fits several", "projects/roof.org"), ("tag dentist with teeth", "", "health/dentist.org"), ("move dentist to thursday", "Did you mean “move dentist to 2026-12-03”", "health/dentist.org"), ("schedule haircut for 2026-12-03 at 14:30", "todo haircut on 2026-12-03 14:30", "")])
 def test_what_could_be_meant_otherwise_is_not_done(tmp_path, said, told, place):
     "A heading of one file, where another file is called so; a time of today that is over."
     shutil.copytree(Path(__file__).parent.parent / "passepartout" / "sample" / "memex", tmp_path / "notes")

@@ -14,7 +14,7 @@ from functools import partial
 from heapq import merge
 
 from .budget import Counter, Line, Sight, fit, utf8_bound
-from ..indexing.entries import ARCHIVED, COMMENTED, OPEN
+from ..indexing.entries import OPEN, OUT_OF_SIGHT
 from ..indexing.index import Index
 from ..org import Outline, plain_text
 from ..outline.privacy import is_private
@@ -63,7 +63,7 @@ def index_tops(index: Index, file: int, path: str, private: tuple[str, ...], dep
     found, secret = [], {-1: False}
     for place, parent, level, keyword, title, tags, state in rows:
         secret[place] = secret.get(parent, True) or bool(tags) and is_private(tags.split(), private)
-        if level < least or state & (COMMENTED | ARCHIVED): continue
+        if level < least or state & OUT_OF_SIGHT: continue
         text = path if not place else plain_text(title) if not keyword else f"{keyword} {plain_text(title)}"
         found.append(Top(level, place, one_line(text), secret[place], bool(state & OPEN)))
     return found

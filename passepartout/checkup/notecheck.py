@@ -27,7 +27,7 @@ from ..indexing.index import Index
 from ..indexing.indexfile import IndexFailed, open_database, which_file
 from ..lazy import Regex
 from ..indexing.notefiles import CONFLICT, read_file
-from ..notes import NotText, decode, parse_note
+from ..notes import NotText, decode, is_template, parse_note
 from .patient import Patient, counted, listed
 from ..confinement.roots import Root
 
@@ -105,7 +105,8 @@ def check_notes(patient: Patient) -> Iterator[Any]:
     try:
         index.refresh()
         headings = index.guarded(lambda: index.db.execute("SELECT count(*) FROM node WHERE place > 0").fetchone()[0])
-        yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}."
+        templates = sum(map(is_template, index.known))
+        yield f"{counted(len(index.known), 'file')} with {counted(headings, 'heading')}" + (f"; {templates} of them in folders of templates, whose tasks and dates are not listed." if templates else ".")
         if not os.access(patient.settings.memex_dir, os.W_OK):
             yield Finding(f"The folder {patient.settings.memex_dir} cannot be written.",
                           "Your notes can be read, and nothing can be put down or changed.",

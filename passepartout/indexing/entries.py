@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/indexing/entries.html.md"""
 
 # %% auto #0
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
-           'ONCE', 'OPEN', 'DONE', 'COMMENTED', 'ARCHIVED', 'TASK', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
+           'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
            'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'title_name', 'link_names',
-           'read_links', 'date_row', 'read_stamp', 'Row', 'FileEntry', 'state_of', 'handed_down', 'body_of',
-           'words_key', 'file_entry']
+           'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row', 'read_expression', 'read_stamp', 'Row',
+           'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of', 'words_key', 'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
 import re
@@ -20,12 +20,13 @@ from hashlib import blake2b
 from posixpath import dirname, join, normpath
 from typing import Sequence
 
-from ..agenda import diary_expressions, first_turn_only, is_habit
+from ..agenda import first_turn_only, is_habit, live_expressions
 from .identity import Heading, headings, own_hashes, tree_hashes
 from ..lazy import Regex
 from ..org import Node, Outline, other_names, plain_text
 from ..outline.properties import said_text
 from ..search import RUNS, fold
+from ..outline.diarydates import Expression, diary_dates
 from ..outline.timestamps import Repeat, Stamp, broken_stamps, stamps
 from ..tuples import NamedTuple
 
@@ -83,7 +84,7 @@ def facets(node: Node, tags: Sequence[str]) -> str:
     return " ".join(dict.fromkeys([*found.split(), *own]))
 
 # %% ../../nbs/indexing/08g_entries.ipynb #c146bab2
-LINK = Regex(r"\[\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\])?\]")
+LINK = Regex(r"\[\[([^\[\]\n]+)\](?=[\[\]])")
 TO_FILE = Regex(r"\]\(([^()\s]+\.(?i:org|md|markdown))(?:#[^()\s]*)?\)")
 
 # %% ../../nbs/indexing/08g_entries.ipynb #329c6a1b
@@ -120,28 +121,47 @@ def read_links(outline: Outline) -> list[tuple[int, str]]:
 KINDS = ("plain", "scheduled", "deadline", "closed", "created")
 LIVE, HABIT, ONCE = 1, 2, 4        # an agenda may list it; it is that of a habit; its delay holds for the first turn only
 
+# %% ../../nbs/indexing/08g_entries.ipynb #60881edd
+def minute_of(at: time | None) -> int | None:
+    "Minutes from midnight; None for no hour."
+    return None if at is None else at.hour * 60 + at.minute
+
+def time_of(minute: int | None) -> time | None:
+    "The other way."
+    return None if minute is None else time(*divmod(minute, 60))
+
 # %% ../../nbs/indexing/08g_entries.ipynb #843cc8a1
 def date_row(outline: Outline, stamp: Stamp) -> tuple:
     "(place of the node, kind, live, active, day, minute, last day, end minute, repeater, days of warning, line)."
-    node, minute = outline.nodes[stamp.node], lambda t: None if t is None else t.hour * 60 + t.minute
+    node = outline.nodes[stamp.node]
     live = LIVE if stamp.active and stamp.kind in KINDS[:3] and not node.done and not node.hidden else 0
     if live and is_habit(stamp, node): live |= HABIT
     if live and first_turn_only(outline, stamp): live |= ONCE
-    repeat = stamp.repeat and f"{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
-    return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute(stamp.at),
-            stamp.until_day and stamp.until_day.toordinal(), minute(stamp.until), repeat, stamp.warn, stamp.line)
+    repeat = stamp.repeat and f"{'~' if stamp.repeat.clip else ''}{stamp.repeat.mark}{stamp.repeat.count}{stamp.repeat.unit}"
+    return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute_of(stamp.at),
+            stamp.until_day and stamp.until_day.toordinal(), minute_of(stamp.until), repeat, stamp.warn, stamp.line)
+
+# %% ../../nbs/indexing/08g_entries.ipynb #ebecbcad
+def expression_row(stamp: Stamp) -> tuple:
+    "(place of the node, kind, minute, end minute, line, expression, text behind it)."
+    return stamp.node, KINDS.index(stamp.kind), minute_of(stamp.at), minute_of(stamp.until), stamp.line, stamp.repeat.text, stamp.repeat.said
+
+def read_expression(kind: int, minute: int | None, until: int | None, line: int, text: str, said: str) -> Stamp:
+    "The date that such a row stands for."
+    return Stamp(KINDS[kind], True, date.min, time_of(minute), None, time_of(until), Expression(text, said), None, 0, 0, 0, line)
 
 # %% ../../nbs/indexing/08g_entries.ipynb #f5347e6c
 def read_stamp(kind: int, day: int, minute: int | None, until_day: int | None, until_minute: int | None, repeat: str | None,
                warn: int | None, line: int) -> Stamp:
     "The date that a row stands for."
-    clock = lambda m: None if m is None else time(*divmod(m, 60))
-    rule = repeat and Repeat(repeat.rstrip("hdwmy0123456789"), int(repeat.strip(".+hdwmy")), repeat[-1])
-    return Stamp(KINDS[kind], True, date.fromordinal(day), clock(minute), until_day and date.fromordinal(until_day), clock(until_minute),
+    rule = repeat and Repeat(repeat.lstrip("~").rstrip("hdwmy0123456789"), int(repeat.strip("~.+hdwmy")), repeat[-1], repeat[0] == "~")
+    return Stamp(KINDS[kind], True, date.fromordinal(day), time_of(minute), until_day and date.fromordinal(until_day), time_of(until_minute),
                  rule or None, warn, 0, 0, 0, line)
 
 # %% ../../nbs/indexing/08g_entries.ipynb #ff37de7b
-OPEN, DONE, COMMENTED, ARCHIVED, TASK = 1, 2, 4, 8, 16
+OPEN, DONE, TASK = 1, 2, 16
+HIDDEN = {"commented": 4, "archived": 8, "template": 32}          # why a heading is out of sight
+OUT_OF_SIGHT = sum(HIDDEN.values())
 MOST_TAGS = 64             # that a heading can be filtered by; a file of a thousand tags and ten thousand headings must not have ten million rows
 
 class Row(NamedTuple):
@@ -152,7 +172,7 @@ class Row(NamedTuple):
     level: int
     start: int
     body: str                  # spans of the own body, "20-300 410-500", counted from `start`
-    state: int                 # OPEN, DONE, COMMENTED, ARCHIVED, TASK
+    state: int                 # OPEN, DONE, TASK, and what `HIDDEN` says
     keyword: str | None
     priority: str | None
     title: str
@@ -171,12 +191,16 @@ class FileEntry(NamedTuple):
     dates: list[tuple]
     links: list[tuple[int, str]]
     broken: list[tuple[int, str, int]]         # line, text, and 1 for a date that is a program
+    expressions: list[tuple]                   # place of the node, kind, minute, end minute, line, expression, text behind it
 
 # %% ../../nbs/indexing/08g_entries.ipynb #cf46076f
 def state_of(node: Node) -> int:
     "The state of a node as bits."
-    hidden = 0 if not node.hidden else COMMENTED if node.hidden == "commented" else ARCHIVED
-    return (OPEN if node.open else 0) | (DONE if node.done else 0) | hidden | (TASK if node.kind == "task" else 0)
+    return (OPEN if node.open else 0) | (DONE if node.done else 0) | HIDDEN.get(node.hidden, 0) | (TASK if node.kind == "task" else 0)
+
+def hidden_of(state: int) -> str:
+    "Why a heading with this state is out of sight; empty when it is not."
+    return next((why for why, bit in HIDDEN.items() if state & bit), "") if state & OUT_OF_SIGHT else ""
 
 # %% ../../nbs/indexing/08g_entries.ipynb #990b00e9
 def handed_down(above: str, title: str, tags: str) -> str:
@@ -214,5 +238,6 @@ def file_entry(outline: Outline) -> FileEntry:
         words.append((title, mine, index_text(f"{said_text(outline, node)}{body}" if node.properties else body), above, name, facts))
         rows.append(Row(at, up, node.line, node.level, node.start, spans, state_of(node), node.keyword, node.priority, node.title, tags, own[at], tree[at],
                         words_key(own[at], title, mine, above, name, facts), None if node.title.isascii() else " ".join(index_words(shown))))
-    broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_expressions(outline)]
-    return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken)
+    broken = [(line, text, 0) for line, text in broken_stamps(outline)] + [(line, text, 1) for line, text in diary_dates(outline)[1]]
+    return FileEntry(rows, words, headings(outline, own), [date_row(outline, s) for s in stamps(outline)], read_links(outline), broken,
+                     [expression_row(s) for s, _ in live_expressions(outline)])

@@ -71,6 +71,7 @@ def write_rows(index: Any, file: int, entry: FileEntry, idents: list[str], old: 
     db.executemany(PUT_NODE, [row for row in ((number, file, ident, *row) for number, ident, row in zip(numbers, idents, entry.rows))
                               if had.get(row[0]) != row])
     put_list(db, "date", file, [(file, numbers[place], *rest) for place, *rest in entry.dates])
+    put_list(db, "expression", file, [(file, numbers[place], *rest) for place, *rest in entry.expressions])
     put_list(db, "link", file, [(file, numbers[place], name) for place, name in entry.links])
     put_list(db, "broken", file, [(file, line, text[:80], program) for line, text, program in entry.broken])
 
@@ -86,7 +87,7 @@ def put_list(db: sqlite3.Connection, table: str, file: int, rows: list[tuple]) -
 # %% ../../nbs/indexing/08h_noteindex.ipynb #095de1db
 def forget_rows(db: sqlite3.Connection, file: int) -> None:
     "Remove the rows of a file, except for its own."
-    for table in ("node", "date", "link", "broken"): db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
+    for table in ("node", "date", "expression", "link", "broken"): db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
 
 # %% ../../nbs/indexing/08h_noteindex.ipynb #d5ebec57
 class Refreshed(NamedTuple):

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 15
+VERSION = 20
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -42,6 +42,8 @@ CREATE TABLE link(file INTEGER, node INTEGER, name TEXT);
 CREATE INDEX link_file ON link(file);
 CREATE INDEX link_name ON link(name);
 CREATE INDEX date_delay ON date(day) WHERE live AND warn AND kind = 1;
+CREATE TABLE expression(file INTEGER, node INTEGER, kind INTEGER, minute INTEGER, until_minute INTEGER, line INTEGER, text TEXT, said TEXT);
+CREATE INDEX expression_file ON expression(file);
 CREATE TABLE broken(file INTEGER, line INTEGER, text TEXT, program INTEGER);
 CREATE TABLE told(text TEXT PRIMARY KEY, day INTEGER);
 CREATE TABLE gone(ident TEXT PRIMARY KEY, own BLOB, at REAL);

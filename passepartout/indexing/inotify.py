@@ -10,6 +10,7 @@ __all__ = ['MODIFY', 'ATTRIB', 'CLOSE_WRITE', 'MOVED_FROM', 'MOVED_TO', 'CREATE'
            'Notice', 'Folders', 'Trees', 'events', 'Hearing', 'Watching']
 
 # %% ../../nbs/indexing/08jb_inotify.ipynb #3fc06cb8
+import errno
 import os
 import select
 import struct
@@ -81,10 +82,12 @@ class Folders:
         self.fd = self.bell = -1
 
 # %% ../../nbs/indexing/08jb_inotify.ipynb #6248f222
+_LEFT_OUT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP))
+
 class Trees(Folders):
     "Folders with all that lies below them, and such as are not there yet."
     def watch_tree(self, folder: str, follow: bool = True) -> None:
-        "Watch a folder and all below it, but nothing that is hidden. One that goes away meanwhile, or that nobody may read, is left out."
+        "Watch a folder and all below it, but nothing that is hidden. One that goes away meanwhile, that nobody may read, or that lies too deep to be named, is left out."
         todo = [(folder, follow)]
         while todo:
             path, follow = todo.pop()
@@ -92,8 +95,8 @@ class Trees(Folders):
                 self.folders[self.watch(path, follow=follow)] = (path, True)
                 with os.scandir(path) as entries:
                     todo += [(each.path, False) for each in entries if each.is_dir(follow_symlinks=False) and not each.name.startswith(".")]
-            except (FileNotFoundError, NotADirectoryError, PermissionError):
-                if path == folder and follow: raise
+            except OSError as error:
+                if error.errno not in _LEFT_OUT or path == folder and follow: raise
 
     def await_folder(self, folder: str) -> bool:
         "Watch a folder that may not be there yet: itself, or else the nearest above it for its coming. Whether it is there."

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .embeddings import Vectors, VectorsFailed, packaged_embedder, semantic_state
-from .entries import ARCHIVED, COMMENTED
+from .entries import OUT_OF_SIGHT
 from .finding import IndexedNotes, find_indexed, make_found
 from .index import Index
 from .lent import UNUSED, lent_embedder
@@ -44,7 +44,7 @@ def plain_words(query: str) -> bool:
 def sections(index: Index, idents: Sequence[str], folder: str = ".") -> list[Candidate]:
     "The sections with these identities that are not put away, in the same order. Must be used inside of `guarded`."
     sql = "SELECT f.path, n.id, n.file, n.place, n.state FROM node n JOIN file f ON f.id = n.file WHERE n.ident = ?"
-    rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & (COMMENTED | ARCHIVED)]
+    rows = [row for ident in idents for row in index.db.execute(sql, (ident,)) if not row[4] & OUT_OF_SIGHT]
     return [Candidate(*row) for path, *row in rows if folder in (".", "") or path == folder or path.startswith(folder + "/")]
 
 # %% ../../nbs/indexing/08r_meaning.ipynb #8d5d6549

@@ -19,6 +19,7 @@ from .entries import FileEntry, file_entry
 from ..lazy import Regex
 from ..notes import MOST_BYTES, MOST_FILES, SUFFIXES, NotText, Remark, decode, parse_note
 from ..org import Keywords
+from ..confinement.openedpath import MOST_DEEP
 from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused, Root
 from ..tuples import NamedTuple
@@ -57,12 +58,23 @@ def poll(root: Root, folders: Mapping[str, tuple[int, int]], known: Mapping[str,
 
 # %% ../../nbs/indexing/08gd_notefiles.ipynb #ec115480
 def folder_times(root: Root) -> dict[str, tuple[int, int]]:
-    "Path -> (time of change, time of looking) in ns for every folder that is not hidden; asked for before its content is."
-    found = {}
-    for path, below, _, fd in os.fwalk(".", dir_fd=root.fd, onerror=None):
-        found["" if path == "." else path[2:]] = (os.fstat(fd).st_mtime_ns, time.time_ns())
-        below[:] = [name for name in below if not name.startswith(".")]
+    "Path -> (time of change, time of looking) in ns for every folder that the walk goes into; asked for before its content is."
+    found, stack = {}, [(os.dup(root.fd), "", iter((".",)))]
+    try:
+        while stack:
+            above, path, names = stack[-1]
+            if (name := next(names, None)) is None: os.close(stack.pop()[0]); continue
+            try: fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above)
+            except OSError: continue
+            path = f"{path}/{name}".lstrip("/") if path or name != "." else ""
+            found[path] = (os.fstat(fd).st_mtime_ns, time.time_ns())
+            stack.append((fd, path, iter(_folders_in(fd) if len(stack) < MOST_DEEP else ())))
+    finally:
+        for fd, _, _ in stack: os.close(fd)
     return found
+
+def _folders_in(fd: int) -> list[str]:
+    with os.scandir(fd) as scan: return [each.name for each in scan if each.name[:1] != "." and each.is_dir(follow_symlinks=False)]
 
 # %% ../../nbs/indexing/08gd_notefiles.ipynb #ce1894bf
 class Tree(NamedTuple):

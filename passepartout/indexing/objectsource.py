@@ -11,7 +11,7 @@ __all__ = ['PATIENCE', 'QUOTE', 'read_object', 'properties_of', 'candidates', 's
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .entries import ARCHIVED, COMMENTED, STATE_MARK, TAG_MARK, facet, index_words, plain_tag, property_facet
+from .entries import STATE_MARK, TAG_MARK, facet, hidden_of, index_words, plain_tag, property_facet
 from .finding import lineage, note_text, own_tags
 from .index import Index
 from .indexfile import IndexFailed
@@ -33,7 +33,7 @@ def read_object(index: Index, id: str, private: Iterable[str] = ()) -> MemoryObj
                        parent), ask("SELECT ident FROM node WHERE file = ? AND parent = ? ORDER BY place", file, place)
     tags, text = own_tags(lineage(index, file, place, {})), note_text(index, path)
     known = {"id": id, "title": plain_text(title), "todo": keyword, "priority": priority, "tags": tags or None, "file": path, "line": line,
-             "hidden": "commented" if state & COMMENTED else "archived" if state & ARCHIVED else None}
+             "hidden": hidden_of(state) or None}
     stop = ask("SELECT start FROM node WHERE file = ? AND place = ?", file, place + 1)
     head = text[start:start + int(body.split("-")[0]) if body else stop[0] if stop else None]
     attributes = FrozenDict({**properties_of(head, path, place), **{name: value for name, value in known.items() if value is not None}})

@@ -9,7 +9,7 @@ __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE'
            'STATES', 'QueryError', 'Leaf', 'Tree', 'read_tokens', 'read_tree', 'read_or', 'read_and', 'join',
            'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'occurs',
            'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms', 'bare_filter', 'ask',
-           'positive_leaves', 'needle', 'shown_terms', 'misread', 'say_filter', 'say_side']
+           'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
@@ -307,6 +307,10 @@ DATES = ("due", "scheduled", "closed", "on")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task"}
 
 # %% ../../nbs/indexing/08i_query.ipynb #e83d7f74
+def has_filter(query: str) -> bool:
+    "Whether a query has a filter, and not words alone."
+    return any(isinstance(leaf, Leaf) and leaf.field for leaf in read_tokens(query))
+
 def say_filter(query: str) -> str:
     "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several such."
     sides = [each.removeprefix("(").removesuffix(")") for each in re.split(r"\s+OR\s+", query[:2_000].strip())]
@@ -319,7 +323,11 @@ def say_side(query: str) -> str:
     told, negative = [], False
     for leaf in read_tokens(query):
         if leaf == "NOT": negative = True; continue
-        if not isinstance(leaf, Leaf) or not leaf.field or len(told) > 7: return ""
+        if not isinstance(leaf, Leaf) or len(told) > 7: return ""
+        if not leaf.field:
+            told.append(f"{'does not mention' if negative else 'mentions'} “{leaf.text[:60]}”")
+            negative = False
+            continue
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
         text = " to ".join(dict.fromkeys(filter(None, text.split("..")))) if leaf.field in DATES else text
         said = STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60])

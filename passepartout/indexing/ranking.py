@@ -17,7 +17,7 @@ import json
 from collections.abc import Sequence
 from math import log2
 
-from .entries import ARCHIVED, ASCII, COMMENTED, DONE, OPEN, index_words, link_names
+from .entries import ASCII, DONE, OPEN, OUT_OF_SIGHT, index_words, link_names
 from .index import Index, Links
 from ..org import plain_text
 from .query import NODE, Question, occurs
@@ -127,7 +127,7 @@ MONTH = 30 * 86400
 # %% ../../nbs/indexing/08ia_ranking.ipynb #2b18ba3b
 def state_points(state: int) -> float:
     "Open tasks up, done ones down, commented and archived sections far down."
-    return (STATE if state & OPEN else -STATE if state & DONE else 0.0) - (HIDDEN if state & (COMMENTED | ARCHIVED) else 0.0)
+    return (STATE if state & OPEN else -STATE if state & DONE else 0.0) - (HIDDEN if state & OUT_OF_SIGHT else 0.0)
 
 # %% ../../nbs/indexing/08ia_ranking.ipynb #785b619a
 def age_points(changed: float, now: float) -> float:

@@ -17,7 +17,7 @@ from ..lazy import Regex
 # %% ../../nbs/outline/08a_bullets.ipynb #7f88e42c
 OPEN, DONE = ("TODO", "DOING", "NOW", "LATER", "WAITING", "WAIT", "IN-PROGRESS"), ("DONE", "CANCELED", "CANCELLED")
 SPOKEN = frozenset(("NOW", "LATER", "WAIT"))
-BULLET = Regex(rf"[ \t]*-[ \t]+({'|'.join(OPEN + DONE)})(?:[ \t]+\[#([A-C])\])?[ \t]+([^ \t\r\n][^\r\n]*)")
+BULLET = Regex(rf"[ \t]*-[ \t]+(?:#{{1,6}}[ \t]+)?({'|'.join(OPEN + DONE)})(?:[ \t]+\[#([A-C])\])?[ \t]+([^ \t\r\n][^\r\n]*)")
 EACH = Regex(rf"^{BULLET.pattern}", re.M)
 
 # %% ../../nbs/outline/08a_bullets.ipynb #fab8a2e5
@@ -70,7 +70,7 @@ def first_word(text: str) -> str:
     return "LATER" if used & {"NOW", "LATER"} and not used & {"TODO", "DOING"} and is_outliner_page(text) else "TODO"
 
 # %% ../../nbs/outline/08a_bullets.ipynb #ddf889eb
-IN_BOX = r"[ xX/!?<>-]"
+IN_BOX = r"[ xXh/!?<>-]"
 BOXED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[{IN_BOX}\][ \t]", re.M)
 FOLDER = Regex(r"(?:.*/)?(?:pages|journals)/[^/]*\Z")
 

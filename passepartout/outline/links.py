@@ -81,9 +81,10 @@ def trim(address: str) -> str:
 # %% ../../nbs/outline/08k_links.ipynb #93fcdec9
 _BARE = rf"(?<!\w)(?P<bare>(?:{'|'.join(re.escape(k) for k in sorted(KINDS, key=len, reverse=True) if k not in ('shell', 'elisp', 'help', 'man', 'info', 'file+sys', 'file+emacs'))}):(?>(?:[^\s()<>\[\]]|\([^\s()<>\[\]]*+\))+))"
 _ANGLE = r"<(?P<angle>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^<>\n]++)>"
+_GOES_ON = r"(?!\s|(?:[-+*]+|\d+[.)])[ \t\n]|\||\#[+ \n]|:(?:[\w-]+:)?[ \t]*\n|:[ ]|%%\(|\\begin\{|\[fn:|-{5})"     # no list, heading, table or block begins here
 ORG = Regex(rf"""
     (?P<code>{VERBATIM.pattern})
-  | \[\[(?P<target>(?>(?:[^\[\]\\\n]|\\.|\n[ \t]*+(?=[^\W\d]))+))\](?:\[(?P<label>(?:[^\[\]\n]|\n[ \t]*(?=[^\W\d])|\](?!\])|\[(?!\[))+?)\])?\]
+  | \[\[(?P<target>(?>(?:[^\[\]\\\n]|\\.|\n[ \t]*+{_GOES_ON})+))\](?:\[(?P<label>(?:[^\[\]\n]|\n[ \t]*{_GOES_ON}|\](?!\])|\[(?!\[))+?)\])?\]
   | {_ANGLE} | {_BARE}""", re.X)
 MARKDOWN = Regex(rf"""
     (?P<code>(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`)|^[ ]{{0,3}}\[(?!\^)[^\[\]\n]++\]:[ \t]++[^\n]*+)
@@ -112,7 +113,7 @@ def links(outline: Outline, node: Node) -> list[Link]:
 # %% ../../nbs/outline/08k_links.ipynb #3baa1fd7
 def org_link(outline: Outline, m: re.Match) -> tuple | None:
     "((kind, target, option), label, end, embed) of one match, or None when it is no link after all."
-    if m["target"]: return read_target(ESCAPED.sub(r"\1", " ".join(m["target"].split("\n")))), m["label"], m.end(), False
+    if m["target"]: return read_target(ESCAPED.sub(r"\1", " ".join(m["target"].split("\n")).strip())), m["label"], m.end(), False
     address = plain_address(m)
     return address and (read_target(address), None, m.end() if m["angle"] else m.start() + len(address), False)
 

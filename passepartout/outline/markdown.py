@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
-           'URGENT', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE', 'MARKER',
-           'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags',
+           'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE',
+           'MARKER', 'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags',
            'line_tags', 'task_facts', 'without_last_tags', 'living_lines', 'behind_quotes', 'ends_fence',
            'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
 
@@ -109,20 +109,22 @@ def line_tags(line: str) -> tuple[str, ...]:
 
 # %% ../../nbs/outline/08a_markdown.ipynb #015c6c0d
 FINISHED = frozenset(DONE)
-STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False),
+STATES = {" ": ("TODO", False), "x": ("DONE", True), "X": ("DONE", True), "-": ("CANCELLED", True), "/": ("DOING", False), "h": ("WAITING", False),
           **dict.fromkeys("!?<>", ("TODO", False))}
 URGENT = {"🔺": "A", "⏫": "A", "🔼": "B", "🔽": "C", "⏬": "C"}
+ARROW = Regex(rf"(?P<arrow>[{''.join(URGENT)}])\ufe0f?")
 LEVELS = {"highest": "A", "high": "A", "medium": "B", "low": "C", "lowest": "C"}
-LEVEL = Regex(rf"[\[(]priority::[ \t]*(?P<level>{'|'.join(LEVELS)})[ \t]*[\])]", re.I)
+_COMMA = r"(?:[ \t]*,(?=[ \t]*(?:[\[(][ \t]*\w+::|\r?\n|\Z)))?"
+LEVEL = Regex(rf"[\[(][ \t]*priority::[ \t]*(?P<level>{'|'.join(LEVELS)})[ \t]*[\])]{_COMMA}", re.I)
 ANCHOR = Regex(r"(?:^|(?<=[ \t]))\^[A-Za-z0-9-]{1,80}[ \t]*$")
-ASIDE = Regex(r"(?:🆔|⛔|🏁)\ufe0f?[ \t]*[\w-]{1,80}(?:[ \t]*,[ \t]*[\w-]{1,80}){0,20}|[\[(](?:id|dependsOn|onCompletion)::[^\[\]()\n]{0,300}[\])]", re.I)
+ASIDE = Regex(rf"(?P<aside>🆔|⛔|🏁)\ufe0f?[ \t]*[\w-]{{1,80}}(?:[ \t]*,[ \t]*[\w-]{{1,80}}){{0,20}}|[\[(][ \t]*(?P<named>id|dependsOn|onCompletion)::[^\[\]()\n]{{0,300}}[\])]{_COMMA}", re.I)
 _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?"
 MARK = Regex(rf"""
-    (?:(?<![\d:.-])(?P<clock>\d{{1,2}}:\d\d)[ \t]{{1,20}})?(?P<sign>📅|📆|🗓️?|⏳|🛫|⏰|✅|❌|➕)\s*(?P<a>{_DATE})
-  | [\[(](?P<field>due|deadline|scheduled|start|completion|done|created)::?[ \t]*(?P<b>{_DATE})[\])]
+    (?:(?<![\d:.-])(?P<clock>\d{{1,2}}:\d\d)[ \t]{{1,20}})?(?:(?P<sign>📅|📆|🗓|⏳|⌛|🛫|⏰|✅|❌|➕)\ufe0f?\s*(?P<a>{_DATE})
+      | [\[(][ \t]*(?P<field>due|deadline|scheduled|start|completion|done|created|cancelled)::?[ \t]*(?:\[\[)?(?P<b>{_DATE})(?:\]\])?[ \t]*[\])]{_COMMA})
   | (?<![\w-])(?P<word>(?:due|scheduled|start)(?:[ _-]?date)?|deadline|completed)::?[ \t]*["']?(?:\[\[)?(?P<c>{_DATE})(?:\]\])?
   | \(?(?<![\w@])@(?P<at>due|done|start|scheduled|deadline)?[({{]?(?P<d>{_DATE})[)}}]?
-  | (?:🔁|(?P<brace>[\[(])repeat::)\s*(?P<every>{PHRASE}|every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)(?(brace)[ \t]*[\])])
+  | (?:🔁\ufe0f?|(?P<brace>[\[(])[ \t]*repeat::)\s*(?P<every>{PHRASE}|every[ \t]{{1,20}}[\w \t]{{0,60}}?(?:days?|weeks?|months?|years?)(?:[ \t]+when[ \t]+done)?)(?(brace)[ \t]*[\])]{_COMMA})
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|🆔|⛔|🏁|::|\^|\d{4}-\d\d|#")
 
@@ -131,11 +133,10 @@ def task_facts(box: str, text: str) -> dict:
     "Facts of a task item from the sign in its box, or the keyword behind its dash, and the text behind it."
     facts = dict(zip(("keyword", "done"), STATES.get(box) or (box, box in FINISHED)), title=text.strip())
     if HINT.search(text):
-        if urgent := [URGENT[c] for c in text if c in URGENT]: facts["priority"] = urgent[0]
+        if urgent := ARROW.search(text): facts["priority"] = URGENT[urgent["arrow"]]
         elif level := LEVEL.search(text): facts["priority"] = LEVELS[level["level"].lower()]
         bare = ASIDE.sub("", MARK.sub("", LEVEL.sub("", ANCHOR.sub("", text))))
-        words = bare.translate(dict.fromkeys(map(ord, URGENT))).split()
-        facts["title"], facts["tags"] = without_last_tags(" ".join(words)), line_tags(text)
+        facts["title"], facts["tags"] = without_last_tags(" ".join(ARROW.sub("", bare).split())), line_tags(text)
     return facts
 
 # %% ../../nbs/outline/08a_markdown.ipynb #592e1f11
@@ -212,7 +213,7 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
         elif (item := ITEM.match(rest) if "[" in rest[:14] else None):
             build.open(TASK_RANK + indent, kind="task", level=build.stack[-1][1].level + 1, line=number, start=start, body_start=end,
                        **task_facts(item[1], item[2] or ""))
-        elif rest[:1] == "-" and not quoted and "A" <= rest[2:3] <= "Z" and (item := read_bullet(text, start, page)):
+        elif rest[:1] == "-" and not quoted and ("A" <= rest[2:3] <= "Z" or rest[2:3] == "#") and (item := read_bullet(text, start, page)):
             open_bullet(build, item, indent, number, end)
         elif "#" in rest and (tags := line_tags(rest)):
             more.setdefault(build.stack[-1][1].index, {}).update(dict.fromkeys(tags))

@@ -19,7 +19,7 @@ from .bullets import BULLET
 from ..capture import UNWANTED, line_ending
 from ..conditions import PassepartoutError
 from ..lazy import Regex
-from .markdown import ANCHOR, ATX, CODE, FRONT, ITEM, TAG, TOML
+from .markdown import ANCHOR, ATX, CODE, FRONT, ITEM, TAG, TOML, line_tags
 from ..notes import parse_note
 from ..org import DRAWER, Node, Outline
 from ..records import record
@@ -178,7 +178,8 @@ def markdown_title(outline: Outline, node: Node, title: str) -> Change:
     if at < 0:
         raise RewriteError(f"Dates or signs stand among the words of “{node.title}”, so the title cannot be replaced as a whole; edit that "
                            "line by hand.")
-    return at, at + len(node.title), title
+    kept = [f" #{tag}" for tag in line_tags(node.title) if tag not in line_tags(title)] if node.kind == "task" else []
+    return at, at + len(node.title), title + "".join(kept)
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #c0f5c351
 ORG_TAG = Regex(r"[\w@#%]+")

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/outline/states.html.md"""
 
 # %% auto #0
 __all__ = ['COOKIE', 'BOXES', 'BOX', 'DATED', 'DRAWER', 'NEXT_BULLET', 'Draft', 'cookie', 'counted', 'set_state', 'change_state',
-           'repeating', 'first_state', 'repeat', 'as_wanted', 'done_word', 'complete', 'next_dates',
+           'repeating', 'first_state', 'repeat', 'as_wanted', 'done_word', 'complete', 'next_dates', 'successor_of',
            'dated_like_others', 'set_box', 'bullet_log', 'is_bullet', 'states_of', 'set_word']
 
 # %% ../../nbs/outline/08fc_states.ipynb #6969ba12
@@ -17,13 +17,13 @@ from datetime import date, datetime
 from .bullets import BULLET, DONE, IN_BOX, first_word, states_on
 from ..lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
-from .markdown import MARK, STATES
+from .markdown import ASIDE, MARK, STATES
 from ..org import Node, Outline
-from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, marks_of, plan_change
+from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, brackets_of, marks_of, plan_change
 from .recurrences import next_day, read_rule
 from .rewrite import (Change, RewriteError, drawer_change, drawer_of, ending_at, head, line_span, new_drawer, replaced, reread, settled,
                                   words)
-from .timestamps import BRACKETS, stamps
+from .timestamps import BRACKETS, stamps, write_mark
 
 # %% ../../nbs/outline/08fc_states.ipynb #95bcbdfd
 @dataclass
@@ -180,25 +180,36 @@ def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> l
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"):
             dates.append(((kind, name in ("🛫", "start")), m.start(group), date.fromisoformat(m[group][:10])))
-    if not dates: raise RewriteError(f"“{node.title}” repeats and has no date to count from; nothing was changed.")
+    if not dates: return []
     base = min(dates)[2]
     if (coming := next_day(every, now.date() if every.from_done else base)) is None:
         raise RewriteError(f"“{node.title}” has no next day in the calendar ({rule[0].strip()}); nothing was changed.")
     shift = coming - base
     return [(at - node.start, at - node.start + 10, (day + shift).isoformat()) for _, at, day in dates]
 
+# %% ../../nbs/outline/08fc_states.ipynb #1316d694
+def successor_of(outline: Outline, node: Node, rule: re.Match, now: datetime) -> str:
+    "The open line that follows the repeated task `node`, from its mark to the last of its words. Raises `RewriteError`."
+    text, (start, last) = outline.text, words(outline, node)
+    old = [m for kind in ("closed", "created", "cancelled") for m in marks_of(outline, node, kind)]
+    old += [m for m in ASIDE.finditer(text, start, last) if (m["aside"] or m["named"]).lower() not in ("🏁", "oncompletion")]
+    at = BOX.search(text, node.start, start).start(1)
+    gone = [(m.start() - (text[m.start() - 1] in " \t"), m.end(), "") for m in old]
+    dated = [(a + node.start, b + node.start, day) for a, b, day in next_dates(outline, node, rule, now)]
+    made = [(a - node.start, b - node.start, new) for a, b, new in sorted([(at, at + 1, " "), *gone, *dated])]
+    return replaced(text[node.start:last], made).rstrip(" \t")
+
 # %% ../../nbs/outline/08fc_states.ipynb #11d7be3d
-DATED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[[xX]\][ \t][^\n]*?(?:(?P<sign>✅[ \t]*)|(?P<field>[\[(]completion::[ \t]*))\d{{4}}-\d\d-\d\d", re.M)
+DATED = Regex(rf"^[ \t>]*(?:[-*+]|\d{{1,9}}[.)])[ \t]+\[[xX]\][ \t][^\n]*?(?:(?P<sign>✅\ufe0f?[ \t]*)|(?P<field>[\[(]completion::[ \t]*))\d{{4}}-\d\d-\d\d", re.M)
 
 # %% ../../nbs/outline/08fc_states.ipynb #fa6a4e3a
-def dated_like_others(outline: Outline, node: Node, at: int, now: datetime) -> list[Change]:
-    "The change that writes at `at` when the task `node` was done, if the file does so elsewhere, or would, and this line does not yet."
-    used = DATED.search(outline.text)
-    if now == datetime.min or marks_of(outline, node, "closed"): return []
-    own = next((m for m in MARK.finditer(outline.text, *words(outline, node)) if m["sign"] or m["field"]), None)
-    if used is None and (own is None or any(n.keyword == "DONE" and n.kind == "task" for n in outline.nodes)): return []
-    day, opened = f"{now:%Y-%m-%d}", used["field"] if used else own["field"] and f"{own[0][0]}completion:: "
-    return [(at, at, f" {opened}{day}{']' if opened.startswith('[') else ')'}" if opened else f" ✅ {day}")]
+def dated_like_others(outline: Outline, node: Node, state: str, now: datetime) -> str:
+    "What says in the line of the task `node` that it is `state` since `now`, if its file says such things, or would; else empty. Where no time is given nothing is said."
+    if now == datetime.min: return ""
+    kind, used = "closed" if state == "DONE" else "cancelled", DATED.search(outline.text)
+    own = any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(outline.text, *words(outline, node)))
+    if used is None and not marks_of(outline, node, "closed") and (not own or any(n.keyword == "DONE" and n.kind == "task" for n in outline.nodes)): return ""
+    return " " + write_mark(kind, now.date(), brackets_of(outline, node) if own or not used["field"] else used["field"][0])
 
 # %% ../../nbs/outline/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
@@ -209,13 +220,13 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     if state == node.keyword: return outline.text
     text, (end, following) = outline.text, line_span(outline.text, node.start)
     at, rule = BOX.search(text, node.start, end).start(1), next((m for m in MARK.finditer(text, *words(outline, node)) if m["every"]), None)
-    changes, last = [(at, at + 1, BOXES[state])], words(outline, node)[1]
-    if not STATES[BOXES[state]][1]: changes += [(m.start() - (text[m.start() - 1] in " \t"), m.end(), "") for m in marks_of(outline, node, "closed")]
-    if state == "DONE" and rule is None: changes += dated_like_others(outline, node, last, now)
-    if state != "DONE" or rule is None: return settled(outline, replaced(text, changes), node, keyword=state, done=STATES[BOXES[state]][1])
-    successor = replaced(text[node.start:last], [(at - node.start, at - node.start + 1, " "), *next_dates(outline, node, rule, now)])
-    after = replaced(text, [(node.start, node.start, successor + ending_at(outline, node.start)), *changes,
-                            (last, last, f" ✅ {now:%Y-%m-%d}")])
+    over, last = STATES[BOXES[state]][1], words(outline, node)[1]
+    again = state == "DONE" and rule is not None
+    since = " " + write_mark("closed", now.date(), brackets_of(outline, node)) if again else dated_like_others(outline, node, state, now) if over else ""
+    changes = [(at, at + 1, BOXES[state]), *((last, last, since) for _ in since[:1])]
+    if since or not over: changes += [(m.start() - (text[m.start() - 1] in " \t"), m.end(), "") for m in marks_of(outline, node, "closed")]
+    if not again: return settled(outline, replaced(text, changes), node, keyword=state, done=over)
+    after = replaced(text, [(node.start, node.start, successor_of(outline, node, rule, now) + ending_at(outline, node.start)), *changes])
     new = reread(outline, after)
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:
         raise RewriteError(f"The next “{node.title}” would not be read as a task, so nothing was changed.")
@@ -256,5 +267,5 @@ def set_word(outline: Outline, node: Node, state: str | None, now: datetime) -> 
     if state == node.keyword: return outline.text
     again, log = repeating(outline, node) if state == "DONE" else [], []
     if again: state, log = next(iter(known)), bullet_log(outline, node, state, now)
-    changes = [(*BULLET.match(outline.text, node.start).span(1), state)] + [(a, b, advanced(outline.text[a:b], now)) for a, b in again] + log
+    changes = [(*BULLET.match(outline.text, node.start).span(1), state)] + [(a, b, advanced(outline.text[a:b], now, clip=True)) for a, b in again] + log
     return settled(outline, replaced(outline.text, changes), node, keyword=state, done=known[state])

@@ -63,9 +63,9 @@ def say_date(stamp: Stamp, today: date) -> str:
 
 # %% ../../nbs/reflex/answers.ipynb #e47b2eff
 _NEXT_ONE = Regex(r"^(?:(?:the|my|our)\s+)?(?:next|coming)\s+", re.I)
-_WHEN = Regex(r"(?:(?:(?:when|what)(?:['’]?s|\s+is)\s+)?(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)|when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?)|(?:on\s+"
+_WHEN = Regex(r"(?:(?:(?:when|what)(?:['’]?s|\s+is)\s+)?(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)|when(?:['’]?s|\s+is|\s+are|\s+was|\s+(?:do|must|should|shall|will)\s+(?:i|we)(?:\s+(?:have|need|want)\s+to)?|\s+(?:does|do|will)(?=\s+(?!(?:i|we|you)\s)\S+\s.*\s?(?:come|arrive|leave|start|begin|end|finish|open|close|happen|take\s+place)$))|(?:on\s+"
               r"|at\s+)?(?:what|which)\s+(?:day|date|time)(?:['’]?s|\s+is|\s+are|\s+does|\s+do))\s+(.{2,100}?)(?:\s+(?:due|planned|scheduled"
-              r"|happening|on|start|begin|again))?", re.I)
+              r"|happening|on|start|begin|again|come|arrive|leave|end|finish|open|close|happen|take\s+place))?", re.I)
 _THE = Regex(r"^(?:the|my|our)\s+", re.I)
 _HEADED = Regex(r"(?:is|are|was|isn['’]t|aren['’]t)\s+(.{2,160})", re.I)
 MOST_DATED = 9

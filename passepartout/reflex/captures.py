@@ -16,7 +16,7 @@ from datetime import date
 
 from ..lazy import Regex
 from ..outline.bullets import takes_bullets
-from ..outline.markdown import HINT, LEVEL, LEVELS, MARK, URGENT
+from ..outline.markdown import ARROW, HINT, LEVEL, LEVELS, MARK, URGENT
 from ..outline.priorities import SIGNS
 from ..outline.recurrences import read_rule
 from ..outline.timestamps import KINDS
@@ -24,7 +24,7 @@ from .dates import WEEKDAY, NoSuchDate, say_day, words_of
 from .repetitions import split_repeat
 from .spans import closed_span
 from .whens import When, split_when
-from .doubts import doubt
+from .doubts import day_within, doubt
 from .german import dated_line
 from ..records import record
 
@@ -252,13 +252,13 @@ def with_priority(title: str, letter: str, file: str) -> str:
 def in_words(line: str) -> str | None:
     "A task with its signs of a plug-in as words of this grammar; the `line` itself when it has none, `None` when words can't say it."
     marks = [m for m in MARK.finditer(line) if m["sign"] or m["field"] or m["every"]] if HINT.search(line) else []
-    level = next((URGENT[sign] for sign in line if sign in URGENT), None) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
+    level = ((sign := ARROW.search(line)) and URGENT[sign["arrow"]]) or ((found := LEVEL.search(line)) and LEVELS[found["level"].lower()])
     if not marks and not level: return line
-    dates = [(KINDS[(m["sign"] or m["field"]).rstrip("\ufe0f").lower()], f"{m['a'] or m['b']} {m['clock'] or ''}".strip()) for m in marks if not m["every"]]
+    dates = [(KINDS[(m["sign"] or m["field"]).lower()], f"{m['a'] or m['b']} {m['clock'] or ''}".strip()) for m in marks if not m["every"]]
     rules = [read_rule(m["every"]) for m in marks if m["every"]]
     if len(dates) > 1 or len(rules) > 1 or any(kind not in ("scheduled", "deadline") for kind, _ in dates): return None
     if any(rule is None or not rule.plain or rule.from_done for rule in rules): return None
-    words = f"{f'[#{level}] ' if level else ''}{MARK.sub('', LEVEL.sub('', line)).translate(dict.fromkeys(map(ord, URGENT)))}"
+    words = f"{f'[#{level}] ' if level else ''}{ARROW.sub('', MARK.sub('', LEVEL.sub('', line)))}"
     when = "".join(f" {'by' if kind == 'deadline' else 'on'} {day[:10]}{f' at {day[11:16]}' if len(day) > 10 else ''}" for kind, day in dates)
     return " ".join(words.split()) + when + "".join(f" every {rule.count} {dict(d='day', w='week', m='month', y='year')[rule.unit]}s" for rule in rules)
 
@@ -279,6 +279,9 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
         if question := doubt("" if repeat else first, when, today, line): return decline(question)
+        if not when and not repeat and (said := day_within(first, today)):
+            whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
+            return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")
         first = line + (tags[0].rstrip() if tags else "")
     elif not newline and file is None: first, tail_file = take_file(first)
     else: tail_file = None

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
-           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'date_command', 'dated', 'skip_command',
+           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'by_hours', 'date_command', 'dated', 'skip_command',
            'priority_command', 'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day',
            'text_command', 'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
-from .dates import UNITS, NoSuchDate, a_count, period, say_day, words_of
+from .dates import UNITS, WEEKDAY, NoSuchDate, a_count, period, say_day, words_of
 from .spans import read_span
 from .whens import When, read_hours, read_when, split_when
 from ..records import record
@@ -90,6 +90,7 @@ _DEADLINE = Regex(r"(?:set|change|move|put)\s+(?:the\s+|a\s+)?(deadline|due\s+da
 _UNDATE = Regex(r"(?:un-?schedule|unplan)\s+(.+)|(?:remove|clear|drop|delete|take\s+away)\s+(?:the\s+)?(date|schedule|scheduled\s+date|planned\s+date|deadline|due\s+date)\s+(?:of|from|for|on)\s+(.+)", re.I)
 LATER = frozenset(("postpone", "extend", "put off", "delay", "defer", "snooze", "push", "push back", "shift"))
 _EARLIER = Regex(r"(?:bring|pull)\s+(.+?)\s+forward\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)|(?:bring|pull)\s+forward\s+(.+?)\s+by\s+(\w+)\s+(days?|weeks?|months?)|(?:move|bring|start)\s+(.+?)\s+(?:by\s+)?(\w+)\s+(days?|weeks?|months?)\s+earlier", re.I)
+_BY_HOURS = Regex(r"(postpone|delay|defer|snooze|push|put|move|shift|bring|pull|start|reschedule)\s+(.+?)((?:\s+(?:back|forwards?|off|up|ahead|by|for))*)\s+(half\s+an|\w+)\s+(hours?|hrs?|minutes?|mins?)(?:\s+(earlier|sooner|later|back))?", re.I)
 _DATE_OF = Regex(r"^(?:the\s+)?(?:time|hour|day|date|start)\s+of\s+(?=\S)", re.I)
 _CLOCK_FIRST = Regex(r"^(\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)|\d{1,2}[:.]\d\d)\s+(?:on\s+)?(.+)$", re.I)
 _NOT_YET = Regex(r"schedule\s+an?\s|put\s.*\s(?:in|into|on|to)\s+(?:my|the|our)\s+(?:calendar|agenda|diary)\s", re.I)
@@ -123,6 +124,21 @@ def cut_clock(text: str) -> Command | None:
                            {"clock": f"{hours[0]:%H:%M}", "until": f"{hours[1]:%H:%M}" if hours[1] else None, "kind": ""}, "open")
     return None
 
+# %% ../../nbs/reflex/commands.ipynb #072eb51c
+def by_hours(text: str) -> Command | dict | None:
+    "The command that moves a heading by hours or minutes on its day: `postpone X by an hour`, `move X 15 minutes earlier`."
+    if not (found := _BY_HOURS.fullmatch(text)): return None
+    half = found[4].lower().startswith("half")
+    count = 1 if half else a_count(found[4].lower())
+    if not count: return None
+    minutes = count * (30 if half else 60 if found[5][0].lower() == "h" else 1)
+    told = f"{minutes // 60} hour{'s' * (minutes != 60)}" if minutes % 60 == 0 else f"{minutes} minutes"
+    onward, verb, then = re.search("forward|up|ahead", found[3], re.I), found[1].lower(), (found[6] or "").lower()
+    sooner = then in ("earlier", "sooner") or bool(onward) and verb in ("bring", "pull")
+    if onward and not sooner and not then:
+        return decline(f"Earlier or later? Say “move {object_of(found[2])} {told} earlier”, or later.")
+    return Command("date", object_of(found[2]), f"move {{}} {told} {'earlier' if sooner else 'later'}", {"minutes": -minutes if sooner else minutes, "kind": ""}, "open")
+
 # %% ../../nbs/reflex/commands.ipynb #4bce3ec8
 def date_command(text: str, today: date) -> list[Command] | dict | None:
     "schedule X for D, reschedule X to D, postpone X by a week, set the deadline of X to D, unschedule X, remove the deadline of X"
@@ -135,6 +151,7 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
             return decline(f"To which day? For example: set the {(found[1] or 'deadline').lower()} of dentist to friday, or to 28 february")
         return [dated(cut, "" if (found[1] or "").lower() == "date" else "scheduled" if (found[1] or "").lower().startswith("sch")
                       else "deadline", "give {} the date", today)]
+    if hours := by_hours(text): return [hours]
     if (sooner := _EARLIER.fullmatch(text)) and (count := a_count(next(filter(None, sooner.groups()[1::3])).lower())):
         what, unit = next(filter(None, sooner.groups()[::3])), next(filter(None, sooner.groups()[2::3])).lower()
         return [Command("date", object_of(what), f"bring {{}} forward by {count} {unit}", {"by": (-count, UNITS[unit]), "kind": ""}, "open")]
@@ -142,8 +159,8 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
         return None
     verb, rest = " ".join(found[1].lower().replace("-", "").split()), _DATE_OF.sub("", found[2])
     if verb == "plan" and words_of(rest)[0] in ("for", "of"): return None                       # a plan for today is asked for
-    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today)]
-    if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today)]
+    if verb in LATER | {"reschedule", "move"} and (cut := cut_period(rest, today)): return [dated(cut, "", verb + " {} to", today, rest)]
+    if cut := cut_date(rest, today): return [dated(cut, "scheduled" if verb in ("schedule", "plan") else "", verb + " {} to", today, rest)]
     if verb in LATER | {"reschedule", "move", "change", "schedule", "plan", "bring forward"} and (found := cut_clock(rest)): return [found]
     if (verb in LATER or verb == "move"
         and rest.lower().endswith(" later")) and (by := _BY.fullmatch(rest)) and (count := a_count(by[2].lower())):
@@ -154,13 +171,14 @@ def date_command(text: str, today: date) -> list[Command] | dict | None:
     return None
 
 # %% ../../nbs/reflex/commands.ipynb #64ac082c
-def dated(cut: tuple[str, When], kind: str, said: str, today: date) -> Command | dict:
-    "The command that gives a heading a date; a question when that day has passed."
+def dated(cut: tuple[str, When], kind: str, said: str, today: date, text: str = "") -> Command | dict:
+    "The command that gives a heading a date, cut from the end of `text`; a question when that day has passed."
     left, when = cut
     if when.day < today: return decline(f"{say_day(when.day)} has passed. Which day do you mean?")
     kind = "deadline" if when.kind == "deadline" else kind
+    named = {"named": True} if when.day == today and not {*WEEKDAY}.isdisjoint(words_of(text[len(left):])) else {}
     return Command("date", object_of(left), f"{said} {say_day(when.day)}{when.hours}",
-                   {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None}, "open")
+                   {"date": str(when), "kind": kind, "until": f"{when.until:%H:%M}" if when.until else None, **named}, "open")
 
 # %% ../../nbs/reflex/commands.ipynb #a67d5256
 _SKIP = Regex(r"(?:skip|leave\s+out|omit)\s+(?:the\s+|my\s+|our\s+)?(?:(next)\s+|(this\s+week|next\s+week|today|tomorrow|\w+day)['’]s\s+)?(.+?)(?:\s+(?:just\s+|only\s+)?(?:once|this\s+time|next\s+time|this\s+once))?", re.I)

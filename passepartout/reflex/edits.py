@@ -255,7 +255,7 @@ def by_place(request: Request, around: Surroundings) -> Outcome:
 # %% ../../nbs/reflex/edits.ipynb #65a5759e
 _NAMED = Regex(r"“([^\n]+?)”(?= (?:in|to|from) |$)")
 _FILES = Regex(r" (?:in|to|from) ([^“”\n]+?\.(?:org|md|markdown))(?=[ ,.:;]|$)")
-_ONE = Regex(r"1 section matches [^\n]*\n1\. ([^\n]+?):(\d+)  ")
+_ONE = Regex(r"1 section [^\n]*:\n1\. ([^\n]+?):(\d+)  ")
 _ONCE_MORE = Regex(r"(?:\s+(?:again|too|also|instead|once\s+more))+$")
 
 # %% ../../nbs/reflex/edits.ipynb #40a96abd

@@ -45,13 +45,15 @@ def inbox(request: Request, around: Surroundings) -> Outcome:
 
 # %% ../../nbs/reflex/files.ipynb #3a5dba3a
 def in_own_inbox(proposal: dict | None, text: str, around: Surroundings) -> dict | None:
-    "`proposal`, with the captures that name no file in the inbox that these notes have."
+    "`proposal`, with the captures that name no file in the inbox that these notes have, and those that begin a file without a folder where a graph of Logseq has its pages."
     if not proposal or "org-capture" not in str(proposal["payload"]) or INBOX in text.lower() or (place := own_inbox(around)) == INBOX:
         return proposal
     payload = proposal["payload"]
     title = lambda said: with_priority(said[5:], said[2], place) if re.match(r"\[#[A-Z]\] ", said) else said          # a letter is a sign in Markdown
-    moved = lambda call, tool: ({**call, "args": {**call["args"], "file": place, "title": title(call["args"]["title"])}}
-                                if call.get(tool) == "org-capture" and call["args"].get("file") == INBOX else call)
+    known = set(paths_of(around)) if place.startswith("pages/") else None
+    goes = lambda file: place if file == INBOX else f"pages/{file}" if known is not None and "/" not in file and file.endswith(".md") and file not in known else file
+    moved = lambda call, tool: ({**call, "args": {**call["args"], "file": goes(call["args"]["file"]), "title": title(call["args"]["title"])}}
+                                if call.get(tool) == "org-capture" and goes(call["args"].get("file") or "/") != (call["args"].get("file") or "/") else call)
     steps = {"steps": [moved(step, "call") for step in payload["steps"]]} if "steps" in payload else {}
     told = {"explanation": payload["explanation"].replace(f" in {INBOX}", f" in {place}")} if "explanation" in payload else {}
     return {**proposal, "payload": {**moved(payload, "tool"), **steps, **told}}

@@ -101,6 +101,7 @@ def as_span(text: str, today: date) -> str | None:
 # %% ../../nbs/reflex/german.ipynb #08324012
 _TALK = (
     (r"(?:hilfe|hilf mir|was kannst du|was verstehst du|wie geht das|(?:kannst|könntest) du mir (?:bitte )?helfen)", "help"),
+    (r"(?:wer bist du|was bist du|bist du (?:eine? )?(?:ki|mensch|bot))", "who are you"),
     (r"(?:vielen dank|super|toll|prima|super danke|danke dir|danke|danke schön|dankeschön|dankesehr)", "thanks"),
     (r"(?:guten (?:morgen|tag|abend)|hallo|moin|servus|grüß gott|na)", "hello"),
     (r"(?:tschüss|tschüß|ciao|auf wiedersehen|bis später|gute nacht)", "bye"),
@@ -164,6 +165,9 @@ _EDITS = (
     (r"erledige (?P<what>.+)", "done {what}"),
     (r"(?:erledigt|fertig|abgehakt)(?: ?: | )(?P<what>.+)", "done {what}"),
     (r"(?:ich )?habe? (?P<what>(?:den|die|das|mein\w*) .+?) (?:gemacht|erledigt|geschafft)", "done {what}"),
+    (r"(?:verschiebe?|verlege?) (?P<what>.+?) um eine halbe stunde(?: nach hinten)?", "postpone {what} by 30 minutes"),
+    (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) stunden?(?: nach hinten)?", "postpone {what} by {count} hours"),
+    (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) minuten?(?: nach hinten)?", "postpone {what} by {count} minutes"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) um (?P<count>\w+) (?P<unit>tag|tage|woche|wochen|monat|monate)(?: nach hinten)?", "postpone {what} by {count} {unit}"),
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"),
@@ -192,6 +196,7 @@ _DAYS = (
     (r"(?:(?:wann|was) (?:ist|habe? ich) )?(?:mein |meinen |der |den )?nächste[rns]? termin|was (?:kommt|steht|ist) als nächstes(?: an)?|was als nächstes",
      "when is my next appointment"),
     (r"(?:bis )?wann (?:muss|müssen|soll|sollen) (?:ich |wir )?(?P<what>.+?) (?:fertig sein|abgeben|abgegeben werden|erledigen|erledigt sein|machen|bezahlen|zahlen)", "when is {what}"),
+    (r"wann (?:habe? ich|haben wir|bin ich) (?P<span>.+?)(?: noch| mal)? (?:zeit|frei|luft)", "when am i free {span}"),
     (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
@@ -203,7 +208,10 @@ _OPEN_TASKS = (
     (r"(?:was ist (?:am )?(?:wichtig|dringend|wichtigsten|dringendsten)|(?:wichtige|dringende) aufgaben|welche aufgaben sind (?:wichtig|dringend))", "what is most important"),
     (r"(?:welche|alle) aufgaben warten|was wartet(?: noch)?|(?:worauf|auf wen|auf was) warten? (?:ich|wir)", "what am I waiting for"),
     (r"(?:offene )?aufgaben (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "tasks for {what}"),
-    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"))
+    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
+    (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
+    (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
+    (r"wie ?viele? (?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
 
 # %% ../../nbs/reflex/german.ipynb #f9556dcd
 _NOTES = (
@@ -242,7 +250,7 @@ _BARE = (
     (r"(?:neue |eine )?(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
     (r"(?P<line>termin (?:mit|beim?) .+)", "todo {line}"),
-    (r"termin ?:? (?P<line>.+)", "{line}"))
+    (r"(?:neuer |neuen |einen? )?termin ?:? (?P<line>.+)", "{line}"))
 _ENDINGS = (
     (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),

@@ -55,6 +55,7 @@ _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
+_REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
@@ -93,7 +94,7 @@ def dated_first(request: Request) -> str | None:
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
             if words[size].lower() in _GOES_ON: return None          # every 2nd tuesday of the month, from monday to friday
-            return f"todo {' '.join(words[size:])} {head}"
+            return f"todo {_REMINDED.sub('', ' '.join(words[size:]))} {head}"
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)

@@ -24,7 +24,8 @@ def days_done(span: Span, request: Request) -> dict:
     "The search for what was done in a stretch of days: tasks closed then, and the pages that are called by one of the days."
     last = min(span.end, request.today)
     days = [date.fromordinal(n).isoformat() for n in range(span.start.toordinal(), max(last, span.start).toordinal() + 1)]
-    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join((f"closed:{days[0]}..{days[-1]}", *(f"(file:{day} -todo:open)" for day in days))),
+    named = f"({days[0]} -todo:open)" if len(days) == 1 else ""                                    # a day that is a heading, in a file of many
+    return tool_call("org-find", f"You asked what you did {span}", query=" OR ".join(filter(None, (f"closed:{days[0]}..{days[-1]}", *(f"(file:{day} -todo:open)" for day in days), named))),
                      limit=50, quote=5)
 
 # %% ../../nbs/reflex/journals.ipynb #75df225f
@@ -39,7 +40,7 @@ def journal(request: Request) -> dict | None:
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
     doing = found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do"))
-    if doing and (span := read_span(said, request.today)) and span.start < span.end:
+    if doing and (span := read_span(said, request.today)) and span.start <= request.today:
         return days_done(span, request) if (span.end - span.start).days < MOST_PAGES else filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)

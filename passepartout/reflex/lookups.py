@@ -17,7 +17,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any
 
-from ..outline.bullets import IN_BOX
+from ..outline.bullets import EACH, IN_BOX
 from ..conditions import PassepartoutError
 from ..indexing.finding import note_text
 from ..indexing.index import Index
@@ -61,10 +61,10 @@ class Surroundings:
         return found
 
     def with_boxes(self, text: str) -> list[Outline]:
-        "The files in which a list can have a box of these words."
+        "The files in which a list can have a box of these words, or a bullet with a keyword."
         if (index := self.index()) is None: return list(self.outlines())
         files = {file: note_text(index, file) for file in files_holding(index, text)}
-        return [self.outline(file) for file, text in files.items() if re.search(rf"\[{IN_BOX}\]", text)]
+        return [self.outline(file) for file, text in files.items() if re.search(rf"\[{IN_BOX}\]", text) or EACH.search(text)]
 
 # %% ../../nbs/reflex/lookups.ipynb #cc2100cb
 def address(place: Place) -> str:

@@ -19,7 +19,7 @@ from .captures import (GERMAN_JOINTS, Request, capture_call, decline, repeated_p
 from .dates import MONTHS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import When, read_when, split_when
-from .doubts import AND, doubt, repeats_doubt
+from .doubts import AND, day_within, doubt, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
@@ -102,6 +102,7 @@ def day_wanted(request: Request, parts: list[str], joint: int | None, title: str
     vague = _IN_A_MONTH.search(title[-40:]) or _IN_A_MONTH.search(" ".join(parts[:joint or 0]))
     if vague and vague[1].capitalize() in MONTHS:
         return decline(f"Which day do you mean by “in {vague[1].capitalize()}”? Name one, for example “on 1 {vague[1].capitalize()}”.")
+    if matter and (said := day_within(matter, request.today)): return decline(f"Did you mean “remind me {parts[joint]} {said}”? Say “yes”, and I'll do it.")
     return decline("Which day shall I remind you? For example: remind me "
                    + ("tomorrow at 9 to call Ana" if early or joint is None or len(bare) > 60
                       else f"tomorrow {parts[joint]} {bare.strip()}"))

@@ -30,7 +30,7 @@ def filters(request: Request) -> dict | None:
     return tool_call("org-find", f"You asked for what passes the filter {query}", query=query[:300], limit=50)
 
 # %% ../../nbs/reflex/searches.ipynb #3cd0da67
-FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was)|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)(?!.*\s(?:is|was)\s)
+FIND = Regex(r"""(?:find|locate|search(?:\s+for)?|look\s+(?:for|up)|where\s*(?:['’]s|is|are|was|were)|who\s*(?:['’]s|is|are|was)|when\s*(?:['’]s|is|are|was|does|will(?!\s+(?:i|we|you)\b))|tell\s+me\s+about|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+)?(?:due\s+date|deadline)\s+(?:of|for)(?!.*\s(?:is|was)\s)
     |(?:do\s+i\s+have\s+|have\s+i\s+got\s+|is\s+there\s+|show\s+(?:me\s+)?|list\s+)?(?:anything|something|everything|all|any\s+notes|my\s+notes|notes?)\s+(?:about|on)
     |(?:where|what|when)\s+(?:did|do|have|had)\s+(?:i|we)\s+\w{2,12}\s+(?:down\s+)?(?:about|on|regarding|for|to|with)
     |whose|(?:(?:which|what|show|find|list)\s+(?:me\s+)?(?:all\s+)?)?(?:notes|pages|files)\s+(?:that\s+)?(?:mention|mentioning|contain|containing|talk\s+about|speak\s+of|are\s+about|linking\s+to|link\s+to)

@@ -159,6 +159,7 @@ class Guest(Writing):
     offered: dict = field(default_factory=dict)      # grants it was shown
     bucket: Bucket | None = None
     mistakes: int = 0
+    spoke: bool = False              # a whole message of it has come
 
     @property
     def ended(self) -> bool:        # it says no more, and perhaps does not listen either
@@ -175,6 +176,7 @@ class Guest(Writing):
             found = await drive((read_steps if self.seal is None else sealed_steps)(most), self.reader, idle, min(idle, limits.frame_s),
                                 self.big, limits.big_chars)
             if found is None: return None
+            self.spoke = True
             text = found if self.seal is None else self.seal.open(*found)
             if (wait := self.bucket.take(1 + len(text) / 10_000)) > 0: await asyncio.sleep(wait)
             try: return understood(text, most)

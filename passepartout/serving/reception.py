@@ -74,12 +74,19 @@ class Refusing:
     def refusal(self, guest: Guest, connection: Any) -> str:
         "Why this guest cannot stay, or nothing."
         if self.stopping: return "The daemon is stopping."
-        if len(self.guests) >= self.limits.guests: return "There are too many connections. Close some, and try again."
+        if not self.room(): return "There are too many connections. Close some, and try again."
         if guest.seal is not None: return self.crowding()
         peer = peer_of(connection)
         guest.pid = peer.pid
         if peer.uid not in (os.geteuid(), 0): return "This daemon talks with the user it belongs to, and with nobody else."
         return "A process that the agent itself started has no say here." if descends(peer.pid, os.getpid()) else ""
+
+    def room(self) -> bool:
+        "Is there room for one more? When the house is full, the one that never spoke and came first makes way."
+        if len(self.guests) < self.limits.guests: return True
+        silent = [each for each in self.guests if not each.spoke and not each.gone]
+        if silent: min(silent, key=lambda each: each.number).drop("it said nothing, and made way")
+        return bool(silent)
 
     def crowding(self) -> str:
         "The port may fill half of the room; of those without a seal the longest waiting one makes way."

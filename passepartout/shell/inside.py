@@ -561,7 +561,7 @@ def left_behind(top: str, home: str) -> list[str]:
     device, found = os.stat(top).st_dev, []
     def goes(folder: str, name: str) -> bool: return os.lstat(os.path.join(folder, name)).st_dev == device
     for looked, (folder, folders, names) in enumerate(os.walk(top)):
-        if len(found) > MOST_LEFT or looked > 1000: break
+        if len(found) > MOST_LEFT or looked > 500: break
         folders[:] = [name for name in folders if os.path.join(folder, name) != home and goes(folder, name)]
         found += [os.path.join(folder, name)[:200] for name in names if goes(folder, name)]
     return [*found[:MOST_LEFT], *["and more"] * (len(found) > MOST_LEFT)]

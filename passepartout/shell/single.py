@@ -15,7 +15,8 @@ from dataclasses import replace
 from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
 from ..oneline import shown
-from .findings import Findings, harm_inside, judge_redirections, judge_variables
+from .findings import (Findings, harm_in_files, harm_in_pipeline, harm_inside, harm_of_doing, harm_said,
+                                         judge_redirections, judge_variables)
 from .harm import ASK, READ, harm
 from .later import read_find, read_xargs
 from .places import Places
@@ -56,12 +57,13 @@ def _single(findings: Findings, command: Simple) -> Simple:
     "Judge one command; gives it with its program's path and the words that switch off what could run something."
     if command.redirects: command = judge_redirections(findings, command)
     if not command.argv: return command
+    if command.assignments: harm_said(findings, [value for _, value in command.assignments])
     name, *words = command.argv
     if name in _APART and (made := _by_name(findings, command, name, words)) is not None: return made
     program = pinned(name)
     if program is None:
         findings.add(ASK, f"{shown(name)} is not one of the system's programs.")
-        _destroys(findings, name, words)
+        _destroys(findings, command, name, words)
         return replace(command, program=_own(findings, name))
     base = name.rpartition("/")[2]
     if base in _STARTING:
@@ -100,6 +102,7 @@ def _through(findings: Findings, command: Simple, program: str, at: int, told: t
     "A wrapper that is seen through: judge the inner command, and write its full path into the words."
     words = command.argv[1:]
     inner = _single(findings, Simple("", tuple(words[at:]), command.assignments + told))
+    if tuple(words[at:]) in findings.doing: findings.doing.add(command.argv)
     if inner.each is not None: raise Impure(f"{command.argv[0]} cannot do what {shown(words[at])} does here")
     if not inner.program: raise Impure(f"{command.argv[0]} cannot start {shown(words[at])}, which is a command of the shell itself")
     if not set(inner.assignments) <= {*command.assignments, *told}:
@@ -118,11 +121,12 @@ def _builtin(findings: Findings, command: Simple) -> Simple:
     return command
 
 # %% ../../nbs/shell/single.ipynb #e292d553
-def _destroys(findings: Findings, name: str, words: Sequence[str]) -> None:
+def _destroys(findings: Findings, command: Simple, name: str, words: Sequence[str]) -> None:
     "Add the harm of a command that is asked about, its own or that of a command inside it."
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
     if base in STARTERS or base in SHELLS: harm_inside(findings, [base, *words])
+    harm_of_doing(findings, command, base, words)
 
 # %% ../../nbs/shell/single.ipynb #d3284637
 def _known(findings: Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:
@@ -137,7 +141,7 @@ def _known(findings: Findings, command: Simple, program: str, base: str, words: 
     why = why or objection(declared, words[count:], places) or (_git_objection(findings, words, places) if base == "git" else None)
     if why:
         findings.add(ASK, why)
-        _destroys(findings, base, words)
+        _destroys(findings, command, base, words)
         return Simple(program, command.argv, command.assignments, command.redirects)
     tail = () if declared.recurses and not _recursive(declared, words) else declared.tail
     argv = (command.argv[0], *declared.add, *chosen, *words[:count], *tail, *words[count:])
@@ -256,7 +260,11 @@ def _only_reads(command: Simple, roots: Sequence[Root], argv: list[str]) -> tupl
 # %% ../../nbs/shell/single.ipynb #4192f70c
 def judge_parts(findings: Findings, script: Script) -> Script:
     "Judge every command of a script; gives it with each program's path. Raises `Impure` when only a shell could carry it out."
-    return Script(tuple([(operator, Pipeline(tuple([_single(findings, command) if not command.fills and END not in "".join(command.argv)
-                                                    else _late(findings, command) for command in pipeline.commands]), pipeline.negated,
-                                             pipeline.mark))
-                         for operator, pipeline in script.items]), script.looked)
+    items = []
+    for operator, pipeline in script.items:
+        items.append((operator, Pipeline(tuple([_single(findings, command) if not command.fills and END not in "".join(command.argv)
+                                                else _late(findings, command) for command in pipeline.commands]), pipeline.negated,
+                                         pipeline.mark)))
+        if findings.doing: harm_in_pipeline(findings, pipeline.commands)
+    if findings.doing: harm_in_files(findings, [*script.commands()])
+    return Script(tuple(items), script.looked)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from datetime import date
 
-from ..agenda import Item, agenda, diary_expressions
+from ..agenda import Item, agenda
 from ..indexing.embeddings import Vectors
 from ..indexing.finding import IndexedNotes, serves
 from ..indexing.index import Index
@@ -23,6 +23,7 @@ from ..notes import NoteCache, read_notes
 from ..records import record
 from ..confinement.openedpath import OpenedPath
 from ..search import Found, find
+from ..outline.diarydates import diary_dates
 from ..outline.timestamps import broken_stamps
 from ..tools import ToolContext
 from ..awareness.views import view
@@ -57,7 +58,7 @@ class ReadNotes:
 
     def broken(self, programs: bool = False) -> list[tuple[str, int, str]]:
         "(file, line, text) of dates that no calendar has, or that are programs."
-        in_one = (lambda outline: outline.derived("diary", diary_expressions)) if programs else broken_stamps
+        in_one = (lambda outline: diary_dates(outline)[1]) if programs else broken_stamps
         return [(outline.file, line, text) for outline in self.notes.outlines for line, text in in_one(outline)]
 
     def tags_at(self, file: str, line: int) -> tuple[str, ...]:

@@ -81,6 +81,14 @@
     (dolist (file files) (kill-buffer (find-file-noselect file)))
     (reader-list (nreverse found))))
 
+(defun reader-sexps (triples)
+  "What the agenda says for each (EXPRESSION ENTRY DAY); null where it says nothing."
+  (require 'diary-lib)
+  (reader-list (mapcar (lambda (triple)
+                         (let ((said (org-diary-sexp-entry (nth 0 triple) (nth 1 triple) (calendar-gregorian-from-absolute (nth 2 triple)))))
+                           (if (and said (not (stringp said))) (if (stringp (car-safe said)) (car said) (format "%S" said)) said)))
+                       triples)))
+
 (defun reader-clock (times)
   "Seconds since 1970 of (SECOND MINUTE HOUR DAY MONTH YEAR) on the clock of the system."
   (reader-list (mapcar (lambda (time) (float-time (apply #'encode-time time))) times)))
