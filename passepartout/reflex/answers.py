@@ -19,7 +19,7 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, decline, say
 from .commands import Command, object_of
-from .dates import NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, words_of
+from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, say_span, words_of
 from .repetitions import read_repeat
 from .spans import Span, read_span
 from .whens import day_of_time
@@ -29,7 +29,7 @@ from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from .reminders import is_only_a_time
 from ..targets import Place, files_called
 from ..outline.timestamps import Stamp, occurrences, stamps
-from ..awareness.views import WAITING
+from ..awareness.views import WAITING, month
 
 # %% ../../nbs/reflex/answers.ipynb #e7e91643
 _UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
@@ -153,8 +153,9 @@ _NO_NAME = frozenset("there it this that anything something everything".split())
 # %% ../../nbs/reflex/answers.ipynb #40ddddd6
 def on_days(span: Span) -> str:
     "The days that were asked about, behind a *not*."
-    return (f"on {say_day(span.start)}" if span.start == span.end else f"in {span}" if span.words.split()[:1] in (["week"], ["november"])
-            else f"from {say_day(span.start)} to {say_day(span.end)}")
+    if span.start == span.end: return f"on {say_day(span.start)}"
+    if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
+    return f"from {say_span(span.start, span.end)}"
 
 # %% ../../nbs/reflex/answers.ipynb #cf3627b8
 _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete"
