@@ -73,6 +73,7 @@ def accept(journal: Journal, seen: Damage, *, user: str, terminal: str) -> int:
             raise JournalError(f"It was accepted, and the record does not hold yet: {left.problem}")
         return ended
 
+# %% ../nbs/19la_acceptance.ipynb #1d58c624
 def _end(journal: Journal) -> int:
     "End what was asked and allowed. A question that does not bear the seal cannot be answered, and needs no end."
     try: return end_powers(journal, "the acceptance of a break")
@@ -107,6 +108,7 @@ def _drop_images(store: Journal) -> list[int]:
                             "NOT NULL AND i.seq IS NULL")
     return [seq for seq, body in rows if not is_image(None, body)]
 
+# %% ../nbs/19la_acceptance.ipynb #3284f71f
 def _drop_memories(store: Journal) -> int:
     bad = [(id,) for id, hash, body, seal in store.db.execute("SELECT id, hash, body, seal FROM memory")
            if seal != memory_seal(store, id, hash, body)]

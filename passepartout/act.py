@@ -216,7 +216,7 @@ async def ask_again(agent, signal: Signal, verdict: Any, error: NotAsShown) -> N
     agent.note(signal, "verdict", {"verdict": "asks", "gate": "act", "text": error.message, "gates": []})
     return await agent.file_flight_plan(signal, error.asked(verdict), Foreseen(error.changes, result_of(error.changes), error.moment))
 
-# %% ../nbs/17_act.ipynb #2c7b5881
+# %% ../nbs/17_act.ipynb #91111fdb
 async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[Change, ...]) -> None:
     "`NotAsShown` when something would come of `changes` that undo does not take back, and the person did not say so."
     if not (reasons := await lasting(agent, signal, changes)) or (answer := cleared.answer or agent.answer_to(cleared.action, signal)) == "typed": return
@@ -224,11 +224,13 @@ async def check_lasting(agent, cleared: Cleared, signal: Signal, changes: tuple[
     if answer is None or not result: raise NotAsShown(changes, moment, " ".join(reasons))
     if result_of(changes) != result: raise NotAsShown(changes, moment)
 
+# %% ../nbs/17_act.ipynb #bbf0a1b9
 async def lasting(agent, signal: Signal, changes: tuple[Change, ...]) -> list[str]:
     "What would come of `changes` that undo does not take back, in sentences."
     said, long = agent.words(signal), sum(len(c.before or b"") + len(c.after or b"") for c in changes) > 50_000
     return await in_thread(_lasting, agent, said, changes) if long else _lasting(agent, said, changes)
 
+# %% ../nbs/17_act.ipynb #2c7b5881
 def _lasting(agent, said: Any, changes: tuple[Change, ...]) -> list[str]:
     where, reasons = " and ".join(c.path for c in changes), []
     if found := uncovered(changes, getattr(agent.settings, "privacy_filter_tags", ())):
@@ -300,11 +302,12 @@ def redacted(agent, result: Signal | None) -> Signal | None:
     payload = vault.scanner.cleaned(result.payload)
     return result if payload is result.payload else result.evolve(payload=freeze(payload))
 
-# %% ../nbs/17_act.ipynb #13fa14b8
+# %% ../nbs/17_act.ipynb #eb0973b3
 def approved_hash(agent, signal: Signal) -> str:
     "The hash of what Reason approved, in the form in which the gates read it."
     return normalise(agent, signal.approved_action).hash
 
+# %% ../nbs/17_act.ipynb #13fa14b8
 async def changed_underway(agent, permit: Clearance, action: Action, signal: Signal) -> Signal | None:
     "Put an action that the gates changed since it was approved to the person; what was opened for it is closed."
     agent.clearances.redeem(permit, agent, signal).close()

@@ -91,6 +91,7 @@ def read_tags(text: str) -> tuple[str, ...]:
             raise PassepartoutError(f"{tag[:40]!r} cannot be a tag: letters, digits and _ @ # % are.")
     return found
 
+# %% ../nbs/19j_configure.ipynb #ead19fe7
 def read_name(text: str) -> str:
     "The name that an answer gives. Raises `PassepartoutError`."
     try: name = read_word(text)
@@ -151,7 +152,7 @@ def shortened(path: Path, home: Path) -> str:
     "A path as a person writes it."
     return f"~/{path.relative_to(home)}" if home in path.parents else str(path)
 
-# %% ../nbs/19j_configure.ipynb #acb39888
+# %% ../nbs/19j_configure.ipynb #60567acb
 def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) -> None:
     "Put new values of settings into the person's settings.ini, leaving the rest of it as it is."
     path = present.folder / "settings.ini"
@@ -159,6 +160,7 @@ def add_settings(changes: Changes, present: Present, values: Mapping[str, str]) 
     text = (before or b"").decode("utf-8", "surrogateescape")
     changes.add(FileChange(path, before, set_values(text, values).encode("utf-8", "surrogateescape") if values else before))
 
+# %% ../nbs/19j_configure.ipynb #acb39888
 def add_keys(changes: Changes, path: Path, keys: Mapping[str, str]) -> None:
     "Put keys into .env; what is shown of it are their names."
     before = now_in(path)

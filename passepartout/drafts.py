@@ -37,6 +37,7 @@ def message_in(said: str) -> str | None:
         return re.sub(r"\\(.)", r"\1", found[1], flags=re.S) if (found := _LIST.match(markdown_strip(begun))) else None
     return plain.rstrip("`").rstrip() or None if begun else None
 
+# %% ../nbs/17aa_drafts.ipynb #ea95110a
 def _from_json(body: str) -> str | None:
     "The text of a JSON string that may end anywhere but inside of an escape; the first half of a pair is left for later."
     try: text = json.loads(f'"{body}"', strict=False)
@@ -56,6 +57,7 @@ def without_tail(text: str, bones: Sequence[bytes], suspect: int = 6) -> str:
         if at < len(bones) and bones[at].startswith(tail): return text[:-4 * longest] + raw_text(text[-4 * longest:], places[-size])
     return text
 
+# %% ../nbs/17aa_drafts.ipynb #073c8657
 def raw_text(text: str, end: int) -> str:
     "The characters that the first `end` bytes of `text` hold."
     return text.encode("utf-8", "replace")[:end].decode("utf-8", "ignore")

@@ -73,6 +73,7 @@ def spelt_out(text: str) -> list[str]:
     "The addresses in a text whose dots and signs are written as words."
     return addresses_in(_AT.sub("@", _DOT.sub(".", text))) if _SPELT.search(text) else []
 
+# %% ../nbs/14ba_echoes.ipynb #1f8077e7
 def carried(link: str) -> list[str]:
     "The places that a link carries in its path or question, to which the one who answers there may send on."
     pieces = [each for each in _PIECES.split(unquote(link))[1:] if each] if "?" in link or "=" in link or link.count("://") > 1 else []
@@ -92,6 +93,7 @@ def inside_name(place: str) -> list[str]:
     cut = [(front[len(some):] + at + back[:end] if at else place[len(some):end]) for some in fronts for end in ends if at or end > len(some)]
     return [each for each in cut if each != place and "." in each.rpartition("@")[2] and each[:1].isalnum()]
 
+# %% ../nbs/14ba_echoes.ipynb #0a068ed2
 def widened(line: str) -> str:
     "A line with blanks for underscores, and without percent signs, as a reader takes it."
     return unquote(line).replace("_", " ")

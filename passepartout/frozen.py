@@ -69,15 +69,17 @@ class Text(str):
 PLAIN = frozenset({str, int, float, bool, type(None), Keyword, Text})
 MAX_DEPTH = 64
 
-# %% ../nbs/02a_frozen.ipynb #c1683c59
+# %% ../nbs/02a_frozen.ipynb #6a1f010d
 def is_mapping(value: Any) -> bool:
     "Is it a property list or any other mapping?"
     return isinstance(value, dict) or isinstance(value, Mapping)
 
+# %% ../nbs/02a_frozen.ipynb #c1683c59
 def keyword(text: str) -> Keyword:
     "The keyword that `text` names, in its one spelling, so that the stages may compare known ones with `is`."
     return text if type(text) is Keyword and "_" not in text else Keyword(text)
 
+# %% ../nbs/02a_frozen.ipynb #16f9d91e
 def as_text(value: Any) -> Any:
     "A plain string as `Text`, so that it prints in quotes; anything else as it is."
     return Text(value) if type(value) is str else value
@@ -96,7 +98,7 @@ def freeze(value: Any, depth: int = 0, words: bool = True) -> Any:
     if hasattr(value, "as_dict"): return freeze_mapping(value.as_dict(), depth)          # a message inside a message
     raise ProtocolError(f"A message cannot carry a {kind.__name__}; use text, numbers, lists and property lists.")
 
-# %% ../nbs/02a_frozen.ipynb #11209e7f
+# %% ../nbs/02a_frozen.ipynb #00d1b8d4
 def with_names(value: Mapping) -> dict:
     "A mapping as a dictionary with its keys normalised. `ProtocolError` when two of them are one."
     names = list(map(folded, value)) if type(value) is Plist else [known_names(k) if isinstance(k, str) else str(k) for k in value]
@@ -104,6 +106,7 @@ def with_names(value: Mapping) -> dict:
     if len(out) < len(names): raise ProtocolError(f"The field {next(n for n in out if names.count(n) > 1)} is given twice.")
     return out
 
+# %% ../nbs/02a_frozen.ipynb #11209e7f
 def freeze_mapping(value: Mapping, depth: int = 0, words: bool = True) -> FrozenDict:
     "A mapping with its keys normalised and its values frozen. `words`: strings in the protocol's fields are names."
     out = with_names(value)

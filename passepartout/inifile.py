@@ -87,7 +87,7 @@ def read_amount(raw: Any, whole: bool = False) -> float:
                          else "is not an amount of dollars such as 5 or 0.50, 0 or more")
     return int(text) if whole else float(text)
 
-
+# %% ../nbs/03a_inifile.ipynb #cea3173f
 def read_agreement(raw: Any) -> str:
     "`no`, `majority` or `unanimous`."
     if (word := str(raw).strip().lower()) not in ("no", "majority", "unanimous"):
@@ -119,7 +119,7 @@ def read_value(kind: Any, raw: Any, home: Path, base: Path) -> Any:
         return tuple(read_path(part, home, base) for part in items(raw))
     return raw if callable(raw) else tuple(read_word(part, lower=kind == tuple[Name, ...]) for part in items(raw))
 
-# %% ../nbs/03a_inifile.ipynb #f4b67d21
+# %% ../nbs/03a_inifile.ipynb #7a5367e9
 def read_date(raw: Any) -> date:
     "A calendar date, written as 2026-03-14."
     try:
@@ -127,7 +127,7 @@ def read_date(raw: Any) -> date:
     except ValueError:
         raise ValueError("is not a date such as 2026-03-14") from None
 
-
+# %% ../nbs/03a_inifile.ipynb #f4b67d21
 def read_word(raw: Any, lower: bool = False) -> str:
     "A text of one line, in lower case and without its colon where it is a name."
     text = str(raw).strip().lstrip(":").lower() if lower else str(raw).strip()

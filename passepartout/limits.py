@@ -20,10 +20,11 @@ from typing import Any, Callable
 
 from .conditions import PassepartoutError
 
-# %% ../nbs/10a_limits.ipynb #59b4e3a3
+# %% ../nbs/10a_limits.ipynb #749ce23e
 class TimeLimitExceeded(PassepartoutError):
     "A function was stopped because it took longer than it may."
 
+# %% ../nbs/10a_limits.ipynb #59b4e3a3
 class _Overtime(BaseException):
     "Raised inside the function; no `except Exception` of its own catches it."
 
@@ -57,11 +58,12 @@ def _alarm(seconds: float, mine: type):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
-# %% ../nbs/10a_limits.ipynb #31eef163
+# %% ../nbs/10a_limits.ipynb #15be4794
 def _set_async(thread_id: int, exception) -> None:
     import ctypes
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(exception) if exception else None)
 
+# %% ../nbs/10a_limits.ipynb #31eef163
 @contextmanager
 def _timer(seconds: float, mine: type):
     import ctypes

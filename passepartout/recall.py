@@ -22,6 +22,7 @@ def body_of(found: MemoryObject | None) -> str | None:
     "An object as text without its hash, which also depends on what hangs below it; None for no object."
     return None if found is None else row(found)[2]
 
+# %% ../nbs/07b_recall.ipynb #1145720a
 def mark_of(body: str | None) -> str:
     "What tells one body from another; empty for none."
     return "" if body is None else hashlib.sha256(body.encode()).hexdigest()[:32]

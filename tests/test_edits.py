@@ -425,6 +425,14 @@ def test_states(note, root, tmp_path):
     assert recover_edit(record, [root]) == "before" and note.read_bytes() == b"before\n"
 
 
+def test_a_version_that_nobody_accounts_for_in_the_working_file_is_told(note, root, tmp_path):
+    with resolve([root], "note.org", "write") as file: record = FileEdit(file, b"before\n", b"after\n").record()
+    note.write_bytes(b"after\n")
+    for held, state in ((b"before\n", "after"), (b"after\n", "after"), (b"somebody else's\n", "other")):
+        (tmp_path / f".passepartout-{record['mark']}.swap").write_bytes(held)
+        assert edit_state(record, [root]) == state
+
+
 def test_differences():
     assert difference(None, b"a\n", "n").startswith("--- /dev/null\n+++ n\n") and difference(b"a", None, "n").splitlines()[1].startswith("+++ /dev/null")
     assert "No newline" in difference(b"a", b"b", "n") and "bytes before" in difference(b"a" * 10**6, b"b", "n") and difference(b"\xff\n", b"a\n", "n")

@@ -51,6 +51,14 @@ def adding(path, text, context):
     return [FileEdit(file, before, before + text.encode(), "Added it")]
 
 
+async def test_what_a_tool_guards_against_is_not_looked_ahead_at(tmp_path):
+    agent = await booted(tmp_path)
+    agent.tools.register(Tool("guarded", "Edit a note", [Parameter("path", kind="path", access="write"), Parameter("text")], pure(adding), guard=lambda args: args["text"] == "y", edits=True, effects={"open_world": False}))
+    looked = lambda text: foresee(agent, Action.of(call("guarded", path="roof.org", text=text)), Signal.of({"payload": {"sensor": "user-input", "text": "x"}, "meta": {"source": "cli"}}), datetime(2026, 11, 20))
+    assert "+y" in (await looked("y")).text() and "guarded refuses these arguments" in (await looked("x")).text()
+    await agent.close()
+
+
 async def test_what_is_shown_is_what_is_written(tmp_path):
     agent = await booted(tmp_path, call("replace-string", path="roof.org", old="Call the roofer.", new="Call Meier."))
     asked = (await agent.handle("please")).approvals[0]

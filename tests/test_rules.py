@@ -12,7 +12,7 @@ from passepartout.gates.permissions import Permissions, names_addresses, permiss
 from passepartout.messages import Action, ApprovalRequired, Rejected, Signal
 from passepartout.confinement.resources import Root
 from passepartout.rulefile import RuleBook, faults, load_rules, read_rules
-from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, path_test, ready, strictest, text_test
+from passepartout.rules import TIERS, UNREADABLE, Rule, RuleError, address_test, folded, glob, meant, path_test, ready, strictest, text_test
 from passepartout.shell.sandbox import find_bubblewrap
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
 
@@ -96,6 +96,12 @@ def test_globs_mean_what_the_plain_definition_says(pattern, text):
 @given(words.filter(bool), st.text(max_size=10))
 def test_what_tightens_fits_at_least_where_the_exact_does(pattern, text):
     assert text_test(pattern, True)(text, folded(text)) or not text_test(pattern, False)(text, text)
+
+
+def test_a_rule_that_allows_means_the_argument_that_is_called_path_and_no_other_place():
+    capture, move = Tool("org-capture", "", [Parameter("file", kind="path", access="write")], lambda file: ""), Tool("org-move", "", [Parameter("path", kind="path"), Parameter("target", kind="path", access="write")], lambda **args: "")
+    said = lambda tier, tool: getattr(meant(Rule("r", ("org-*",), tier, (("path", ("projects/",)),)), tool, "path"), "name", None)
+    assert [said(tier, tool) for tier in ("allow", "ask", "deny") for tool in (capture, move)] == [None, "path"] + ["every path"] * 4
 
 
 @pytest.mark.parametrize("hidden", ["\u034f", "\u115f", "\u180b", "\u2800", "\u3164", "\ufe0f", "\U000e0100", "\u200b", "\n"])

@@ -20,7 +20,7 @@ from ..org import Outline, plain_text
 from ..outline.privacy import is_private
 from ..tuples import NamedTuple
 
-# %% ../../nbs/awareness/08o_periphery.ipynb #5e0cc07f
+# %% ../../nbs/awareness/08o_periphery.ipynb #1bc733de
 class Top(NamedTuple):
     "The file or one of its upper headings. `open` says that something is to be done there."
     depth: int
@@ -29,6 +29,7 @@ class Top(NamedTuple):
     private: bool
     open: bool = False
 
+# %% ../../nbs/awareness/08o_periphery.ipynb #5e0cc07f
 class Glimpse(NamedTuple):
     "One file from afar: its path, when it was changed (seconds since 1970), and a function that gives its upper headings down to a depth."
     path: str
@@ -49,6 +50,7 @@ def outline_tops(outline: Outline, private: tuple[str, ...], depth: int = 2) -> 
         at = node.after if node.hidden or node.level >= depth else at + 1
     return found
 
+# %% ../../nbs/awareness/08o_periphery.ipynb #da58a9cb
 def one_line(text: str) -> str:
     "`text` as part of one line, cut at a length that no title needs."
     text = " ".join(text.split())

@@ -18,7 +18,7 @@ from typing import Any
 from ..lazy import Regex
 from ..tuples import NamedTuple
 
-# %% ../../nbs/cascade/13d_prices.ipynb #a0684976
+# %% ../../nbs/cascade/13d_prices.ipynb #79c9d298
 class Usage(NamedTuple):
     "Tokens that a provider read (`cached` and `stored` of them from, and into, its own cache) and wrote; `money`, in nano-dollars, when it says that itself."
     read: int
@@ -29,6 +29,7 @@ class Usage(NamedTuple):
 
 NANO = 1_000_000_000
 
+# %% ../../nbs/cascade/13d_prices.ipynb #a0684976
 def dollars(nano: int | None) -> str:
     "An amount for people: to the cent, and finer where a cent is too coarse."
     if nano is None: return "unknown"
@@ -53,7 +54,7 @@ def read_prices(entries: Iterable[str]) -> tuple[dict[str, tuple[int, int, int] 
                          "written, so that price counts as unknown.")
     return found, wrong
 
-# %% ../../nbs/cascade/13d_prices.ipynb #68d59afb
+# %% ../../nbs/cascade/13d_prices.ipynb #626fcce0
 @lru_cache(maxsize=1)
 def table() -> Any:
     "The package that holds the prices, `None` when it is not installed."
@@ -61,6 +62,7 @@ def table() -> Any:
     except ImportError: return None
     return genai_prices
 
+# %% ../../nbs/cascade/13d_prices.ipynb #68d59afb
 def listed_cost(model: str, usage: Usage, url: str, at: float | None = None) -> int | None:
     "What the table says that `usage` of `model` costs at the address `url`, at the moment `at`; `None` when it does not know."
     if (prices := table()) is None or not url: return None

@@ -76,12 +76,13 @@ def left_behind(path: Path) -> bool:
     except OSError: return False
     finally: os.close(handle)
 
-# %% ../../nbs/checkup/19bg_recordcheck.ipynb #c23633e7
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #b7c86417
 def remove_locks(paths: Sequence[Path]) -> str:
     "Remove the locks of processes that are no more; a sentence that says so."
     gone = [path.unlink(missing_ok=True) for path in paths if left_behind(path)]
     return f"Removed the locks of {len(gone)} dead processes."
 
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #c23633e7
 def check_locks(patient: Patient) -> Iterator[Any]:
     "Locks of processes that ended without cleaning up."
     if patient.settings is None: return

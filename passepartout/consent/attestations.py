@@ -44,6 +44,7 @@ def said_shape(fields: Sequence[str]) -> Any:
                                  "stays free text.")
     return shape_of(as_shape(tree))
 
+# %% ../../nbs/consent/17da_attestations.ipynb #d054f984
 def put(tree: dict, path: list[str], kind: str, word: str) -> None:
     "Put one field into the tree of all fields. Raises `EndorsementRefused`."
     *above, last = [field_name(step) if step else "" for step in path]
@@ -54,6 +55,7 @@ def put(tree: dict, path: list[str], kind: str, word: str) -> None:
     if not isinstance(tree, dict) or last in tree: raise EndorsementRefused(f"“{visible(word)[:60]}” is said twice, or in two ways.")
     tree[last] = kind
 
+# %% ../../nbs/consent/17da_attestations.ipynb #753e2b50
 def as_shape(tree: Any) -> Any:
     "The fields that were named, as a shape: a list with one element for `each`, a mapping for fields. `EndorsementRefused` when they contradict one another."
     if not isinstance(tree, dict): return tree
@@ -62,7 +64,7 @@ def as_shape(tree: Any) -> Any:
     if "whole" in tree: return as_shape(tree["whole"])
     return [as_shape(tree["each"])] if "each" in tree else {name: as_shape(inner) for name, inner in tree.items()}
 
-# %% ../../nbs/consent/17da_attestations.ipynb #00dbba65
+# %% ../../nbs/consent/17da_attestations.ipynb #73601602
 def field_words(shape: Any, of: str = "") -> Iterator[str]:
     "Each attested part of a result, in words."
     if isinstance(shape, tuple): yield from field_words(shape[0], f"{of}of every item{' in it' if of else ''}, ")
@@ -73,6 +75,7 @@ def field_words(shape: Any, of: str = "") -> Iterator[str]:
             elif inner in (SURE, SENDER): yield f"{of}the {named}" + (" (who wrote it)" if inner == SENDER else "")
     elif shape in (SURE, SENDER): yield f"{of}everything"
 
+# %% ../../nbs/consent/17da_attestations.ipynb #00dbba65
 @record
 class Attestation:
     "What a person says that the service behind a foreign tool answers for."

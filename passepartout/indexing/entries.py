@@ -126,6 +126,7 @@ def minute_of(at: time | None) -> int | None:
     "Minutes from midnight; None for no hour."
     return None if at is None else at.hour * 60 + at.minute
 
+# %% ../../nbs/indexing/08g_entries.ipynb #1b0f6d57
 def time_of(minute: int | None) -> time | None:
     "The other way."
     return None if minute is None else time(*divmod(minute, 60))
@@ -141,11 +142,12 @@ def date_row(outline: Outline, stamp: Stamp) -> tuple:
     return (stamp.node, KINDS.index(stamp.kind), live, int(stamp.active), stamp.day.toordinal(), minute_of(stamp.at),
             stamp.until_day and stamp.until_day.toordinal(), minute_of(stamp.until), repeat, stamp.warn, stamp.line)
 
-# %% ../../nbs/indexing/08g_entries.ipynb #ebecbcad
+# %% ../../nbs/indexing/08g_entries.ipynb #5236c7fa
 def expression_row(stamp: Stamp) -> tuple:
     "(place of the node, kind, minute, end minute, line, expression, text behind it)."
     return stamp.node, KINDS.index(stamp.kind), minute_of(stamp.at), minute_of(stamp.until), stamp.line, stamp.repeat.text, stamp.repeat.said
 
+# %% ../../nbs/indexing/08g_entries.ipynb #ebecbcad
 def read_expression(kind: int, minute: int | None, until: int | None, line: int, text: str, said: str) -> Stamp:
     "The date that such a row stands for."
     return Stamp(KINDS[kind], True, date.min, time_of(minute), None, time_of(until), Expression(text, said), None, 0, 0, 0, line)
@@ -193,11 +195,12 @@ class FileEntry(NamedTuple):
     broken: list[tuple[int, str, int]]         # line, text, and 1 for a date that is a program
     expressions: list[tuple]                   # place of the node, kind, minute, end minute, line, expression, text behind it
 
-# %% ../../nbs/indexing/08g_entries.ipynb #cf46076f
+# %% ../../nbs/indexing/08g_entries.ipynb #8aeaeefd
 def state_of(node: Node) -> int:
     "The state of a node as bits."
     return (OPEN if node.open else 0) | (DONE if node.done else 0) | HIDDEN.get(node.hidden, 0) | (TASK if node.kind == "task" else 0)
 
+# %% ../../nbs/indexing/08g_entries.ipynb #cf46076f
 def hidden_of(state: int) -> str:
     "Why a heading with this state is out of sight; empty when it is not."
     return next((why for why, bit in HIDDEN.items() if state & bit), "") if state & OUT_OF_SIGHT else ""

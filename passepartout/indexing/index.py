@@ -166,13 +166,14 @@ class Database(Opened):
             raise
         finally: self.hidden, self.paths = {}, None
 
-# %% ../../nbs/indexing/08h_noteindex.ipynb #82423cb7
+# %% ../../nbs/indexing/08h_noteindex.ipynb #1f28e474
 class Links(NamedTuple):
     "How many links lead to each name, and a number that no heading and no file exceeds."
     counts: dict[str, int]
     heading: int
     file: int
 
+# %% ../../nbs/indexing/08h_noteindex.ipynb #82423cb7
 def count_links(rows: Iterable[tuple[str, int]]) -> Links:
     "The links from (name, count) pairs. A heading answers to an id and a title, a file to its path and two titles."
     counts, most = dict(rows), {"id": 0, "title": 0, "file": 0}
@@ -247,7 +248,7 @@ MERGED = 4                 # pieces of the word index that SQLite puts together,
 RENEW = 20_000             # words of so many headings may stay behind, beside as many as there are
 LOOSE = ("node_place", "node_ident", "link_name", "date_file", "date_day", "date_live")      # packed after a large sweep
 
-# %% ../../nbs/indexing/08h_noteindex.ipynb #23b1b24f
+# %% ../../nbs/indexing/08h_noteindex.ipynb #7abed1c9
 @contextmanager
 def undisturbed(db: sqlite3.Connection, size: int):
     "Put off what goes on by itself while so many bytes of notes are read, when they are many."
@@ -260,6 +261,7 @@ def undisturbed(db: sqlite3.Connection, size: int):
     finally:
         if looked: gc.enable()
 
+# %% ../../nbs/indexing/08h_noteindex.ipynb #23b1b24f
 def merge_at(db: sqlite3.Connection, pieces: int) -> None:
     "Have the word index put together as soon as it has so many pieces of one size; 0 for never."
     now = db.execute("SELECT v FROM words_config WHERE k = 'automerge'").fetchone()

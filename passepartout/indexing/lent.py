@@ -33,6 +33,7 @@ def serve(source: Any, sink: Any, embedder: Embedder | None) -> int:
         sink.flush()
     return 0
 
+# %% ../../nbs/indexing/08qa_lent.ipynb #fb0788e2
 def serve_model() -> int:
     "Be the process that has the model."
     sink = os.fdopen(os.dup(1), "wb")
@@ -48,6 +49,7 @@ def model_command() -> list[str]:
     "The argument vector of the process."
     return [sys.executable, "-I", "-c", SERVING.format(places=[os.path.abspath(each) for each in sys.path])]
 
+# %% ../../nbs/indexing/08qa_lent.ipynb #4b69a5cb
 def model_environment() -> dict[str, str]:
     "What the process is told of the environment: where programs are, and no more. One thread is enough for sentences."
     given = {name: os.environ[name] for name in GIVEN if name in os.environ}

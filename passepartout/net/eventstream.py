@@ -66,23 +66,25 @@ class Events:
         "Data that no empty line followed."
         return self.feed("") if self.sse else None
 
-# %% ../../nbs/net/11cb_eventstream.ipynb #89daf80a
+# %% ../../nbs/net/11cb_eventstream.ipynb #e3bbd497
 def _once(pairs: list[tuple[str, Any]]) -> dict:
     found = dict(pairs)
     if len(found) < len(pairs): raise ValueError("a name is given twice")
     return found
 
+# %% ../../nbs/net/11cb_eventstream.ipynb #89daf80a
 def _no_number(text: str): raise ValueError(f"{text} is no number")
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_no_number)
 _QUICK = json.JSONDecoder(strict=False, parse_constant=_no_number)
 
-# %% ../../nbs/net/11cb_eventstream.ipynb #eae78083
+# %% ../../nbs/net/11cb_eventstream.ipynb #d5c60a90
 def read_json(text: str | bytes) -> Any:
     "The value of a JSON text. `ValueError` for what is none, for a name given twice, and for anything too deep or too long to be a number."
     try: return _DECODER.decode(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
     except RecursionError: raise ValueError("it is nested too deeply") from None
 
+# %% ../../nbs/net/11cb_eventstream.ipynb #eae78083
 def read_piece(text: str) -> Any:
     "The value of a piece of a stream, of which there are thousands: names given twice are not looked for, since nobody else reads it."
     text = text.strip()

@@ -138,11 +138,12 @@ def markdown_link(outline: Outline, m: re.Match) -> tuple | None:
     address = plain_address(m)
     return address and (read_address(address), None, m.end() if m["angle"] else m.start() + len(address), False)
 
-# %% ../../nbs/outline/08k_links.ipynb #c1f50d33
+# %% ../../nbs/outline/08k_links.ipynb #a7bb443b
 def fold(text: str) -> str:
     "Text as it is compared: case and runs of blanks do not matter."
     return " ".join(text.casefold().split())
 
+# %% ../../nbs/outline/08k_links.ipynb #c1f50d33
 def link_definitions(outline: Outline) -> dict[str, str]:
     "The addresses that a Markdown page defines, by their folded names. The first of a name counts."
     found: dict[str, str] = {}
@@ -276,6 +277,7 @@ def file_names(outline: Outline) -> frozenset[str]:
     names = ends + [posixpath.splitext(end)[0] for end in ends] + [outline.nodes[0].title, *other_names(outline.nodes[0])]
     return frozenset(map(fold, names))
 
+# %% ../../nbs/outline/08k_links.ipynb #95d8e3ac
 def steps(one: str, other: str) -> int:
     "How many folders lie between two files."
     a, b = one.split("/")[:-1], other.split("/")[:-1]

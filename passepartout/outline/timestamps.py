@@ -240,6 +240,7 @@ def page_event(outline: Outline) -> Stamp | None:
     if until_day is not None and until_day <= day: until_day = None
     return Stamp("plain", True, day, at, until_day, until if at else None, None, None, 0, found.start(), found.end(), outline.line_of(found.start()))
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #13659dc2
 def page_hour(said: Mapping[str, Any], name: str, hour: str | None, minute: str | None) -> time | None:
     "The hour that the property `name` says, or else the one behind the date."
     found = HOUR.search(str(said.get(name, "")))
@@ -295,7 +296,7 @@ def hours_later(stamp: Stamp, hours: int) -> date | None:
     try: return (datetime.combine(stamp.day, stamp.at or time()) + timedelta(hours=hours)).date()
     except OverflowError: return None
 
-# %% ../../nbs/outline/08a_timestamps.ipynb #44fdb6e1
+# %% ../../nbs/outline/08a_timestamps.ipynb #36bc2725
 def months_later(stamp: Stamp, months: int) -> date | None:
     "The same day of the month `months` later, surplus days running over into the next; or for a repeater that clips, the day to which it has come by then."
     year, month = divmod(stamp.day.year * 12 + stamp.day.month - 1 + months, 12)
@@ -304,6 +305,7 @@ def months_later(stamp: Stamp, months: int) -> date | None:
     try: return first + timedelta((clipped_day(stamp, months) if stamp.repeat and stamp.repeat.clip else stamp.day.day) - 1)
     except OverflowError: return None
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #44fdb6e1
 def clipped_day(stamp: Stamp, months: int) -> int:
     "The day of the month of `stamp` after turns that take `months` together, each of which ends with its month."
     size = stamp.repeat.count * (12 if stamp.repeat.unit == "y" else 1)
@@ -335,6 +337,7 @@ def brackets_in(text: str) -> str:
     if any(not BRACE.search(m[0]) for m in marks if m["sign"] or m["every"]): return ""
     return next((found[0] for m in marks if (found := BRACE.search(m[0]))), "")
 
+# %% ../../nbs/outline/08a_timestamps.ipynb #c6bd4202
 def write_mark(kind: str, day: date, bracket: str = "") -> str:
     "A day as it is written in a task: behind the sign of its `kind`, or in a field that `bracket` opens."
     return f"{bracket}{FIELDS[kind]}:: {day:%Y-%m-%d}{ENDS[bracket]}" if bracket else f"{SIGNS[kind]} {day:%Y-%m-%d}"

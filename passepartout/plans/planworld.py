@@ -75,12 +75,13 @@ class Choosing(AgentWorld):
         self.agent.note(self.signal, "plan-step", {"plan": self.state.id, "number": number, "step": step, **reply})
         return reply
 
-# %% ../../nbs/plans/17dc_planworld.ipynb #4ca9902f
+# %% ../../nbs/plans/17dc_planworld.ipynb #bd7bc703
 def step_signal(signal: Signal, step: str, private: bool) -> Signal:
     "The signal of one step: it answers no ask, and is private when a value that it uses is."
     return Signal.build(type=EVENT, payload=FrozenDict(sensor=STEP, step=step), meta=signal.meta, depth=signal.depth + 1,
                         label=Label("person", True) if private else PERSON)
 
+# %% ../../nbs/plans/17dc_planworld.ipynb #4ca9902f
 class Calling(Choosing):
     "How a call gets its value."
     async def call(self, number: int, step: str, tool: str, args: dict, under: Label) -> Any:
@@ -151,11 +152,12 @@ class Steps(Proposed):
         return result_value(data_of(outcome), outcome.label, tool.returns,
                             joined(v for name, v in args.items() if tool.by_name[name].target and label_of(v) != MODEL))
 
-# %% ../../nbs/plans/17dc_planworld.ipynb #e065cdc0
+# %% ../../nbs/plans/17dc_planworld.ipynb #6b91e346
 def data_of(outcome: Signal) -> Any:
     "The data of a tool's result; its text when it has none."
     return pick(outcome.payload, "content") if (data := pick(outcome.payload, "result")) is None else data
 
+# %% ../../nbs/plans/17dc_planworld.ipynb #e065cdc0
 class Ledgered(Steps):
     "How replies are kept, and found again."
     async def keep(self, number: int, value: Any, signal: Signal, did: Action | None = None, judged: Mapping[str, Any] = {}) -> None:

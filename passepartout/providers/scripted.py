@@ -17,11 +17,11 @@ from typing import Any, Awaitable, Callable, Iterator
 from ..conditions import PassepartoutError
 from ..records import record
 
-# %% ../../nbs/providers/scripted.ipynb #bd205e50
+# %% ../../nbs/providers/scripted.ipynb #f66e1395
 class ScriptError(PassepartoutError):
     "A script that cannot be used; the message names the file and the line."
 
-
+# %% ../../nbs/providers/scripted.ipynb #bd205e50
 @record
 class Step:
     "One answer: `text`, or a failure with `error`; given after `sleep` seconds, and only for the sensor `on` if that is set."
@@ -107,13 +107,13 @@ def make_scripted(path_or_text: str | Path, *, name: str = "scripted") -> Backen
         return {"status": "error", "message": f"The script of {name} is over after {len(steps)} answer{'s' * (len(steps) != 1)}."}
     return scripted
 
-# %% ../../nbs/providers/scripted.ipynb #7c0c2aae
+# %% ../../nbs/providers/scripted.ipynb #ad7c2ab6
 async def perform(step: Step) -> str | dict:
     "What a call returns for `step`, after its pause."
     if step.sleep: await asyncio.sleep(step.sleep)
     return step.text if step.error is None else {"status": "error", "message": step.error}
 
-
+# %% ../../nbs/providers/scripted.ipynb #7c0c2aae
 def sensor_of(context: Any) -> str | None:
     "The sensor of a signal, in lower case, if it has one."
     payload = getattr(context, "payload", None)

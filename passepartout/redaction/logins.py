@@ -56,10 +56,6 @@ def last(hit: Any, judge: Any = taken, name: str = "password") -> Finding | None
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #d4643d1e
 _OPTIONS = r"""(?:^|[\s"'`(])(?:-u|-U|-l|--user|--username|--login|/u:|/user:)[ =]?["']?[\w.@\\+-]{1,60}["']?[ \t]+(?:--?[a-z-]{1,20}[ =][\w.:/-]{1,60}[ \t]+)?(?:(?:--pass|--passwd|--password)[ =]|-p |-P |-p|-P|/p:|/pass:|/password:)["']?[^\s"'$<({-][^\s"'`]{3,60}"""
-_VARIABLES = r"""\b[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=["']?[A-Za-z0-9][\w!@#%^&*.+-]{3,60}(?:["']?[ \t\\]|["'],?\r?\n|["']?\r?\n|["']?$)"""
-_PIPES = r"""\becho(?: -n)? ["']?[^\s"'|$`]{4,60}["']? ?\| ?(?:sudo (?:-\w+ )*-S|(?:sudo )?(?:docker|podman|helm registry|buildah|skopeo|oras) login|passwd --stdin|chpasswd|sudo chpasswd|cryptsetup|kinit|su\b)"""
-_ACCOUNTS_MADE = r"""(?i)\b(?:net user [\w.-]{1,40} [^\s/"'*]{4,40}|(?:useradd|usermod)[^\n|;]{0,80} -p ["']?[^\s"'$]{4,100}|htpasswd -[a-z]*b[a-z]* [^\s]{1,80} [\w.@-]{1,40} ["']?[^\s"'$]{4,60}|(?:^|\n|\bset )[# ]{0,4}(?:requirepass|masterauth)[ \t]{1,8}["']?[^\s"'$]{4,100})"""
-
 _ITS_OPTION = Regex(rb"[ \t](-p|-P|--pass|--passwd|--password|/p:|/pass:|/password:)([ =]?)[\"']?([^\s\"'`]+)$")
 
 @each(_OPTIONS)
@@ -71,10 +67,16 @@ def _options(raw: bytes, hit: Any) -> Finding | None:
     counts = mingled(word) if short and not option[2] else taken(word) and not (":" in word and short)
     return Finding(hit.start() + option.start(3), hit.end(), "password") if counts and not word.isdigit() else None
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #df2c077e
+_VARIABLES = r"""\b[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWD|PASSWORD|PASSPHRASE|PWD)=["']?[A-Za-z0-9][\w!@#%^&*.+-]{3,60}(?:["']?[ \t\\]|["'],?\r?\n|["']?\r?\n|["']?$)"""
+
 @each(_VARIABLES)
 def _variables(raw: bytes, hit: Any) -> Finding | None:
     "The value of a variable that is set for one command or one container: `PGPASSWORD=goodspec psql`."
     return behind_sign(hit)
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #cc93f574
+_PIPES = r"""\becho(?: -n)? ["']?[^\s"'|$`]{4,60}["']? ?\| ?(?:sudo (?:-\w+ )*-S|(?:sudo )?(?:docker|podman|helm registry|buildah|skopeo|oras) login|passwd --stdin|chpasswd|sudo chpasswd|cryptsetup|kinit|su\b)"""
 
 @each(_PIPES)
 def _pipes(raw: bytes, hit: Any) -> Finding | None:
@@ -84,11 +86,13 @@ def _pipes(raw: bytes, hit: Any) -> Finding | None:
     if b"chpasswd" in hit[0]: text = text.partition(":")[2]
     return Finding(hit.start() + word.end(1) - len(text), hit.start() + word.end(1), "password") if taken(text) else None
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #b66022a8
+_ACCOUNTS_MADE = r"""(?i)\b(?:net user [\w.-]{1,40} [^\s/"'*]{4,40}|(?:useradd|usermod)[^\n|;]{0,80} -p ["']?[^\s"'$]{4,100}|htpasswd -[a-z]*b[a-z]* [^\s]{1,80} [\w.@-]{1,40} ["']?[^\s"'$]{4,60}|(?:^|\n|\bset )[# ]{0,4}(?:requirepass|masterauth)[ \t]{1,8}["']?[^\s"'$]{4,100})"""
+
 @each(_ACCOUNTS_MADE)
 def _accounts_made(raw: bytes, hit: Any) -> Finding | None:
     "The password with which an account is made, or a server is closed."
     return last(hit)
-
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #8a1ad9ed
 _NAMED = r"""(?i)\b(?:name|key|parameterkey)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[\w.-]{0,60}(?:password|passwd|passphrase|pwd|pass|secret|token|apikey|api_key)["']?,?\s{1,40}["']?(?:value|stringvalue|parametervalue|val)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[^\s"'{}$<>,]{4,200}"""
@@ -118,31 +122,37 @@ def _apart(raw: bytes, hit: Any) -> Finding | None:
                                                      "password" if kind == "password" else "secret")
     return found if (taken(text) if kind == "password" else looks_secret(text, "strong")) else None
 
-# %% ../../nbs/redaction/04bb_logins.ipynb #57653657
-_DOTTED = r"""(?im)^[ \t#-]{0,12}(?:spring|quarkus|micronaut|hibernate|javax|jakarta|datasource|jdbc|database|mail|smtp|imap|ldap|redis|kafka|rabbitmq|server|management|sonar|nexus|jenkins|ssl|keystore|truststore|jasypt|eureka|camel|activemq|elasticsearch|mongodb|mysql|postgres(?:ql)?|oracle|s?ftp|proxy|grails|play|flyway|liquibase)(?:\.[\w-]{1,40}){0,6}\.(?:[\w-]{0,20}password|passwd|pwd|secret|passphrase)[ \t]*[=:][ \t]*["']?[^\s"'$(){}<>;]{4,100}["']?[ \t]*\r?$"""
-_PROPERTY = r"""(?m)^[ \t]{0,12}(?:[a-rt-z]|s[a-df-z]|se[a-km-z])[a-z-]{1,30}(?:\.[\w-]{1,40}){0,6}\.[\w-]{0,24}(?:[kK]ey|[tT]oken|[sS]ecret|salt)=[\w+/=-]{12,120}\r?$"""
-_CAPITALS = r"""(?m)^[ \t-]{0,24}["']?[A-Z][A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE)["']?:[ \t]{1,8}["']?[^\s"'$(){}<>|>]{4,100}["']?,?[ \t]*\r?$"""
-_BELOW_USER = r"""(?im)^[ \t-]{0,24}[\w.-]{0,30}(?:user|username|login|user_name|user-name)[ ]?:[ ]{1,4}["']?[\w.@+-]{1,60}["']?[ \t]*\r?\n(?:[ \t]*#[^\n]{0,80}\n)?[ \t]{0,24}[\w.-]{0,30}(?:password|passwd|pwd|pass)[ ]?:[ ]{1,4}["']?[^\s"'$(){}<>,;|]{4,100}["']?[ \t]*(?:\r?\n|$)"""
-_WHOLE_LINE = r"""(?im)^[ \t]{0,12}(?:export )?[\w.-]{0,30}(?:password|passwd|passphrase)(?:=|:[ \t]{0,3})["']?[^\s"'$(){}<>;,\[\]]{4,100}["']?[ \t]*\r?$"""
-
+# %% ../../nbs/redaction/04bb_logins.ipynb #6131ab95
 def camel(word: str) -> bool:
     "Is `word` of letters and digits, with capitals inside of it? In files of settings no variable is called so."
     return len(word) >= 8 and word.isalnum() and not word.islower() and not word.isupper() and not word[1:].islower()
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #57653657
+_DOTTED = r"""(?im)^[ \t#-]{0,12}(?:spring|quarkus|micronaut|hibernate|javax|jakarta|datasource|jdbc|database|mail|smtp|imap|ldap|redis|kafka|rabbitmq|server|management|sonar|nexus|jenkins|ssl|keystore|truststore|jasypt|eureka|camel|activemq|elasticsearch|mongodb|mysql|postgres(?:ql)?|oracle|s?ftp|proxy|grails|play|flyway|liquibase)(?:\.[\w-]{1,40}){0,6}\.(?:[\w-]{0,20}password|passwd|pwd|secret|passphrase)[ \t]*[=:][ \t]*["']?[^\s"'$(){}<>;]{4,100}["']?[ \t]*\r?$"""
 
 @each(_DOTTED)
 def _dotted(raw: bytes, hit: Any) -> Finding | None:
     "Passwords in the properties of a program in Java, also the word `root`."
     return behind_sign(hit, lambda word: taken(word) or word in ("root", "admin", "test", "secret") or camel(word))
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #b11953e3
+_CAPITALS = r"""(?m)^[ \t-]{0,24}["']?[A-Z][A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE)["']?:[ \t]{1,8}["']?[^\s"'$(){}<>|>]{4,100}["']?,?[ \t]*\r?$"""
+
 @each(_CAPITALS)
 def _capitals(raw: bytes, hit: Any) -> Finding | None:
     "Passwords behind a name in capitals and a colon."
     return behind_sign(hit, lambda word: taken(word) or camel(word))
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #0048836f
+_BELOW_USER = r"""(?im)^[ \t-]{0,24}[\w.-]{0,30}(?:user|username|login|user_name|user-name)[ ]?:[ ]{1,4}["']?[\w.@+-]{1,60}["']?[ \t]*\r?\n(?:[ \t]*#[^\n]{0,80}\n)?[ \t]{0,24}[\w.-]{0,30}(?:password|passwd|pwd|pass)[ ]?:[ ]{1,4}["']?[^\s"'$(){}<>,;|]{4,100}["']?[ \t]*(?:\r?\n|$)"""
+
 @each(_BELOW_USER)
 def _below_user(raw: bytes, hit: Any) -> Finding | None:
     "Passwords below the name of a user."
     return last(hit)
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #a6baf446
+_PROPERTY = r"""(?m)^[ \t]{0,12}(?:[a-rt-z]|s[a-df-z]|se[a-km-z])[a-z-]{1,30}(?:\.[\w-]{1,40}){0,6}\.[\w-]{0,24}(?:[kK]ey|[tT]oken|[sS]ecret|salt)=[\w+/=-]{12,120}\r?$"""
 
 @each(_PROPERTY)
 def _properties(raw: bytes, hit: Any) -> Finding | None:
@@ -151,17 +161,16 @@ def _properties(raw: bytes, hit: Any) -> Finding | None:
     if kind_of(name) == "weak" and not name.endswith(("auth.key", ".salt", "encryption.key")): return None
     return behind_sign(hit, lambda word: sum(map(str.isdigit, word)) >= 3 and any(map(str.isalpha, word)) and taken(word))
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #7dce098a
+_WHOLE_LINE = r"""(?im)^[ \t]{0,12}(?:export )?[\w.-]{0,30}(?:password|passwd|passphrase)(?:=|:[ \t]{0,3})["']?[^\s"'$(){}<>;,\[\]]{4,100}["']?[ \t]*\r?$"""
+
 @each(_WHOLE_LINE)
 def _whole_line(raw: bytes, hit: Any) -> Finding | None:
     "Passwords that fill a line together with their name, without blanks."
     return behind_sign(hit)
 
-# %% ../../nbs/redaction/04bb_logins.ipynb #ab23d843
+# %% ../../nbs/redaction/04bb_logins.ipynb #203064e5
 _FIELDS = r"""(?m)^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[A-Za-z*][\w*-]{0,40}:[A-Za-z*][\w*-]{0,40}:[^\s:]{4,100}[ \t]*\r?$"""
-_HASHES = r"""\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::"""
-_MACHINE = r"""\bmachine\s{1,8}[\w.-]{1,80}\s{1,8}login\s{1,8}[^\s]{1,80}\s{1,8}password\s{1,8}[^\s]{4,100}"""
-_STROKE = r"""(?i)\b(?:login|user(?:name)?|account|credentials?|creds)[ ]?[:=][ ]?[\w.@+-]{2,40}[ ]/[ ][^\s/]{5,40}|\b(?:user(?:name)?|login)/pass(?:word)?[ ]?[:=]?[ ]{1,3}[\w.@+-]{2,40}[ ]?/[ ]?[^\s/]{5,40}"""
-_FOR = r"""(?i)\b(?:password|passwort|pass|pin) (?:for|of|für) (?:the |my |our |your |die |das |den )?[\w.@-]{1,40}(?: [\w.@-]{1,20})?(?: is|:| is:| ist|[ ]?=)[ ]{1,3}["'`]?[^\s]{5,60}"""
 
 @each(_FIELDS)
 def _fields(raw: bytes, hit: Any) -> Finding | None:
@@ -170,15 +179,24 @@ def _fields(raw: bytes, hit: Any) -> Finding | None:
     word = hit[0].rpartition(b":")[2].strip().decode("latin-1")
     return Finding(begins, begins + len(word), "password") if taken(word) else None
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #e9b3dd25
+_HASHES = r"""\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::"""
+
 @each(_HASHES)
 def _hashes(raw: bytes, hit: Any) -> Finding | None:
     "Both hashes of an account of Windows."
     return Finding(hit.start(), hit.end() - 3, "password-hash")
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #735c84e0
+_MACHINE = r"""\bmachine\s{1,8}[\w.-]{1,80}\s{1,8}login\s{1,8}[^\s]{1,80}\s{1,8}password\s{1,8}[^\s]{4,100}"""
+
 @each(_MACHINE)
 def _machines(raw: bytes, hit: Any) -> Finding | None:
     "The password of an entry in a `.netrc`."
     return last(hit)
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #ab23d843
+_STROKE = r"""(?i)\b(?:login|user(?:name)?|account|credentials?|creds)[ ]?[:=][ ]?[\w.@+-]{2,40}[ ]/[ ][^\s/]{5,40}|\b(?:user(?:name)?|login)/pass(?:word)?[ ]?[:=]?[ ]{1,3}[\w.@+-]{2,40}[ ]?/[ ]?[^\s/]{5,40}"""
 
 @each(_STROKE)
 def _strokes(raw: bytes, hit: Any) -> Finding | None:
@@ -187,31 +205,39 @@ def _strokes(raw: bytes, hit: Any) -> Finding | None:
     begins += raw[begins:begins + 1] == b" "
     return Finding(begins, hit.end(), "password") if mingled(raw[begins:hit.end()].decode("latin-1").rstrip(".,;)\"'`")) else None
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #0822499d
+_FOR = r"""(?i)\b(?:password|passwort|pass|pin) (?:for|of|für) (?:the |my |our |your |die |das |den )?[\w.@-]{1,40}(?: [\w.@-]{1,20})?(?: is|:| is:| ist|[ ]?=)[ ]{1,3}["'`]?[^\s]{5,60}"""
+
 @each(_FOR)
 def _for(raw: bytes, hit: Any) -> Finding | None:
     "*Password for ada: hunter2*, and with two digits *the password for the router is admin123*."
     least = 2 if re.match(rb"(?i)\w+ \S+ (?:the|my|our|your|die|das|den) ", hit[0]) else 0
     return last(hit, lambda word: mingled(word.strip("\"'`.,")) and sum(map(str.isdigit, word)) >= least)
 
-# %% ../../nbs/redaction/04bb_logins.ipynb #ef2a7959
-_WRITTEN = r"""(?i)\b(?:password|passwort|kennwort|passwd|pwd|pw|passcode|contrase(?:n|\xc3\xb1)a|mot de passe|wachtwoord|senha)[ ]{1,3}(?:(?:-{1,2}|\xe2\x80[\x93\x94]|\xe2\x86\x92|=>|->)[ ]{1,3})?["'`]?[A-Za-z0-9][!-~]{6,40}"""
-_CODES = r"""\b(?:PIN(?: code)?:?|(?:card|bank|sim|phone) pin:?|[Pp]in(?:[ -]code)?(?: is|:)|(?i:(?:door|alarm|gate|safe|entry|wi-?fi|wlan|locker|garage)[ -](?:code|pin)(?: is|:)?))[ ]{1,3}[0-9]{4,10}\b"""
-_SPARE = r"""(?i)\b(?:recovery|backup|rescue|one-time|2fa)[ _-]codes?["']?[ ]?[:=]?[ \n]{1,3}(?:[0-9a-z]{3,6}-[0-9a-z]{3,6}(?:-[0-9a-z]{3,6}){0,4}[,; \n]{0,2}){1,20}"""
-
+# %% ../../nbs/redaction/04bb_logins.ipynb #6bab1744
 def chosen(word: str) -> bool:
     "Has `word` two digits, small letters, and capitals or signs, as what people choose for a password and hardly any word of a text?"
     return (taken(word, 8) and sum(map(str.isdigit, word)) >= 2 and any(map(str.islower, word))
             and (any(map(str.isupper, word)) or not word.replace("-", "").replace("_", "").isalnum()) and "/" not in word)
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #a7cd2b23
+_WRITTEN = r"""(?i)\b(?:password|passwort|kennwort|passwd|pwd|pw|passcode|contrase(?:n|\xc3\xb1)a|mot de passe|wachtwoord|senha)[ ]{1,3}(?:(?:-{1,2}|\xe2\x80[\x93\x94]|\xe2\x86\x92|=>|->)[ ]{1,3})?["'`]?[A-Za-z0-9][!-~]{6,40}"""
 
 @each(_WRITTEN)
 def _written(raw: bytes, hit: Any) -> Finding | None:
     "What stands right behind the word for it in a note."
     return last(hit, lambda word: chosen(word.strip("\"'`.,")))
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #b22d000b
+_CODES = r"""\b(?:PIN(?: code)?:?|(?:card|bank|sim|phone) pin:?|[Pp]in(?:[ -]code)?(?: is|:)|(?i:(?:door|alarm|gate|safe|entry|wi-?fi|wlan|locker|garage)[ -](?:code|pin)(?: is|:)?))[ ]{1,3}[0-9]{4,10}\b"""
+
 @each(_CODES)
 def _codes(raw: bytes, hit: Any) -> Finding | None:
     "The digits that open a door or a card."
     return Finding(hit.start() + hit[0].rindex(b" ") + 1, hit.end(), "pin")
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #ef2a7959
+_SPARE = r"""(?i)\b(?:recovery|backup|rescue|one-time|2fa)[ _-]codes?["']?[ ]?[:=]?[ \n]{1,3}(?:[0-9a-z]{3,6}-[0-9a-z]{3,6}(?:-[0-9a-z]{3,6}){0,4}[,; \n]{0,2}){1,20}"""
 
 @each(_SPARE)
 def _spare(raw: bytes, hit: Any) -> Finding | None:
@@ -221,11 +247,6 @@ def _spare(raw: bytes, hit: Any) -> Finding | None:
 
 # %% ../../nbs/redaction/04bb_logins.ipynb #9cd4de91
 _CALLS = r"""(?i)\b(?:\w{0,20}connect(?:ion)?|\w{1,12}_(?:bind|open|change_user|passwd)|pdo|db|maxdb|log_?in|sign_?in|authenticate|auth|\w{0,12}basic_?auth|\w{0,30}credentials?|passwordauthentication|mysqli|redis|auth[ ]?=)[ ]?\((?:[^()\n]{0,200},[ ]?)?["'][\w.@+=,-]{1,60}["'],[ ]?["'][^"'\s]{4,100}["'][ ]?[,)]"""
-_SETTERS = r"""(?i)(?:\b(?:set|with|using|add|change|update)_?[a-z]{0,12}|\.)(?:password|passwd|passphrase|pwd)\([ ]?["'][^"'\s]{4,100}["'][ ]?\)"""
-_SQL = r"""(?i)\b(?:identified (?:with \w{1,40} )?(?:by|as)|(?:with|encrypted|set) password(?:[ ]?=)?|password[ ]?=[ ]?n)[ ]?["'][^"'\s]{4,100}["']"""
-
-_SIGNS = r"""(?i)\b(?:createhmac|\w{0,16}hmac|cookieparser|\w{0,12}signedcookies?|jwt\.(?:sign|verify|encode|decode)|setsigningkey|secretkeyspec|\w{0,12}\.bind)[ ]?\([^()\n]{0,120}?["'][A-Za-z0-9+/=_-]{16,128}["'][ ]?[,)]"""
-
 _STRINGS = Regex(rb"[\"']([^\"'\s]+)[\"']")
 _PLACE = Regex(r"^\w+://|^[\w-]+(?:\.[\w-]+)+$|^[\w-]+[/:]")
 
@@ -236,15 +257,24 @@ def _calls(raw: bytes, hit: Any) -> Finding | None:
     sure = len(given) > 2 or not connects or hit[0].count(b",") > 1 + hit[0].endswith(b",")
     return last(hit, lambda word: mingled(word) and re.search(r"\d" if sure else r"\d\D", word) is not None and not _PLACE.search(word))
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #0bf90253
+_SIGNS = r"""(?i)\b(?:createhmac|\w{0,16}hmac|cookieparser|\w{0,12}signedcookies?|jwt\.(?:sign|verify|encode|decode)|setsigningkey|secretkeyspec|\w{0,12}\.bind)[ ]?\([^()\n]{0,120}?["'][A-Za-z0-9+/=_-]{16,128}["'][ ]?[,)]"""
+
 @each(_SIGNS)
 def _signing(raw: bytes, hit: Any) -> Finding | None:
     "The key with which a call signs: `createHmac('sha256', '9f86…')`."
     return last(hit, lambda word: random_looking(word) if word.isalnum() else jumbled(word), "secret")
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #d235b20a
+_SETTERS = r"""(?i)(?:\b(?:set|with|using|add|change|update)_?[a-z]{0,12}|\.)(?:password|passwd|passphrase|pwd)\([ ]?["'][^"'\s]{4,100}["'][ ]?\)"""
+
 @each(_SETTERS)
 def _setters(raw: bytes, hit: Any) -> Finding | None:
     "What a password is set to."
     return last(hit)
+
+# %% ../../nbs/redaction/04bb_logins.ipynb #3c36919d
+_SQL = r"""(?i)\b(?:identified (?:with \w{1,40} )?(?:by|as)|(?:with|encrypted|set) password(?:[ ]?=)?|password[ ]?=[ ]?n)[ ]?["'][^"'\s]{4,100}["']"""
 
 @each(_SQL)
 def _sql(raw: bytes, hit: Any) -> Finding | None:

@@ -44,6 +44,7 @@ def heads() -> Any:
 
 _LONG = "[A-Za-z0-9+/]{40}"                 # base64 that may hold a text
 
+# %% ../../nbs/redaction/04bc_shaped.ipynb #a85580f0
 def tells(raw: bytes) -> bool:
     "Is there anything in `raw` with which a secret could begin?"
     return next(heads().finditer(raw if raw.isascii() else straight(raw)), None) is not None         # what `search` does, without its way there
@@ -61,6 +62,7 @@ def to_the_end(raw: bytes, found: list[Finding]) -> list[Finding]:
         whole.append(Finding(f.start, until, f.name) if until > f.end else f)
     return whole
 
+# %% ../../nbs/redaction/04bc_shaped.ipynb #99d14bac
 def find_plain(raw: bytes) -> list[Finding]:
     "What in `raw` looks like a secret as it stands. `TooMuch` when it cannot be judged in time."
     raw = straight(raw)

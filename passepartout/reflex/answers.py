@@ -19,7 +19,7 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, decline, say
 from .commands import Command, object_of
-from .dates import NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, words_of
+from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, read_day, say_day, say_span, words_of
 from .repetitions import read_repeat
 from .spans import Span, read_span
 from .whens import day_of_time
@@ -29,7 +29,7 @@ from .lookups import Surroundings, clear, look_up, name_of, node_at, way_of
 from .reminders import is_only_a_time
 from ..targets import Place, files_called
 from ..outline.timestamps import Stamp, occurrences, stamps
-from ..awareness.views import WAITING
+from ..awareness.views import WAITING, month
 
 # %% ../../nbs/reflex/answers.ipynb #e7e91643
 _UNITS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
@@ -87,11 +87,12 @@ def wholes_called(words: str, around: Surroundings, today: date) -> list[Place]:
     found = [(way, place) for place in wholes if (way := way_of(text, place)) < 3 and clear(text, way)]
     return [place for way, place in found if way == min(way for way, _ in found)]
 
-# %% ../../nbs/reflex/answers.ipynb #fa3183be
+# %% ../../nbs/reflex/answers.ipynb #585851a4
 def below(place: Place, above: Place) -> bool:
     "Whether a place lies in another one."
     return place.file == above.file and place.path[:len(above.path)] == above.path and len(place.path) > len(above.path)
 
+# %% ../../nbs/reflex/answers.ipynb #fa3183be
 def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Place, list[Stamp]]]:
     "Those of the headings and files with these words that have dates, with these; without what lies in another one of them. *It* is what the last answer named."
     if words.lower() in PRONOUNS:
@@ -101,6 +102,7 @@ def dated_places(words: str, around: Surroundings, today: date) -> list[tuple[Pl
     dated = [(place, found) for place in [*called][:2 * MOST_DATED] if (found := dates_of(place, around))]
     return [each for each in dated if not any(below(each[0], other) for other, _ in dated)][:MOST_DATED]
 
+# %% ../../nbs/reflex/answers.ipynb #f99d5fe8
 def line_about(place: Place, dates: list[Stamp], around: Surroundings, today: date) -> str:
     "One heading with its dates and its place."
     return f"{name_of(place, around)}: {'; '.join(say_date(stamp, today) for stamp in dates)}"
@@ -148,10 +150,12 @@ def is_it_then(request: Request, around: Surroundings) -> dict | None:
 
 _NO_NAME = frozenset("there it this that anything something everything".split())
 
+# %% ../../nbs/reflex/answers.ipynb #40ddddd6
 def on_days(span: Span) -> str:
     "The days that were asked about, behind a *not*."
-    return (f"on {say_day(span.start)}" if span.start == span.end else f"in {span}" if span.words.split()[:1] in (["week"], ["november"])
-            else f"from {say_day(span.start)} to {say_day(span.end)}")
+    if span.start == span.end: return f"on {say_day(span.start)}"
+    if (span.start, span.end) == month(span.start): return f"in {MONTHS[span.start.month - 1]} {span.start.year}"
+    return f"from {say_span(span.start, span.end)}"
 
 # %% ../../nbs/reflex/answers.ipynb #cf3627b8
 _DONE_YET = Regex(r"(?:is|are|was|were|isn't|aren't)\s+(?P<thing>.{2,100}?)\s+(?:already\s+|still\s+|now\s+)?(?P<state>done|finished|complete"

@@ -34,7 +34,7 @@ def tool_call(tool: str, explanation: str, **args) -> dict:
     given = {name: value for name, value in args.items() if value is not None}
     return {"type": "REQUEST", "target": "TOOL", "payload": {"action": "CALL", "tool": tool, "args": given, "explanation": explanation}}
 
-
+# %% ../../nbs/reflex/captures.ipynb #9257bdd6
 def say(text: str) -> dict:
     "The proposal to tell the person `text`."
     return {"type": "REQUEST", "payload": {"action": "MESSAGE", "text": text}}
@@ -76,14 +76,14 @@ class Request:
         "The text behind its first `count` words."
         return self.text.split(None, count)[count] if len(self.text.split(None, count)) > count else ""
 
-# %% ../../nbs/reflex/captures.ipynb #7fb9acaa
+# %% ../../nbs/reflex/captures.ipynb #ebbd97d6
 def plain_words(text: str) -> tuple[str, ...]:
     "The lower-case words of `text`, without courtesies at the end."
     words = words_of(text[:400].replace("’", "'"))
     while ends := next((t for t in _THANKS if len(words) > len(t) and words[-len(t):] == t), None): words = words[:-len(ends)]
     return words
 
-
+# %% ../../nbs/reflex/captures.ipynb #7fb9acaa
 def without_courtesy(text: str) -> str:
     "`text` without the greetings and requests for a favour that it begins with."
     while True:
@@ -121,7 +121,7 @@ def capture_head(text: str) -> tuple[str, str] | None:
         if len(parts) >= size and (kind := HEADS.get(said)): return kind, parts[size] if len(parts) > size else ""
     return None
 
-
+# %% ../../nbs/reflex/captures.ipynb #660e6fb9
 def take_file(text: str) -> tuple[str, str | None]:
     "`text` without `in FILE` at its end, and that file."
     found = _FILE_AT_END.search(text[-240:])
@@ -189,7 +189,7 @@ def title_and_body(text: str) -> tuple[str, str | None]:
     if len(title) > MOST_TITLE: title, body = title[:MOST_TITLE].rsplit(None, 1)[0] + " …", text.strip()
     return title, body.strip("\n") or None
 
-
+# %% ../../nbs/reflex/captures.ipynb #0a04b461
 def _unquoted(text: str) -> str:
     "`text` without quotation marks around the whole of it."
     text = text.strip()
@@ -230,19 +230,19 @@ _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important":
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
 _RANKED = Regex(r"[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
-# %% ../../nbs/reflex/captures.ipynb #9d4fa889
+# %% ../../nbs/reflex/captures.ipynb #15fdebfb
 def letter_for(word: str) -> str:
     "The priority that a word means: A for high, and so on; empty when it means none."
     return _LETTERS.get(word.lower().strip("[#]"), "")
 
-
+# %% ../../nbs/reflex/captures.ipynb #9d4fa889
 def take_priority(text: str) -> tuple[str, str]:
     "The priority that is named in `text` (empty: none), and the text without it."
     if found := _COOKIE.search(text): return found[1].upper(), f"{text[:found.start()]} {text[found.end():]}".strip()
     if found := _RANKED.search(text): return letter_for(found[1] or found[2]), text[:found.start()]
     return "", text
 
-
+# %% ../../nbs/reflex/captures.ipynb #263f2ad0
 def with_priority(title: str, letter: str, file: str) -> str:
     "A title with its priority, as it is written in such a file."
     if not letter: return title
@@ -303,7 +303,7 @@ def capture_call(title: str, kind: str, file: str, body: str | None, when: When 
     return tool_call("org-capture", capture_words(kind, title, file, when, repeat), title=title, kind=kind, file=file, body=body,
                      repeat=repeat or None, **dates)
 
-
+# %% ../../nbs/reflex/captures.ipynb #60d8f838
 def capture_words(kind: str, title: str, file: str, when: When | None, repeat: str = "") -> str:
     "The explanation of a capture."
     dated = f", {'deadline' if when.kind == 'deadline' else 'scheduled for'} {say_day(when.day)}{when.hours}" if when else ""

@@ -22,12 +22,12 @@ from ..lazy import Regex
 MONTHS = ("January February March April May June July August September October November December").split()
 WEEKDAYS = ("Monday Tuesday Wednesday Thursday Friday Saturday Sunday").split()
 
-# %% ../../nbs/reflex/dates.ipynb #c8feb275
+# %% ../../nbs/reflex/dates.ipynb #adbfdcc7
 def say_day(day: date) -> str:
     "`day` as a person would write it, with the weekday and the year."
     return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
 
-
+# %% ../../nbs/reflex/dates.ipynb #c8feb275
 def say_span(start: date, end: date) -> str:
     "The days from `start` to `end`, both included, naming month and year only where they differ."
     if start == end: return say_day(start)
@@ -63,7 +63,7 @@ def words_of(text: str) -> tuple[str, ...]:
     trimmed = (word.strip("\"'“”‘’(),;:!?").lower() for word in text[:400].split()[:40])
     return tuple(word for w in trimmed if (word := w if w[:1].isdigit() else w.rstrip(".")))
 
-
+# %% ../../nbs/reflex/dates.ipynb #e3b2cf19
 def a_count(word: str) -> int | None:
     "The number that `word` says, up to 9999."
     if word in _COUNTS: return _COUNTS[word]
@@ -113,6 +113,7 @@ def working_days(start: date, count: int) -> date:
         count -= step * (day.weekday() < 5)
     return day
 
+# %% ../../nbs/reflex/dates.ipynb #afbb02ec
 def _in_one_word(words: tuple[str, ...]) -> tuple[str, ...]:
     "*working days* and *business days* as one word, as the other units are."
     pairs = {i for i, word in enumerate(words[:-1]) if word in ("working", "business", "work") and words[i + 1] in ("day", "days")}
@@ -161,14 +162,14 @@ def feast(words, today, nearest):
     found = FEASTS.get(" ".join(words).replace("'s", "s"))
     return found and closest_year(*found, today, nearest)
 
-# %% ../../nbs/reflex/dates.ipynb #a95c6abf
+# %% ../../nbs/reflex/dates.ipynb #1270b0b3
 def _month_meant(words, today, nearest) -> date | None:
     "The first day of `december`, `the month`, `next month`; `None` when that is no month."
     if len(words) == 1 and words[0] in MONTH: return closest_year(MONTH[words[0]], 28, today, nearest).replace(day=1)
     if words[-1] != "month": return None
     return (period(words if len(words) == 2 else ("this",) + words, today) or (None,))[0]
 
-
+# %% ../../nbs/reflex/dates.ipynb #a95c6abf
 def nth_weekday(words, today, nearest):
     "first monday of december, last friday of the month, last day of november. Raises `NoSuchDate`."
     words = tuple(w for w in words if w != "the")
@@ -236,7 +237,7 @@ def period(words, today) -> tuple[date, date] | None:
         case "month": first = shifted(today.replace(day=1), step, "month"); return first, shifted(shifted(first, 1, "month"), -1, "day")
         case "year": first = shifted(today.replace(month=1, day=1), step, "year"); return first, first.replace(month=12, day=31)
 
-# %% ../../nbs/reflex/dates.ipynb #2129a713
+# %% ../../nbs/reflex/dates.ipynb #ef6df47d
 NEXT, LAST = ("next", "coming", "following"), ("last", "past", "previous")
 def _week_number(number: int, today: date, year: tuple[str, ...]) -> tuple[date, date] | None:
     "The week with this number, of the `year` that is said, or the nearest one; `NoSuchDate` when it has none."
@@ -249,7 +250,7 @@ def _week_number(number: int, today: date, year: tuple[str, ...]) -> tuple[date,
     first = min(firsts, key=lambda day: abs((day - today).days + 3))
     return first, shifted(first, 6, "day")
 
-
+# %% ../../nbs/reflex/dates.ipynb #2129a713
 def calendar_span(words, today):
     "week, this month, november 2026, week 47, week 3 2027, week of 23 november, the week after next, overdue"
     if words in (("overdue",), ("late",)): return shifted(today, -10, "year"), shifted(today, -1, "day")

@@ -55,7 +55,7 @@ def on_each_day(line: str) -> str | None:
     return each_of(found[1], [day.lower().removesuffix("s") if day.lower() not in WEEKDAY else day.lower()
                               for day in re.findall(_DAY, found[2], re.I)], found[3])
 
-
+# %% ../../nbs/reflex/doubts.ipynb #5173f756
 def each_of(title: str, days: list[str], hours: str | None) -> str:
     "One task for each of the days, in one line."
     return "; ".join(f"todo: {title.strip(' ,')} every {day}{hours or ''}" for day in days)
@@ -101,7 +101,7 @@ def two_tasks(line: str, today: date) -> tuple[str, str] | None:
         if apart: return first, second
     return None
 
-
+# %% ../../nbs/reflex/doubts.ipynb #d4d65538
 def has_day(part: str, today: date) -> bool:
     "Whether `part` is something to do with its day behind it."
     title, when = split_when(part.rstrip(".!"), today)

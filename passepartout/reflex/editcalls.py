@@ -138,7 +138,7 @@ def to_later_hour(command: Command, place: Place, around: Surroundings, today: d
         return decline(f"{name} would be on another day then, or end on one. Name the day and the time, for example: move … to {say_day(begin.date())} {begin:%H:%M}")
     return to_clock(replace(command, args={"clock": f"{begin:%H:%M}", "until": f"{end:%H:%M}" if end else None, "kind": ""}), place, around, today)
 
-# %% ../../nbs/reflex/editcalls.ipynb #ee0962f5
+# %% ../../nbs/reflex/editcalls.ipynb #569b9690
 def same_length(stamps: Iterable[Stamp], kind: str, when: str) -> str | None:
     "The hour at which what begins at `when` ends if it takes as long as before; `None` where it had no end or would go past midnight."
     stamp = next((s for s in stamps if s.kind == kind and s.at and s.until and not s.until_day), None)
@@ -147,6 +147,7 @@ def same_length(stamps: Iterable[Stamp], kind: str, when: str) -> str | None:
     end = begin + (datetime.combine(stamp.day, stamp.until) - datetime.combine(stamp.day, stamp.at))
     return f"{end:%H:%M}" if end.date() == begin.date() else None
 
+# %% ../../nbs/reflex/editcalls.ipynb #ee0962f5
 def to_clock(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule with other hours on the same day."
     outline, node = node_at(place, around)
@@ -167,7 +168,7 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
     if there := is_so(found.values(), stamp.kind, f"{begin:%Y-%m-%d %H:%M}", until): return say(f"{name_of(place, around)} is {there} already.")
     return call("org-schedule", said, place, around, date=f"{begin:%Y-%m-%d %H:%M}", kind=stamp.kind, until=until)
 
-# %% ../../nbs/reflex/editcalls.ipynb #a17247ca
+# %% ../../nbs/reflex/editcalls.ipynb #afe27a76
 def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
     own = outline.text[node.start:node.body_start] if outline.format == "markdown" else ""
@@ -175,6 +176,7 @@ def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     dated = [s for kind in ("deadline", "scheduled") for s in stamps(outline) if s.node == node.index and s.kind == kind]
     return (dated[0], rule) if dated and rule else None
 
+# %% ../../nbs/reflex/editcalls.ipynb #779bb72f
 def skipped_by_rule(command: Command, place: Place, around: Surroundings, today: date, stamp: Stamp, rule: Rule) -> Outcome:
     "org-schedule to the day that the rule names after the turn that is left out."
     name, this, after = name_of(place, around), max(stamp.day, today), next_day(rule, stamp.day)
@@ -185,6 +187,7 @@ def skipped_by_rule(command: Command, place: Place, around: Surroundings, today:
     said = replace(command, said=f"skip the turn of {{}} on {say_day(stamp.day)}, and go on with {say_day(after)}")
     return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
 
+# %% ../../nbs/reflex/editcalls.ipynb #a17247ca
 def to_next_turn(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-schedule to the turn after the next one, for what repeats."
     outline, node = node_at(place, around)
@@ -222,13 +225,14 @@ def to_move(command: Command, place: Place, around: Surroundings, today: date) -
     return tool_call("org-refile", f"You asked to move {name_of(place, around)} to {wanted}", path=place.file, heading=address(place),
                      target=wanted, under="")
 
-# %% ../../nbs/reflex/editcalls.ipynb #55de5da7
+# %% ../../nbs/reflex/editcalls.ipynb #96ee2a1b
 def is_on(item: str, outline: Outline, node: Node) -> bool:
     "Whether an open box of this list says just that."
     open_ = ([child.title for child in outline.children(node) if child.kind == "task" and not child.done] if outline.format == "markdown"
              else [each.text for each in list_items(outline, node) if each.box == " "])
     return any(fold(title) == fold(item) for title in open_)
 
+# %% ../../nbs/reflex/editcalls.ipynb #55de5da7
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
@@ -313,15 +317,17 @@ def to_field(command: Command, place: Place, around: Surroundings, today: date) 
         case "body": return call("org-edit-body", command, place, around, text=args["text"], mode="append")
         case "archive": return call("org-archive", command, place, around, archive=archive_name(place.file))
 
-# %% ../../nbs/reflex/editcalls.ipynb #b51ba088
+# %% ../../nbs/reflex/editcalls.ipynb #e4064419
 ACTS: dict[str, Callable[[Command, Place, Surroundings, date], Outcome]] = {
     "state": to_state, "date": to_date, "undate": to_date, "move": to_move, "item": to_item, "under": to_under, "show": to_show, "priority": to_priority, "tags": to_tags, **dict.fromkeys(("rename", "property", "body", "archive"), to_field)}
 
+# %% ../../nbs/reflex/editcalls.ipynb #61844617
 def carry_out(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The proposal for a command whose heading is known; a message when it cannot be done."
     if place.kind == "file" and command.verb not in ("show", "item", "under", "property"): return into_file(command, place, around, today)
     return ACTS[command.verb](command, place, around, today)
 
+# %% ../../nbs/reflex/editcalls.ipynb #b51ba088
 def into_file(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "What becomes of a command for a whole file that only headings can obey: a line for a page goes under its one title or to its end; else a question about its uppermost headings."
     within = [each for each in upper_headings(place, around) if command.verb != "state" or each.keyword]

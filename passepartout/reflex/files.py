@@ -28,13 +28,14 @@ def paths_of(around: Surroundings) -> list[str]:
                             else [path for path, _ in index.guarded(index.files).values()])
     return names(around) if isinstance(found := settled(names, around), dict) else found
 
-# %% ../../nbs/reflex/files.ipynb #d907406d
+# %% ../../nbs/reflex/files.ipynb #c1845e80
 def own_inbox(around: Surroundings) -> str:
     "Where a note goes that names no file."
     return inbox_among(paths_of(around))
 
 _INBOX = Regex(r"(?:(?:what(?:['’]?s|\s+is|\s+stands)?(?:\s+(?:new|left))?|(?:is\s+there\s+|do\s+i\s+have\s+)?anything(?:\s+new)?|show(?:\s+me)?|open|read|list|see|check|how\s+(?:full\s+is|many\s+\w+\s+are))\s+)?(?:(?:in|on|inside)\s+)?(?:my\s+|the\s+)?inbox", re.I)
 
+# %% ../../nbs/reflex/files.ipynb #d907406d
 def inbox(request: Request, around: Surroundings) -> Outcome:
     "what is in my inbox, inbox"
     if not _INBOX.fullmatch(request.text.strip().rstrip("?!. ")): return None
@@ -95,6 +96,7 @@ def day_in_a_tree(day: date, around: Surroundings) -> Place | None:
                                     and re.fullmatch(rf"{day.isoformat()}(?:\s+\w+)?", place.title.strip())], around)
     return found[0] if isinstance(found, list) and len(found) == 1 else None
 
+# %% ../../nbs/reflex/files.ipynb #8a1347f9
 def under_day(what: str, place: Place, around: Surroundings) -> dict:
     "The call that adds an entry below the heading of a day."
     title, body = title_and_body(what)
@@ -110,12 +112,13 @@ def for_today(request: Request, around: Surroundings) -> dict | None:
     if not (found := _FOR_JOURNAL.fullmatch(line)) or not found["what"]: return None
     return for_journal(request, around) if any(day_in_a_tree(request.today - timedelta(n), around) for n in range(MOST_DAYS)) else None
 
-# %% ../../nbs/reflex/files.ipynb #cb79722c
+# %% ../../nbs/reflex/files.ipynb #63a5ad4c
 def called(path: str, paths: list[str]) -> list[str]:
     "Those of `paths` that end in `path`, in whichever case, and with or without the ending."
     wanted = f"/{path.removeprefix('./')}".casefold()
     return [each for each in paths if f"/{each}".casefold().endswith((wanted, f"{wanted}.org", f"{wanted}.md"))]
 
+# %% ../../nbs/reflex/files.ipynb #cb79722c
 def read_there(request: Request, around: Surroundings) -> dict | None:
     "read roof.org: the one file of that name, if it lies in a folder that was not said"
     proposal = read(request)

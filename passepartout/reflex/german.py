@@ -91,6 +91,7 @@ def as_when(text: str, today: date) -> str | None:
                 or (f"today {said}" if words[:1] == ("at",) and read_hours(words) else None))
     except NoSuchDate: return said
 
+# %% ../../nbs/reflex/german.ipynb #3803855a
 def as_span(text: str, today: date) -> str | None:
     "The English for German days that somebody asks about."
     said = in_english_days(text) if text.strip() else None
@@ -287,6 +288,7 @@ def filled(english: str, holes: dict[str, str | None], today: date) -> str | Non
         english = english.replace(f"{{{name}}}", put.strip())
     return english
 
+# %% ../../nbs/reflex/german.ipynb #dcb594c6
 def dated_line(text: str, today: date) -> str | None:
     "A line with a German date at its end or at its beginning, with the date in English at the end."
     words = text.split()

@@ -66,11 +66,12 @@ class Surroundings:
         files = {file: note_text(index, file) for file in files_holding(index, text)}
         return [self.outline(file) for file, text in files.items() if re.search(rf"\[{IN_BOX}\]", text) or EACH.search(text)]
 
-# %% ../../nbs/reflex/lookups.ipynb #cc2100cb
+# %% ../../nbs/reflex/lookups.ipynb #4acd5793
 def address(place: Place) -> str:
     "How a proposal names a heading: its line and its path."
     return f"line {place.line}: {' › '.join(place.path)}"
 
+# %% ../../nbs/reflex/lookups.ipynb #cc2100cb
 def name_of(place: Place, around: Surroundings) -> str:
     "How a sentence names a heading: title and place."
     if is_private(place.tags, around.private): return f"the heading in line {place.line} of {place.file}"
@@ -108,6 +109,7 @@ def way_of(text: str, place: Place) -> int:
     if asked.ident or asked.line or asked.file or has_ident(place, text): return 0
     return min((way for words in (read_words(text), read_words(text, fillers=False)) if (way := fits(words, place)) is not None), default=9)
 
+# %% ../../nbs/reflex/lookups.ipynb #f20bccfb
 def clear(text: str, way: int) -> bool:
     "Whether words that fit in this way can mean nothing else."
     words = [w for w in read_words(text).needles if w.strip() not in VAGUE]
@@ -137,11 +139,12 @@ def look_up(around: Surroundings, command: Command, today: date, spared: Callabl
         return again if again.kind == "none" else Match("alike", again.places)
     return found
 
-# %% ../../nbs/reflex/lookups.ipynb #2607ee26
+# %% ../../nbs/reflex/lookups.ipynb #d7831e5b
 def upper_headings(place: Place, around: Surroundings) -> list[Place]:
     "The uppermost headings of a file."
     return [each for each in places_of(around.outline(place.file)) if len(each.path) == 1 and not each.hidden and each.kind != "file"]
 
+# %% ../../nbs/reflex/lookups.ipynb #2607ee26
 def headings_for(around: Surroundings, command: Command, today: date, spared: Callable[[Place], bool] | None) -> Match:
     "Which headings the words can mean; a file only when no heading can be meant."
     wanted = {"open": lambda p: p.open, "done": lambda p: p.done}.get(command.wants, spared)
@@ -166,7 +169,7 @@ def resembles(text: str, place: Place) -> bool:
 # %% ../../nbs/reflex/lookups.ipynb #97ff2d3d
 ENDING = "Answer with a number, or ask for something else."
 
-# %% ../../nbs/reflex/lookups.ipynb #f55f026f
+# %% ../../nbs/reflex/lookups.ipynb #e04a22e3
 Outcome = Any                              # a proposal, a Question, or None when the sentence was no command after all
 
 @dataclass(frozen=True)
@@ -176,6 +179,7 @@ class Question:
     places: tuple[Place, ...]
     then: Callable[[Place], Outcome]
 
+# %% ../../nbs/reflex/lookups.ipynb #f55f026f
 def question(lead: str, said: str, places: Sequence[Place], around: Surroundings, then: Callable[[Place], Outcome]) -> Question:
     "A numbered question about at most nine places."
     shown = tuple(places[:MOST_CHOICES])

@@ -36,7 +36,7 @@ def early_day(words: tuple[str, ...], today: date) -> When | None:
     "The day, with its hours, that stands before the matter of a reminder: `tomorrow at 9`, `friday`, `9:30`."
     return next((when for head in ((), ("on",), ("today",)) if (when := read_when((*head, *words), today))), None) if words else None
 
-
+# %% ../../nbs/reflex/reminders.ipynb #b66ac3d0
 def says_when(words: tuple[str, ...], today: date) -> bool:
     "Do these words, before the matter of a reminder, say when or how often?"
     return bool(words) and bool(read_repeat(words, today) or early_day(words, today))
@@ -59,6 +59,7 @@ def two_times(early: str, title: str, today: date) -> str | None:
     lines = "; ".join(f"todo: {title} on {when.day}{when.hours}" for when in whens)
     return f"A reminder has one time. Did you mean “{lines}”? Say “yes”, and I'll do it."
 
+# %% ../../nbs/reflex/reminders.ipynb #8a1d39c8
 def has_own_day(text: str, today: date) -> bool:
     "Whether a time names its day, and is not the same hour of any day."
     words = words_of(text)
@@ -72,13 +73,14 @@ _HEADS = (("remind", "me"), *((verb, *rest) for verb in ("set", "add", "create",
 # %% ../../nbs/reflex/reminders.ipynb #3b788ca4
 _TO_IN_HASTE = Regex(r"^2\s+(?=[a-zäöü]{3,})(?!(?:pm|days?|weeks?|hours?|months?|years?|min(?:ute)?s?|working|business|o'?clock)\b)", re.I)
 
-# %% ../../nbs/reflex/reminders.ipynb #02af4049
+# %% ../../nbs/reflex/reminders.ipynb #5e57f5cf
 def reminder_words(request: Request) -> list[str] | None:
     "The words behind *remind me* and its like; `None` for a sentence without such a head."
     said = words_of(request.text[:80].replace("’", "'"))
     size = next((len(head) for head in _HEADS if said[:len(head)] == head), None)
     return None if size is None else _TO_IN_HASTE.sub("to ", _PLEASE.sub("", request.after(size)).lstrip(":, ")).split(" ")
 
+# %% ../../nbs/reflex/reminders.ipynb #02af4049
 def joint_of(parts: list[str], today: date) -> int | None:
     "Where among the words of a reminder its matter begins; `None` when nothing joins."
     joints = [i for i, w in enumerate(parts[:12]) if w.lower() in ("to", "about", "of", "that") or w.endswith(":") and i + 1 < len(parts)]

@@ -44,13 +44,14 @@ class Gateway(Protocol):
     async def send(self, chat: str, text: str) -> None: "Send one message."
     async def close(self) -> None: "Let go of connections."
 
-# %% ../../nbs/serving/19m_gateway.ipynb #84d64cba
+# %% ../../nbs/serving/19m_gateway.ipynb #b034edba
 MOST_PIECES = 8
 
 def units(text: str) -> int:
     "The length of a text in units of UTF-16."
     return len(text) + sum(ch > "\uffff" for ch in text)
 
+# %% ../../nbs/serving/19m_gateway.ipynb #84d64cba
 def _cut(text: str, most: int) -> int:
     "How many characters of `text` fit into `most` units."
     at = used = 0
@@ -66,8 +67,10 @@ def _within(text: str, cut: int) -> bool:
         return (cut - next((at for at in range(cut, 0, -1) if not _is_flag(text[at - 1])), 0)) % 2 == 1
     return "\u200d" in (before, after) or unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff"
 
+# %% ../../nbs/serving/19m_gateway.ipynb #732f524d
 def _is_flag(char: str) -> bool: return "\U0001f1e6" <= char <= "\U0001f1ff"
 
+# %% ../../nbs/serving/19m_gateway.ipynb #fcb8ead2
 def _whole(text: str, most: int) -> int:
     "How many characters of `text` fit into `most` units without dividing one; what goes on for longer than half of that is divided."
     cut = end = _cut(text, most)

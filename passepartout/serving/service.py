@@ -34,6 +34,7 @@ def watchdog_s(environ: Mapping[str, str] = os.environ) -> float | None:
     return (int(given) / 2_000_000 if given.isdigit() and int(given) > 0
             and environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid()) else None)
 
+# %% ../../nbs/serving/19g_service.ipynb #ef2a2e3b
 def reloading() -> str:
     "What is said at the beginning of a reload: systemd wants the time with it."
     return f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
@@ -78,6 +79,7 @@ def unit_text(memex: Path, more: tuple[str, ...] = (), environ: Mapping[str, str
     environment = "".join(f"Environment={quoted(f'{name}={environ[name]}')}\n" for name in kept)
     return _UNIT.format(name=" ".join(memex.name.replace("%", "%%").split()), command=command.replace("$", "$$"), environment=environment)
 
+# %% ../../nbs/serving/19g_service.ipynb #f5cc1214
 def quoted(text: str) -> str:
     "A word as systemd reads it."
     inside = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")

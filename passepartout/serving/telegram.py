@@ -23,13 +23,14 @@ from ..net.httpclient import Http
 from .pairing import Links
 from .porter import Porter
 
-# %% ../../nbs/serving/19n_telegram.ipynb #726c9d3e
+# %% ../../nbs/serving/19n_telegram.ipynb #4595a9e7
 FOREIGN = ("forward_origin", "forward_date", "forward_from", "forward_from_chat", "forward_sender_name", "via_bot", "sender_chat", "story")
 
 def is_number(value: Any) -> bool:
     "Can this be the number of an update? Others could not be written down, so everything after them would come again."
     return type(value) is int and 0 <= value < 1 << 63
 
+# %% ../../nbs/serving/19n_telegram.ipynb #726c9d3e
 def incoming(update: Any) -> Incoming | None:
     "The message in an update, or None when it is none that concerns anybody."
     number, message = (update.get("update_id"), update.get("message")) if isinstance(update, dict) else (None, None)
@@ -134,6 +135,7 @@ def token_of(settings: Any, environ: Mapping[str, str]) -> str:
     raise GatewayFailed("Telegram wants a token, and there is none. @BotFather gives one; put it into .env beside your settings.ini as "
                         f"{TOKEN}=…, or into the keyring: keyring set passepartout {TOKEN}", final=True)
 
+# %% ../../nbs/serving/19n_telegram.ipynb #929d6fcc
 def telegram_for(settings: Any, environ: Mapping[str, str]) -> Telegram:
     "The service as the settings describe it. `GatewayFailed` when there is no token."
     return Telegram(token_of(settings, environ), settings.telegram_url)

@@ -37,6 +37,7 @@ def backup(target: Annotated[Optional[Path],
              "genuine. Keep it like your notes.", stream=sys.stderr)
     raise typer.Exit(0 if found.verdict.ok else 3)
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #b21d1c9d
 def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What passepartout backup wrote.")],
             yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False, memex: Memex = None,
             json_: AsJson = False) -> None:
@@ -53,20 +54,23 @@ def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What pa
     as_json({"text": told, "kept": str(kept) if kept is not None else None, "records": seen[0].records,
              "made": seen[0].made}) if json_ else tell(told)
 
-# %% ../../nbs/terminal/20dj_backupcommands.ipynb #aba4dd83
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #b2bcc6bd
 def settings_for(memex: Path | None) -> Any:
     "The settings, for this folder of notes if one is named."
     from passepartout.settings import load_settings
     return load_settings({"memex_dir": memex} if memex is not None else {})
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #bddae407
 def default_name(settings: Any) -> str:
     "The name of a backup that was given none."
     return f"passepartout-{settings.journal_dir.name}-{datetime.now():%Y%m%d-%H%M%S}.tar.gz"
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #d66d4a4e
 def place_for(target: Path, name: str) -> Path:
     "The file that is meant by `target`: in a folder, one of this `name`."
     return target.absolute() / name if target.is_dir() else target
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #165c0546
 def plainly(work: Any, json_: bool) -> Any:
     "What `work` returns; its errors end the command with a sentence and code 5, Ctrl-C with 130."
     try: return work()
@@ -74,6 +78,7 @@ def plainly(work: Any, json_: bool) -> Any:
     except OSError as error: fail(f"It could not be done: {error.strerror or error}{where_of(error)}.", 5, json_)
     except KeyboardInterrupt: fail("Stopped. The record is as it was.", 130, json_)
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #e48654e3
 def where_of(error: OSError) -> str:
     "Where it went wrong: a file, or the folder of one that has a passing name of ours."
     path = Path(str(error.filename or "")[:400])
@@ -82,6 +87,7 @@ def where_of(error: OSError) -> str:
             or 0, "")
     return f": {path.parent if path.name.startswith('.') else path}{hint}"
 
+# %% ../../nbs/terminal/20dj_backupcommands.ipynb #aba4dd83
 def ask_whether(found: Any, notes: list[str], json_: bool) -> bool:
     "Say what would be put back, and wait for a yes; ends the command without one."
     for each in (found.told(), *notes): tell(each, stream=sys.stderr)

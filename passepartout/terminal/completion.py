@@ -37,7 +37,7 @@ def within_moment(work: Callable[[], list[str]], seconds: float = 0.7) -> list[s
     thread.start(); thread.join(seconds)
     return found[0] if found else []
 
-# %% ../../nbs/terminal/20f_completion.ipynb #a91db15b
+# %% ../../nbs/terminal/20f_completion.ipynb #8bb468f5
 def known_rows(context: Any, sql: str, values: tuple = ()) -> list[tuple]:
     "Rows of the index of the memex that the command line names; none when there is no index yet."
     import sqlite3
@@ -48,6 +48,7 @@ def known_rows(context: Any, sql: str, values: tuple = ()) -> list[tuple]:
     if not path.is_file(): return []
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.3)) as db: return db.execute(sql, values).fetchall()
 
+# %% ../../nbs/terminal/20f_completion.ipynb #a91db15b
 def title_words(context: Any, begun: str, name: str, where: str) -> list[str]:
     "The next word of titles that hold the words typed so far."
     from passepartout.org import plain_text
@@ -60,11 +61,12 @@ def title_words(context: Any, begun: str, name: str, where: str) -> list[str]:
     words = {word.strip("()[]\"'“”„.,;:!?") for title in titles for word in plain_text(title).split()}
     return harmless([word for word in words if len(word) > 1 and fold(word).rstrip() not in before], begun)
 
-# %% ../../nbs/terminal/20f_completion.ipynb #1095636b
+# %% ../../nbs/terminal/20f_completion.ipynb #f2b1ccb0
 def open_tasks(ctx: Any, incomplete: str) -> list[str]:
     "Words of the titles of open tasks."
     return within_moment(lambda: title_words(ctx, incomplete, "target", "state & 1"))
 
+# %% ../../nbs/terminal/20f_completion.ipynb #1095636b
 def tasks_and_states(ctx: Any, incomplete: str) -> list[str]:
     "Words of the titles of tasks and, after the first, the states that are in use."
     def look() -> list[str]:
@@ -74,6 +76,7 @@ def tasks_and_states(ctx: Any, incomplete: str) -> list[str]:
                 "keyword IS NOT NULL")
     return list(dict.fromkeys(within_moment(look)))[:MOST]
 
+# %% ../../nbs/terminal/20f_completion.ipynb #8c6d3c75
 def headings(ctx: Any, incomplete: str) -> list[str]:
     "Words of all titles, and the names of files."
     def look() -> list[str]:
@@ -81,15 +84,18 @@ def headings(ctx: Any, incomplete: str) -> list[str]:
         return harmless(files, incomplete)[:MOST // 2] + title_words(ctx, incomplete, "target", "1")
     return list(dict.fromkeys(within_moment(look)))[:MOST]
 
+# %% ../../nbs/terminal/20f_completion.ipynb #9c01e407
 def tags(ctx: Any, incomplete: str) -> list[str]:
     "The tags that are in use."
     return within_moment(lambda: harmless({tag for row, in known_rows(ctx, "SELECT DISTINCT tags FROM node WHERE tags <> ''")
                                            for tag in row.split()}, incomplete))
 
+# %% ../../nbs/terminal/20f_completion.ipynb #3f1b6925
 def files(ctx: Any, incomplete: str) -> list[str]:
     "The notes there are."
     return within_moment(lambda: harmless([path for path, in known_rows(ctx, "SELECT path FROM file")], incomplete))
 
+# %% ../../nbs/terminal/20f_completion.ipynb #feebdbb7
 def views(ctx: Any, incomplete: str) -> list[str]:
     "The lists that have a name."
     from passepartout.awareness.views import VIEWS

@@ -16,7 +16,7 @@ from typing import Any
 from ..conditions import PassepartoutError
 from .render import clean, step_made
 
-# %% ../../nbs/terminal/20ac_planwords.ipynb #637aa7b4
+# %% ../../nbs/terminal/20ac_planwords.ipynb #d1ae7328
 _MARKS = {"done": "✓", "left out": "–", "here": "→"}
 
 def plan_lines(row: dict) -> list[str]:
@@ -26,6 +26,7 @@ def plan_lines(row: dict) -> list[str]:
     return [f"{row['plan']}  {clean(row['explanation']) or 'A plan'}: {clean(told)}",
             *(f"  {_MARKS.get(step['mark'], ' ')} {clean(step['text'])}" for step in row["steps"])]
 
+# %% ../../nbs/terminal/20ac_planwords.ipynb #637aa7b4
 def way_on(row: dict) -> str:
     "What can be said about a plan, as a line."
     ident = row["plan"][:6]
@@ -46,6 +47,7 @@ def split_id(chat: Any, text: str) -> tuple[str, str]:
     raise PassepartoutError("No plan stands or runs in this conversation." if not rows
                             else f"Which plan? {', '.join(row['plan'][:6] for row in rows)}: /plans shows them.")
 
+# %% ../../nbs/terminal/20ac_planwords.ipynb #ab242066
 def _code_of(chat: Any, text: str) -> str: return next((ident for ident, code in chat.agent.desk.codes.items() if code == text.lower()), "")
 
 # %% ../../nbs/terminal/20ac_planwords.ipynb #b0251901

@@ -18,11 +18,12 @@ import typer
 from .commandline import fail, tell
 from ..tangling.headerargs import TangleError
 
-# %% ../../nbs/terminal/20g_tanglecommand.ipynb #52aa06cf
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #bca6d595
 def ledger_path() -> Path:
     "Where it is remembered what tangle wrote."
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "passepartout" / "tangled.json"
 
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #52aa06cf
 def tangle(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Org pages, Markdown pages or notebooks.")],
            dir_: Annotated[Optional[Path], typer.Option("--dir", "-d", metavar="DIR", help="The only folder that is written to (default: each page's own).")] = None,
            stdout: Annotated[bool, typer.Option("--stdout", help="Print the code instead of writing it.")] = False,
@@ -64,12 +65,13 @@ def run_tangle(files: list[Path], folder: Path | None, ledger, *, stdout: bool =
         for each in planned: tell(f"{each.relative}  {'written' if each.relative in written else 'as it was'}, from {each.page.name}")
     return 0
 
-# %% ../../nbs/terminal/20g_tanglecommand.ipynb #1b87738c
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #e0253358
 def nothing_to_do(page) -> str:
     "Why a page is exported to nothing."
     if not page.sources: return f"{page.path.name} has no block of code."
     return f"{page.path.name}: no block says where its code goes. Write :tangle yes behind #+begin_src, or for the whole page: #+PROPERTY: header-args:python :tangle yes"
 
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #1b87738c
 def plan_notebook(page, folder: Path, ledger):
     "The notebook for an Org page, as a file to be written."
     from passepartout.tangling.chapter import chapter_cells, notebook_text
@@ -83,6 +85,7 @@ def plan_notebook(page, folder: Path, ledger):
     relative = placed(page.path, folder, target.name)
     return Planned(page.path, target, relative, state_of(folder, relative, target, ledger))
 
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #582a1865
 def print_code(planned: list) -> int:
     "Print the files one after the other, with their names where there are several."
     for each in planned:
@@ -90,6 +93,7 @@ def print_code(planned: list) -> int:
         print(each.target.text, end="")
     return 0
 
+# %% ../../nbs/terminal/20g_tanglecommand.ipynb #dc35ad47
 def told_differences(planned: list) -> int:
     "Tell which files differ from their pages; 1 when one does."
     words = {"new": "is missing", "ours": "is older than its page", "foreign": "differs from its page"}

@@ -32,11 +32,12 @@ def _harmless(text: object) -> list[str]:
     lines = "\t".join(spelled(piece) for piece in str(text).split("\t")).split("\n")
     return [_OBEYED.sub(lambda found: f"<U+{ord(found[0]):04X}>", line) for line in lines]
 
-# %% ../../nbs/terminal/20aa_thoughts.ipynb #2aa5cac0
+# %% ../../nbs/terminal/20aa_thoughts.ipynb #23758aa3
 def quoted(text: object) -> list[str]:
     "Any text as fixed-width lines."
     return [f": {line}".rstrip() for line in _harmless(text)]
 
+# %% ../../nbs/terminal/20aa_thoughts.ipynb #2aa5cac0
 def source_block(text: object, language: str = "lisp") -> list[str]:
     "Any text as a source block that Org never evaluates."
     lines = [re.sub(r"^([ \t]*)(,*(?:\*|#\+))", r"\1,\2", line) for line in _harmless(text)]
@@ -94,6 +95,7 @@ def is_private(journal, turn: dict, depth: int = 4) -> bool:
     return any(is_private(journal, earlier, depth - 1) for id in _origins(journal, told) - {turn["turn"]}
                if (earlier := recorded_turn(journal, id)))
 
+# %% ../../nbs/terminal/20aa_thoughts.ipynb #cad62706
 def _origins(journal, told: Iterable[tuple[str, dict]]) -> set[str]:
     "The turns in which began what this one carries out or takes back."
     found = [journal.approval(str(body["approval"])) for kind, body in told if kind == "approval" and body.get("approval")]

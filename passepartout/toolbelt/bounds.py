@@ -33,6 +33,7 @@ def has_ways(command: Simple) -> bool:
     name = command.argv[0].rpartition("/")[2] if command.argv else ""
     return bool(name) and name not in PLAIN and name not in TELL_OF_FILES
 
+# %% ../../nbs/toolbelt/12cc_bounds.ipynb #10f250ca
 def _git(script: Script) -> list[Simple]:
     return [each for each in map(unwrapped, script.commands()) if each.argv[:1] and each.argv[0].rpartition("/")[2] == "git"]
 
@@ -60,6 +61,7 @@ def _needed(cover: Cover, roots: Sequence[Root]) -> bool:
     if cover.folder: return any(beneath(root.path, cover.path) for root in roots)
     return any(shared_file(cover.path[len(folder):]) for root in roots if cover.path.startswith(folder := root.path.rstrip("/") + "/"))
 
+# %% ../../nbs/toolbelt/12cc_bounds.ipynb #88c3bc37
 def outermost(covers: Iterable[Cover]) -> list[Cover]:
     "The covers without those that lie in a folder that is covered as a whole; sorted."
     found: list[Cover] = []

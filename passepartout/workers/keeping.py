@@ -16,11 +16,12 @@ from ..messages import HEARTBEAT
 from ..schedule import Every
 from ..skills import Skill
 
-# %% ../../nbs/workers/keeping.ipynb #e2f72675
+# %% ../../nbs/workers/keeping.ipynb #ddda4064
 def pulse(beat: Beat) -> None:
     "Send the heartbeat through the pipeline."
     beat.wait(loop_process(beat.agent, {"type": "EVENT", "payload": {"sensor": HEARTBEAT, "unix_time": int(beat.now)}}))
 
+# %% ../../nbs/workers/keeping.ipynb #e2f72675
 def auto_save(beat: Beat) -> None:
     "Write to disk what is still only in memory."
     async def save() -> None:
@@ -46,6 +47,7 @@ def expiry(beat: Beat) -> None:
     async def waiting() -> list[float]: return [row["expires"] for row in agent.journal.approvals(state="pending")]
     if ahead := beat.wait(waiting()): beat.wake = min(ahead) + 1
 
+# %% ../../nbs/workers/keeping.ipynb #95b23938
 def keeping_skills(settings: Any) -> list[Skill]:
     "The three as skills, at the intervals of the settings."
     return [Skill("pulse", job=Job(pulse, (Every(settings.heartbeat_interval),), "sends the heartbeat through the pipeline")),
