@@ -393,3 +393,11 @@ async def test_such_a_task_is_put_off_by_its_plan(tmp_path):
 def test_a_new_title_keeps_the_tags_among_the_old_words(line, after):
     outline = parse_note(f"- [ ] {line}\n", "x.md")
     assert retitle(outline, outline.nodes[1], "ring her") == f"- [ ] {after}\n"
+
+
+BOARD = "---\n\nkanban-plugin: board\n\n---\n\n## Backlog\n\n- [ ] beds\n- [ ] seeds @{2026-12-01}\n\n\n## Done\n\n**Complete**\n- [x] prune\n\n\n%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%\n"
+
+def test_a_new_card_is_on_the_first_lane_of_a_board():
+    assert append_headline(BOARD.encode(), "new", file="b.md", kind="task").decode() == BOARD.replace("@{2026-12-01}\n", "@{2026-12-01}\n- [ ] new\n")
+    empty = BOARD.replace("- [ ] beds\n- [ ] seeds @{2026-12-01}\n", "")
+    assert append_headline(empty.encode(), "new", file="b.md", kind="task").decode() == empty.replace("## Backlog\n", "## Backlog\n- [ ] new\n")
