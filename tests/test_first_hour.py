@@ -521,6 +521,12 @@ def test_a_list_of_logseq_is_a_page(tmp_path):
     assert files["pages/shopping.md"] == "- DONE milk\n- TODO eggs\n- TODO bread\n" and files["pages/Roof.md"] == "- slate\n- red\n" and files["pages/Ana.md"] == "- likes tea\n", (answers, files)
 
 
+@pytest.mark.parametrize("line", ['add "buy seeds" to the garden kanban', "add buy seeds to garden kanban", "put buy seeds into my Garden Kanban"])
+def test_what_is_added_to_a_note_without_a_list_is_offered_as_a_task_of_it(tmp_path, line):
+    answers, files = play(tmp_path, {"Projects/Garden Kanban.md": "---\nkanban-plugin: board\n---\n## Backlog\n\n- [ ] beds\n\n## Done\n"}, line, "yes")
+    assert "- [ ] beds\n- [ ] buy seeds\n" in files["Projects/Garden Kanban.md"], answers
+
+
 def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" in play(tmp_path, {"a.md": "# x\n"}, "wer bist du?")[0][0]
 
 
