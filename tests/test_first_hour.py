@@ -597,3 +597,26 @@ def test_a_plan_is_moved_by_hours(tmp_path, line, stamp):
 def test_hours_that_cannot_be_moved_are_told(tmp_path, line, told):
     answers, files = play(tmp_path, HOURS, line)
     assert told in answers[0] and files == HOURS
+
+
+def test_a_link_to_a_day_is_a_part_of_the_title(tmp_path):
+    answers, _ = play(tmp_path, {"a.md": "- [ ] call Pohl [[2026-11-23]]\n"}, "all open tasks")
+    assert "call Pohl 2026-11-23" in answers[0]
+
+
+@pytest.mark.parametrize("line, task", [("add milk to todos", "milk"), ("add milk to my todos", "milk"), ("put call Bob on my to-do list", "call Bob"), ("add 'call Bob' to the task list", "call Bob")])
+def test_what_is_added_to_the_tasks_is_one(tmp_path, line, task):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line)
+    assert task in files.get("inbox.md", ""), answers
+
+
+@pytest.mark.parametrize("line", ["create note Bees: they like thyme", "write a note: Bees, they like thyme", "make note Bees"])
+def test_a_note_is_made_by_several_verbs(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line)
+    assert "## Bees" in files["inbox.md"], answers
+
+
+@pytest.mark.parametrize("line", ["show my unfinished tasks", "incomplete tasks", "what are my outstanding todos?", "show my unfinished tasks for this week", "tasks in Projects/", "show me my tasks in Projects/"])
+def test_what_is_unfinished_is_open(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"Projects/a.md": "- [ ] roof 📅 2026-11-21\n- [ ] undated\n", "b.md": "- [ ] elsewhere\n- [x] over\n"}, line)
+    assert "roof" in answer and "over" not in answer and ("undated" in answer) == ("week" not in line) and ("elsewhere" in answer) == ("Projects" not in line and "week" not in line)
