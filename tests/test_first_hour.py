@@ -620,3 +620,22 @@ def test_a_note_is_made_by_several_verbs(tmp_path, line):
 def test_what_is_unfinished_is_open(tmp_path, line):
     (answer,), _ = play(tmp_path, {"Projects/a.md": "- [ ] roof 📅 2026-11-21\n- [ ] undated\n", "b.md": "- [ ] elsewhere\n- [x] over\n"}, line)
     assert "roof" in answer and "over" not in answer and ("undated" in answer) == ("week" not in line) and ("elsewhere" in answer) == ("Projects" not in line and "week" not in line)
+
+
+BILL = {"a.org": "#+TODO: TODO NEXT DELEGATED WAITING(w@) | DONE\n* TODO Pay the bill\nDEADLINE: <2026-11-22 Sun> SCHEDULED: <2026-11-20 Fri>\n* NEXT Write\n* DELEGATED Call\n* TODO Garlic\n"}
+
+def test_a_plan_behind_the_deadline_is_asked_about(tmp_path):
+    answers, files = play(tmp_path, BILL, "postpone the bill to monday")
+    assert files == BILL and "due Sunday 22 November" in answers[0]
+    assert "DEADLINE: <2026-11-23 Mon>" in play(tmp_path / "b", BILL, "move the bill to monday", "yes")[1]["a.org"]
+    assert "SCHEDULED: <2026-11-23 Mon>" in play(tmp_path / "c", BILL, "schedule the bill for monday")[1]["a.org"]
+    assert "SCHEDULED: <2026-11-21 Sat>" in play(tmp_path / "d", BILL, "postpone the bill to saturday")[1]["a.org"]
+
+
+@pytest.mark.parametrize("line, told", [("what are my next actions?", "Write"), ("next actions", "Write"), ("what is delegated?", "Call"), ("which tasks are delegated", "Call")])
+def test_states_are_asked_for_in_plain_words(tmp_path, line, told): assert told in play(tmp_path, BILL, line)[0][0]
+
+
+def test_a_state_takes_a_note_behind_a_colon(tmp_path):
+    answers, files = play(tmp_path, BILL, "mark garlic as waiting: frost until december")
+    assert "* WAITING Garlic\n" in files["a.org"] and "\\\\\n  frost until december" in files["a.org"], (answers, files)

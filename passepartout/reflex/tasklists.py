@@ -61,7 +61,7 @@ _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of|have|has)\s+(?:the\s+)?prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:tasks?|todos?|things?|ones?)\s+(?:is|are)\s+(?:the\s+)?(?:(?:most|really|so)\s+)?(?:urgent|important)|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
-_IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
+_IN_STATE = Regex(r"(?:what|which\s+tasks)(?:['’]?s|\s+is|\s+are)\s+(delegated|started|deferred)|(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
 _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:did|have)\s+(?:i|we)\s+cancel(?:l?ed)?", re.I)
@@ -87,7 +87,7 @@ def filtered(request: Request) -> dict | None:
         return tool_call("org-find", f"You asked what waits for {found[1]}",
                          query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
     if found := _IN_STATE.fullmatch(line):
-        state = (found[1] or "next").lower()
+        state = (found[1] or found[2] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
     if _CANCELLED.fullmatch(line): return tool_call("org-find", "You asked for the tasks that were given up", query="todo:cancelled OR todo:canceled", limit=50)
     if _GOING.fullmatch(line):
