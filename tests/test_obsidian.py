@@ -452,3 +452,11 @@ def test_code_is_looked_for_in_proportion(one):
         stamps(parse_note("- [ ] " + one * times, "a.md"))
         return time.process_time() - start
     assert took(16000) < 100 * max(took(800), 0.002)
+
+
+BOARD = "---\n\nkanban-plugin: board\n\n---\n\n## Backlog\n\n- [ ] beds\n- [ ] seeds @{2026-12-01}\n\n\n## Done\n\n**Complete**\n- [x] prune\n\n\n%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%\n"
+
+def test_a_new_card_is_on_the_first_lane_of_a_board():
+    assert append_headline(BOARD.encode(), "new", file="b.md", kind="task").decode() == BOARD.replace("@{2026-12-01}\n", "@{2026-12-01}\n- [ ] new\n")
+    empty = BOARD.replace("- [ ] beds\n- [ ] seeds @{2026-12-01}\n", "")
+    assert append_headline(empty.encode(), "new", file="b.md", kind="task").decode() == empty.replace("## Backlog\n", "## Backlog\n- [ ] new\n")
