@@ -9,6 +9,7 @@ __all__ = ['harm_carried', 'carried_texts', 'shell_parts', 'harm_in_words', 'sai
 
 # %% ../../nbs/shell/carried.ipynb #f3587978
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
@@ -84,7 +85,7 @@ def _unknown(name: str, words: Sequence[str]) -> list[str]:
     declared, count = lookup(name, words) or (None, 0)
     if declared is None: return [] if name in _SAYS else list(words)
     told = words[count:]
-    known = next((at for at in range(len(told)) if _lost(declared, told[:at + 1])), len(told))
+    known = bisect_left(range(len(told)), True, key=lambda at: _lost(declared, told[:at + 1]))
     values, operands, why = parse_words(declared, told[:known])
     if why: return list(words)                               # it is asked about whatever its words are, as `python3` is
     given = declared.given and any(option in declared.given for option, _, _ in values)
@@ -113,7 +114,9 @@ def _without_messages(name: str, words: Sequence[str]) -> list[str]:
 # %% ../../nbs/shell/carried.ipynb #5d819070
 def carried_texts(name: str, words: Sequence[str]) -> list[str]:
     "Those of the `words` of a command that its program may carry out, and in which there is more than one word."
-    return [word for word in _unknown(name, _without_messages(name, words)) if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
+    return _several(_unknown(name, _without_messages(name, words)))
+
+def _several(words: Sequence[str]) -> list[str]: return [word for word in words if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
 
 _PARTS = Regex(r'"((?:[^"\\]|\\.){4,1000})"|\'([^\']{4,1000})\'', re.S)
 
@@ -128,7 +131,8 @@ def shell_parts(text: str) -> list[str]:
 # %% ../../nbs/shell/carried.ipynb #ffd7dd03
 def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
-    found, unknown = [harm_carried(text, places, home) for text in carried_texts(name, words)], _unknown(name, _without_messages(name, words))
+    unknown = _unknown(name, _without_messages(name, words))
+    found = [harm_carried(text, places, home) for text in _several(unknown)]
     together = _gravest([*_begun(unknown[name == "git":], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
 
