@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples, thinned
-from passepartout.outline.links import LinkTargets, all_links, backlinks, links, read_address, read_target, trim
+from passepartout.outline.links import LinkTargets, all_links, backlinks, find_in, links, read_address, read_target, trim
+from passepartout.outline.rewrite import change_tags, retitle
 from passepartout.outline.markdown import parse_markdown
 from passepartout.org import parse_org
 
@@ -78,3 +79,11 @@ def test_time_stays_in_proportion_to_the_text(name, parser):
     targets = LinkTargets([outline])
     for link in found[:2_000]: targets.resolve(outline, link)
     assert time.perf_counter() - began < 60          # what is not in proportion takes hours
+
+
+def test_the_place_of_a_link_is_no_tag_and_attributes_are_no_title():
+    outline = parse_markdown("# Roof {#the-roof .wide}\n- [Offers](#offers) (#house)\n## Offers {.x}\n## {#bare}\n## Set {a, b}\n## C# ##\nsee [it](#the-roof) and [that](x.md#top)\n", "a.md")
+    assert [(n.title, n.tags, n.properties.get("CUSTOM_ID")) for n in outline.nodes[1:]] == [("Roof", ("house",), "the-roof"), ("Offers", (), None), ("", (), "bare"), ("Set {a, b}", (), None), ("C#", (), None)]
+    assert find_in(outline, "#the-roof").title == "Roof" and find_in(outline, "#offers").title == "Offers"
+    assert retitle(outline, outline.nodes[1], "House").startswith("# House {#the-roof .wide}\n")
+    assert change_tags(outline, outline.nodes[1], ["a"]).startswith("# Roof #a {#the-roof .wide}\n")

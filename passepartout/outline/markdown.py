@@ -7,9 +7,10 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 # %% auto #0
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
            'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'SPAN', 'LINE', 'ITEM', 'ATX',
-           'FENCE', 'MARKER', 'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines',
-           'front_tags', 'line_tags', 'uncoded', 'marks_in', 'task_facts', 'without_last_tags', 'living_lines',
-           'behind_quotes', 'ends_fence', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
+           'FENCE', 'MARKER', 'TASK_RANK', 'ATTRIBUTES', 'read_front_matter', 'whole_list', 'unquote', 'read_toml',
+           'read_lines', 'front_tags', 'line_tags', 'uncoded', 'marks_in', 'task_facts', 'without_last_tags',
+           'living_lines', 'behind_quotes', 'ends_fence', 'parse_markdown', 'bare_title', 'open_heading', 'open_bullet',
+           'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
@@ -98,7 +99,7 @@ def front_tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(w.lstrip("#") for w in words if w.lstrip("#")))
 
 # %% ../../nbs/outline/08a_markdown.ipynb #16723566
-TAG = Regex(r"(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
+TAG = Regex(r"(?<!\]\()(?<![^\s(\[,;])#(?=[\w@/-]*[^\W\d])([\w@](?:[\w@/-]*[\w@])?)")
 CODE = Regex(r"(`+)[^`\n]*\1")
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1aee58e6
@@ -236,14 +237,23 @@ def parse_markdown(text: str, file: str = "", *, modified: float = 0.0) -> Outli
     for index, tags in more.items(): build.nodes[index].tags = tuple(dict.fromkeys(build.nodes[index].tags) | tags)
     return Outline(text, build.finish(), file, "markdown", modified, dead=tuple(dead))
 
+# %% ../../nbs/outline/08a_markdown.ipynb #4a6ca583
+ATTRIBUTES = Regex(r"(?:^|[ \t]+)\{[ \t]*(?=[#.])(?:#(?P<id>[\w:.-]+))?(?:[ \t]*\.[\w-]+|[ \t]+[\w-]+=[^\s{}]+)*[ \t]*\}$")
+
+def bare_title(text: str) -> str:
+    "What stands behind the signs of a heading, without blanks and closing signs at its end."
+    title = text.rstrip()
+    return bare.rstrip() if (bare := title.rstrip("#"))[-1:] in ("", " ", "\t") else title
+
 # %% ../../nbs/outline/08a_markdown.ipynb #a8bcf69c
 def open_heading(build: Builder, heading: re.Match, number: int, start: int, end: int) -> None:
     "Add the heading of one `#` line."
-    title = (heading[2] or "").rstrip()
-    if (bare := title.rstrip("#"))[-1:] in ("", " ", "\t"): title = bare.rstrip()
-    level, tags = len(heading[1]), line_tags(title)
+    title = bare_title(heading[2] or "")
+    named = ATTRIBUTES.search(title) if title[-1:] == "}" else None
+    if named: title = title[:named.start()]
+    level, tags, said = len(heading[1]), line_tags(title), {"CUSTOM_ID": named["id"]} if named and named["id"] else {}
     build.open(level, kind="heading", level=level, line=number, start=start, body_start=end,
-               title=without_last_tags(title) if tags else title, tags=tags)
+               title=without_last_tags(title) if tags else title, tags=tags, properties=said)
 
 # %% ../../nbs/outline/08a_markdown.ipynb #261b1c95
 def open_bullet(build: Builder, item: re.Match, indent: int, number: int, end: int) -> None:

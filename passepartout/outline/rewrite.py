@@ -19,7 +19,7 @@ from .bullets import BULLET
 from ..capture import UNWANTED, line_ending
 from ..conditions import PassepartoutError
 from ..lazy import Regex
-from .markdown import ANCHOR, ATX, CODE, FRONT, ITEM, TAG, TOML, line_tags
+from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, FRONT, ITEM, TAG, TOML, bare_title, line_tags
 from ..notes import parse_note
 from ..org import DRAWER, Node, Outline
 from ..records import record
@@ -148,7 +148,7 @@ def words(outline: Outline, node: Node) -> tuple[int, int]:
     found = (ATX if node.kind == "heading" else ITEM).match(line)
     first, body = (found.start(2), found[2] or "") if found[2] is not None else (len(line), "")
     if node.kind == "task": body = ANCHOR.sub("", body).rstrip(" \t")
-    if node.kind == "heading" and (bare := body.rstrip("#")) != body and bare[-1:] in ("", " ", "\t"): body = bare.rstrip(" \t")
+    if node.kind == "heading": body = ATTRIBUTES.sub("", bare_title(body))
     return start + first, start + first + len(body)
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #fd30df2c
@@ -228,8 +228,8 @@ def change_hashtags(outline: Outline, node: Node, add: Sequence[str], remove: Se
         changes.append((at - (at > start and text[at - 1] in " \t"), found[tag].end(), ""))
     if add: changes.append((end, end, "".join(f" #{tag}" for tag in add)))
     after = replaced(text, changes)
-    title = reread(outline, after).nodes[node.index].title
-    return settled(outline, after, node, tags=tuple(t for t in (*node.tags, *add) if t not in remove), title=title)
+    read, wanted = reread(outline, after).nodes[node.index], tuple(t for t in (*node.tags, *add) if t not in remove)
+    return settled(outline, after, node, tags=read.tags if {*read.tags} == {*wanted} else wanted, title=read.title)
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #65dd9624
 SPECIAL = {"TODO", "TAGS", "ALLTAGS", "PRIORITY", "SCHEDULED", "DEADLINE", "CLOSED", "TIMESTAMP", "TIMESTAMP_IA", "BLOCKED", "FILE",
