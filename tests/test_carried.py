@@ -101,6 +101,10 @@ def test_what_may_be_written_is_asked_about(line, roots): assert READ < level(li
 def test_what_only_speaks_of_it_is_not_refused(line, roots): assert level(line, roots) < DENY
 
 
+@pytest.mark.parametrize("line", ["touch 'rm -rf /usr'", "mkdir 'rm a'", "cp a 'rm b'", "(mkdir 'rm -rf /usr')"])
+def test_what_takes_names_starts_nothing(line, roots): assert level(line, roots) == READ + 1
+
+
 @pytest.mark.parametrize("line", ["echo 'rm -rf /usr'", "grep 'rm -rf /usr' a", "printf 'rm -rf /usr\\n'", "echo 'rm -rf /usr' | wc -c", "cat <<'E'\nrm -rf /usr\nE", "awk '/rm -rf .usr/ {print}' a", "grep -c 'rm -rf /' a | cat"])
 def test_and_what_only_reads_runs(line, roots): assert level(line, roots) == READ
 

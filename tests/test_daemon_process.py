@@ -9,7 +9,7 @@ from passepartout.plist import read_plist
 from passepartout.settings import load_settings
 from passepartout.serving.sockets import connect_to, socket_path
 from test_cli import forks, home
-from waits import away, ended, status
+from waits import away, ended, next_line, status
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -57,6 +57,28 @@ def running(home):
     yield start
     for each in started:
         away(each.process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_chat_goes_on_when_the_daemon_dies_under_it(running, home, number):
+    "What was typed next has reached nobody, so an agent of the chat's own gets it; a daemon that comes back before that is found instead."
+    daemon = running()
+    chat = subprocess.Popen([sys.executable, "-m", "passepartout", "chat", "--memex", str(home.memex)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**home.env, **daemon.env})
+    def told(line, word, seconds=30):
+        chat.stdin.write(line + "\n")
+        chat.stdin.flush()
+        heard, end = "", time.monotonic() + seconds
+        while word not in heard:
+            assert time.monotonic() < end and (more := next_line(chat)), heard
+            heard += more
+        return heard
+    told("todo: buy stamps", "buy stamps")
+    daemon.stop(number)
+    assert "Working alone" in told("todo: buy glue", "buy glue")
+    assert "Working alone" not in told("todo: buy tape", "buy tape")
+    chat.stdin.close()
+    assert status(chat) == 0
+    assert all(word in (home.memex / "inbox.org").read_text() for word in ("buy stamps", "buy glue", "buy tape"))
 
 
 def turnless(text): return re.sub(r"[0-9a-f]{12}", "TURN", text)

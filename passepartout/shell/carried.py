@@ -83,7 +83,7 @@ def _gravest(commands: Sequence[tuple[str, Sequence[str]]], places: Places) -> t
 def _unknown(name: str, words: Sequence[str]) -> list[str]:
     "The words of a command of which nobody knows that they are data."
     declared, count = lookup(name, words) or (None, 0)
-    if declared is None: return [] if name in _SAYS else list(words)
+    if declared is None or name in _NAMES: return [] if name in _SAYS | _NAMES else list(words)
     told = words[count:]
     known = bisect_left(range(len(told)), True, key=lambda at: _lost(declared, told[:at + 1]))
     values, operands, why = parse_words(declared, told[:known])
@@ -95,6 +95,7 @@ def _unknown(name: str, words: Sequence[str]) -> list[str]:
     return [*(value for kind, value in each if kind.lstrip("?") not in DATA), *told[known:]]
 
 _SAYS = frozenset(BUILTINS) - {"cd", "export"}               # of what the shell itself carries out, these only say something
+_NAMES = frozenset("mv cp ln rm unlink rmdir tee touch mkdir truncate shred chmod chown chgrp dd".split())      # none of these starts anything
 
 def _lost(declared: Program, words: Sequence[str]) -> bool:
     "Does reading these words end at one that is not known?"

@@ -32,7 +32,7 @@ from ..perceive import check_length
 from ..plist import key_name, read_plist
 from ..protocol import frame_message, read_steps
 from ..settings import load_settings
-from ..serving.sockets import DaemonError, connect_to, socket_path
+from ..serving.sockets import DaemonError, DaemonGone, connect_to, socket_path
 from ..turns import Reply
 
 # %% ../../nbs/terminal/20ca_client.ipynb #8191abaa
@@ -97,7 +97,7 @@ class Renewed(Link):
         except OSError: gone = True
         if not gone: return self.socket.settimeout(None)
         if (opened := connect_to(self.path)) is None:
-            raise DaemonError("The daemon has ended. Leave, and start again: then this works without one.")
+            raise DaemonGone("The daemon has ended. Leave, and start again: then this works without one.")
         self.use(opened)
 
     def close(self) -> None:

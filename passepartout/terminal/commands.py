@@ -44,7 +44,7 @@ def chat(memex: Memex = None, session: Session = "main", today: Today = None, no
     from passepartout.terminal.chat import run_chat
     from passepartout.terminal.lineediting import hear_resuming
     hear_resuming()
-    with reached(memex, today, alone=no_daemon) as agent: code = run_chat(agent, session)
+    with reached(memex, today, alone=no_daemon) as agent: code = run_chat(agent, session, lambda: booted(memex, today))
     raise typer.Exit(code)
 
 # %% ../../nbs/terminal/20c_commands.ipynb #c35465c4

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .commandline import AsJson, Memex, as_json, as_typed, fail, settings_of, tell
+from .commandline import AsJson, Memex, as_json, as_typed, booted, fail, settings_of, tell
 from .client import NoDaemon, reached
 from ..conditions import PassepartoutError
 
@@ -91,7 +91,7 @@ def resume(name: Name, memex: Memex = None, no_daemon: NoDaemon = False) -> None
     from passepartout.terminal.chat import run_chat
     from passepartout.terminal.lineediting import hear_resuming
     hear_resuming()
-    with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name))
+    with reached(memex, alone=no_daemon) as agent: code = run_chat(agent, as_typed(name), lambda: booted(memex))
     raise typer.Exit(code)
 
 # %% ../../nbs/terminal/20dk_sessioncommands.ipynb #5c8c6543
