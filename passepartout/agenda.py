@@ -218,7 +218,7 @@ def sort_key(item: Item) -> tuple:
             item.file, item.line, item.at or time(), item.until or time(), item.part or (0, 0), item.repeats)
 
 # %% ../nbs/08b_agenda.ipynb #97e7138b
-DATES = Regex(r"(?:[<\[]\d{4}-\d\d-\d\d[^<>\[\]\n]*[>\]](?:--)?)+")
+DATES = Regex(r"(?:(?<!\[)[<\[]\d{4}-\d\d-\d\d[^<>\[\]\n]*[>\]](?!\])(?:--)?)+")           # [[2026-11-23]] is a link
 
 # %% ../nbs/08b_agenda.ipynb #c4e46974
 def first_title(titles: Iterable[str], file: str) -> str:

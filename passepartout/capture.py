@@ -7,7 +7,8 @@ Docs: https://example.org/passepartout/capture.html.md"""
 # %% auto #0
 __all__ = ['UNWANTED', 'OUTSIDE', 'UNITS', 'INBOX', 'CaptureError', 'clean_title', 'clean_body', 'read_repeat', 'org_lines',
            'markdown_lines', 'bullet_lines', 'word_for', 'check_span', 'line_ending', 'new_text', 'append_headline',
-           'place_of_task', 'text_within', 'readable', 'in_encoding', 'first_open', 'check_found', 'inbox_among']
+           'place_of_task', 'behind', 'text_within', 'readable', 'in_encoding', 'first_open', 'check_found',
+           'inbox_among']
 
 # %% ../nbs/08e_capture.ipynb #69d973f1
 import re
@@ -18,7 +19,7 @@ from .outline.bullets import first_word, is_outliner_page, takes_bullets
 from .conditions import PassepartoutError
 from .lazy import Regex
 from .notes import MOST_BYTES, Decoded, NotText, decode, parse_note
-from .org import SETTING, Outline
+from .org import SETTING, Node, Outline
 from .outline.markdown import ARROW, LEVELS, URGENT
 from .outline.timestamps import ENDS, brackets_in, write_mark, write_stamp
 
@@ -162,13 +163,20 @@ def append_headline(data: bytes, title: str, *, file: str = "inbox.org", kind: s
 def place_of_task(outline: Outline) -> int:
     "Where in the text of a Markdown file a new task is written, at the beginning of a line or at the end."
     text, heads = outline.text, [n for n in outline.nodes if n.kind == "heading"]
+    if heads and "KANBAN-PLUGIN" in outline.nodes[0].properties:
+        cards = [n for n in outline.nodes if n.kind == "task" and n.parent == heads[0].index]
+        return behind(outline, cards[-1]) if cards else heads[0].body_start
     own = heads[0] if heads and heads[0].level == 1 and sum(n.level == 1 for n in heads) == 1 else None          # the title of the page
     if not heads or heads[-1] is own or any(n.kind == "task" and n.start > heads[-1].start for n in outline.nodes): return len(text)
     listed = [n for n in outline.nodes if n.kind == "task" and outline.nodes[n.parent].kind != "task"
               and not text[n.start:n.start + 200].lstrip().startswith(">")]
     if not listed: return next(n for n in heads if n is not own).start
     last = next((n for n in reversed(listed) if not n.done), listed[-1])
-    return last.start + len(text[last.start:last.end].rstrip()) + len(line_ending(text))
+    return behind(outline, last)
+
+def behind(outline: Outline, node: Node) -> int:
+    "The beginning of the line behind the last one of `node` that is not blank."
+    return node.start + len(outline.text[node.start:node.end].rstrip()) + len(line_ending(outline.text))
 
 # %% ../nbs/08e_capture.ipynb #75ec636e
 def text_within(outline: Outline, at: int, lines: Sequence[str]) -> str:

@@ -1,11 +1,13 @@
 """Asking a person: codes, states, texts that want to mislead, and clocks that jump."""
+import asyncio
 import hashlib
+import random
 import time
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from conftest import examples
+from conftest import examples, thinned
 from passepartout.agent import Agent
 from passepartout.outline.live import orders_in
 from passepartout.consent.approvals import PendingApproval, code_hash, flight_plan, new_code, summarise, visible
@@ -14,6 +16,7 @@ from passepartout.journal import Journal, JournalError
 from passepartout.loop import loop_process
 from passepartout.messages import Action, ApprovalRequired, Label, Rejected, Signal
 from passepartout.plist import write_plist
+from passepartout.sessions import rewind
 from passepartout.settings import load_settings
 from passepartout.skills import Skill
 from passepartout.tools import Parameter, Tool
@@ -314,3 +317,42 @@ def test_a_flight_plan_is_for_reading_and_holds_no_orders():
     hostile = "<%%(ding)> {{{x}}} @@html:<b>@@ call_f(a=(ding)) src_sh[:dir ~]{ls} [[shell:ls][Ana]] %%%(ding) {{{{x}}}} @@@html:@@ \n#+MACRO: x (eval (ding))\n%%(ding)\n# Local Variables:\n# eval: (ding)"
     plan = flight_plan(PendingApproval("id", "code", visible(hostile), visible(hostile), 0.0), "tomorrow")
     assert orders_in("x.org", hostile) and not orders_in("x.org", plan) and "ding" in plan
+
+
+@pytest.mark.parametrize("seed", thinned(range(40), 10))
+async def test_whatever_happens_around_it_each_yes_is_good_for_one_deed(seed):
+    "Two conversations, answers at once and twice and from the other one, noes, going back, memory put back, a gate that refuses for a while, and a clock that jumps both ways."
+    chance, clock, ran, pending, gate, wanted = random.Random(seed), Clock(), [], [], [None], [None]
+    agent = Agent(load_settings({}, environ={}), Journal.open(":memory:", clock=clock))
+    async def body(note):
+        await asyncio.sleep(0)
+        ran.append(note)
+    agent.tools.register(Tool("canary", "", [Parameter("note")], body))
+    agent.skills.register(Skill("careful", deterministic=lambda a, s: a if a.target != "tool" else Rejected("no") if gate[0] else ApprovalRequired(a, "May I?")))
+    def model(prompt, system):
+        note, wanted[0] = wanted[0], None
+        return "done" if note is None else write_plist({"type": "REQUEST", "target": "tool", "payload": {"action": "call", "tool": "canary", "args": {"note": note}, "explanation": "Ana asked for it"}})
+    agent.backends.register("model", model, inline=True)
+    async def tried(work):
+        try: return await work if asyncio.iscoroutine(work) else work
+        except PassepartoutError: pass
+    for _ in range(50):
+        session, op = chance.choice(["main", "two"]), chance.choice(["ask", "ask", "yes", "twice", "at once", "no", "back", "memory", "clock", "gate"])
+        one, other = (chance.choice(pending), chance.choice(pending)) if pending else (None, None)
+        if op == "ask":
+            wanted[0] = chance.choice("ab")
+            pending += [(each.id, each.code, session) for each in (await agent.handle("go", session=session)).approvals]
+        elif op in ("yes", "twice", "at once") and one:
+            await asyncio.gather(*[tried(agent.approve(*each)) for each in ([one], [one, one], [one, one, other, (*one[:2], session)])[("yes", "twice", "at once").index(op)]])
+        elif op == "no" and one:
+            try: agent.deny(*one)
+            except PassepartoutError: pass
+        elif op == "back":
+            try: rewind(agent, session)
+            except PassepartoutError: pass
+        elif op == "memory": agent.memory.snapshot(); agent.memory.rollback(0)
+        elif op == "clock": clock.now += chance.choice([-30, 60, 4_000, -4_000, 10 ** 7])
+        elif op == "gate": gate[0] = not gate[0]
+    told = [each["body"] for each in agent.journal.records(kinds=["approval"], limit=10_000)]
+    used, given, refused = ([each["approval"] for each in told if each["state"] == state] for state in ("used", "approved", "denied"))
+    assert len(ran) == len(agent.journal.effects(limit=10_000)) == len(used) == len(set(used)) and set(used) <= set(given) and not set(used) & set(refused)

@@ -59,7 +59,7 @@ FORMS = ["rm -rf /usr", "r''m -rf /usr", "\\rm -r\\f /usr", "$'\\x72\\x6d' -rf /
          "f() { rm -rf \"$1\"; }; f /usr", "a=(b /usr); rm -rf \"${a[@]}\"", "c=rm; $c -rf /usr", "c='rm -rf /usr'; $c", "read d <<< /usr; rm -rf $d", "echo /usr | while read d; do rm -rf $d; done", "rm -rf $(echo /usr)", "rm -rf `printf %s /usr`", "xargs rm -rf <<< /usr", "printf '/usr' | xargs -0 rm -rf", "find /usr | xargs rm -rf",
          "rm -rf ${PWD%%/*}/usr", "( cd /; rm -rf usr )", "pushd /; rm -rf usr", "env -C / rm -rf usr", "mapfile -t a <<< /usr; rm -rf ${a[0]}", "case a in a) rm -rf /usr;; esac"]
 AROUND = ["( {} )", "{{ {}\n}} &", "if true; then {}\nfi | cat", "f1() {{ {}\n}}; f1", "while true; do {}\nbreak; done", "eval Q", "bash -c Q", "bash <<'END'\n{}\nEND", "cat <<'END' | bash\n{}\nEND", "bash <<< Q", "echo Q | sh", "trap Q EXIT", "a[$( {} )]=1", "PS4=Q; set -x; eval \"$PS4\"", "v=Q; eval \"$v\"", "source <(echo Q)",
-          "echo 1 | xargs -I% bash -c Q", "find . -exec bash -c Q ';'", "[[ -v 'a[$( 'Q' )]' ]]", "sudo bash -c Q", "vim -c '!'Q", "awk 'BEGIN{{system(\"'Q'\")}}'", "echo Q > x.sh; sh x.sh"]
+          "echo 1 | xargs -I% bash -c Q", "find . -exec bash -c Q ';'", "[[ -v 'a[$( 'Q' )]' ]]", "sudo bash -c Q", "vim -c '!'Q", "awk 'BEGIN{{system(\"'Q'\")}}'", "echo Q > x.sh; sh x.sh", "(echo Q > x.sh; sh x.sh)", "{ echo Q | tee x.sh; chmod +x x.sh; ./x.sh; } &"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -71,7 +71,11 @@ def test_what_the_shell_makes_of_it_counts_in_a_line_that_goes_to_a_shell(form, 
         assert level(line, roots) == DENY, line
 
 
-@pytest.mark.parametrize("line", ["x=build; (rm -rf $x)", "for d in a b; do rm -rf \"$d\"; done &", "ls /usr | (rm -rf \"$BUILD\")", "f() { rm -rf \"$1\"; }; f src; ls /usr", "(cd /usr && ls); rm -rf src", "x=/tmp/y; (rm -rf $x)", "read d < a; rm -rf \"src/$d\"", "PREFIX=/usr; ./configure --prefix=$PREFIX; rm -rf build &", "rm -rf $(cat a) &", "rm -rf \"$TMPDIR/build\" &"])
+@pytest.mark.parametrize("line", ["eval \"rm -rf \\$(echo /usr)\"", "eval \"\\$'\\\\x72m' -rf /usr\"", "x=/usr; eval \"rm -rf \\$x\""])
+def test_and_behind_a_backslash_in_quotes(line, roots): assert level(line, roots) == DENY, line
+
+
+@pytest.mark.parametrize("line", ["x=build; (rm -rf $x)", "for d in a b; do rm -rf \"$d\"; done &", "ls /usr | (rm -rf \"$BUILD\")", "f() { rm -rf \"$1\"; }; f src; ls /usr", "(cd /usr && ls); rm -rf src", "x=/tmp/y; (rm -rf $x)", "read d < a; rm -rf \"src/$d\"", "PREFIX=/usr; ./configure --prefix=$PREFIX; rm -rf build &", "rm -rf $(cat a) &", "rm -rf \"$TMPDIR/build\" &", "{ ls; } >> \"$top/.ci/log\""])
 def test_a_variable_of_which_the_line_says_nothing_bad_is_asked_about(line, roots): assert READ < level(line, roots) < DENY
 
 
@@ -101,7 +105,7 @@ def test_what_only_speaks_of_it_is_not_refused(line, roots): assert level(line, 
 def test_and_what_only_reads_runs(line, roots): assert level(line, roots) == READ
 
 
-@pytest.mark.parametrize("line", ["x '" + "rm " * 5_000 + "'", "x " + "'rm -rf a;' " * 900, "x '" + "(" * 8_000 + "'", "x '" + "\"'" * 4_000 + "'", "x \"" + "a[" * 5_000 + "\"", "; ".join(["x 'rm -rf a' 'rm b'"] * 60), "declare " + "'rm -rf a' " * 1_000])
+@pytest.mark.parametrize("line", ["x '" + "rm " * 5_000 + "'", "x " + "'rm -rf a;' " * 900, "x '" + "(" * 8_000 + "'", "x '" + "\"'" * 4_000 + "'", "x \"" + "a[" * 5_000 + "\"", "; ".join(["x 'rm -rf a' 'rm b'"] * 60), "declare " + "'rm -rf a' " * 1_000, "(x=$y$y; y=$x$x; rm -rf $x$y)", "x \"a/b, B=$B, C=$C\" &", "(" + "; ".join(f"x{n}=$x{n + 1}$x{n + 1}" for n in range(60)) + "; rm -rf $x0)"])
 def test_long_texts_are_looked_at_in_time(line, roots):
     import time
     begun = time.process_time()

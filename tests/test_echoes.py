@@ -1,11 +1,13 @@
 "Where a stranger's text leads is known when no prompt holds it any more: in later turns, in other sessions, after a restart, and until it is forgotten."
+import random
 import sqlite3
 
 import pytest
 
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
-from passepartout.echoes import named_in
+from passepartout.echoes import Echoes, named_in
+from passepartout.journal import Journal
 from passepartout.messages import NETWORK, NOTES, Label, Signal
 from passepartout.retention import forget
 from passepartout.tools import Parameter, Tool, ToolResult
@@ -264,3 +266,74 @@ def test_and_one_that_is_spelt_out_in_a_name(spelt): assert "eve@evil.example" i
 
 @pytest.mark.parametrize("text", ["README.md", "ana@example.org", "my_file.py", "v1.2.3", "see mail.example.com"])
 def test_plain_names_become_no_more_than_themselves(text): assert len(named_in(text)) <= 2
+
+
+REMOVED = ["DELETE FROM chain WHERE kind = 'met'", "UPDATE chain SET kind = 'note' WHERE kind = 'met'", "DELETE FROM chain WHERE seq = (SELECT max(seq) FROM chain WHERE kind = 'met')", "UPDATE chain SET kind = 'log' WHERE seq = (SELECT min(seq) FROM chain WHERE kind = 'met')"]
+
+
+def read_into(path, *texts):
+    journal = Journal.open(path)
+    for n, text in enumerate(texts):
+        batch = journal.batch("main", f"t{n}")
+        Echoes(journal).heed(batch, NETWORK, text)
+        batch.record("note", {"n": n})
+        batch.commit_now()
+    found = Echoes(journal)
+    asked = [found.of(each) for each in ("evil.example", "new.example")]
+    journal.close()
+    return [each and each.sources for each in asked]
+
+
+@pytest.mark.parametrize("change", REMOVED)
+def test_a_record_that_was_removed_or_renamed_is_missed(tmp_path, change):
+    "Between two runs, by whoever can write into the file; also when more was read since, and in every process after that."
+    path = tmp_path / "journal.sqlite"
+    assert read_into(path, "see evil.example", "see other.example")[1] is None and read_into(path)[1] is None
+    with sqlite3.connect(path) as db: db.execute(change)
+    for more in ((), ("see third.example",), (), ("see fourth.example", "see fifth.example"), ()):
+        first, new = read_into(path, *more)
+        assert first and new and "taken away by somebody" in str(new), more
+
+
+def test_nor_does_one_of_another_kind_take_its_place(tmp_path):
+    "An erased record has no text that could be looked at; called what the missing one was, it would make up the number."
+    path = tmp_path / "journal.sqlite"
+    read_into(path, "see evil.example", "nothing")
+    journal = Journal.open(path)
+    journal.erase(*journal.erasable(turn="t1"))
+    journal.close()
+    assert read_into(path)[1] is None
+    with sqlite3.connect(path) as db:
+        assert db.execute("UPDATE chain SET kind = 'met' WHERE kind = 'note' AND body IS NULL").rowcount == 1
+        db.execute("UPDATE chain SET kind = 'note' WHERE kind = 'met' AND body IS NOT NULL")
+    assert "taken away" in str(read_into(path)[1])
+
+
+def test_who_accepts_the_damage_is_asked_no_more(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    read_into(path, "see evil.example")
+    with sqlite3.connect(path) as db: db.execute(REMOVED[1])
+    assert read_into(path)[1]
+    journal = Journal.open(path)
+    journal.anchor()
+    journal.close()
+    assert read_into(path) == [None, None]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_none_is_missed_that_is_there_whoever_wrote_it(tmp_path, seed):
+    "Two processes on one journal, which open and close it and write in turn."
+    path, chance, open_now = tmp_path / "journal.sqlite", random.Random(seed), {}
+    for n in range(60):
+        who = chance.choice("ab")
+        journal = open_now.setdefault(who, None) or open_now.__setitem__(who, Journal.open(path)) or open_now[who]
+        match chance.choice(["read", "read", "note", "ask", "close"]):
+            case "read" | "note" as kind:
+                batch = journal.batch("main", f"t{n}")
+                if kind == "read": Echoes(journal).heed(batch, NETWORK, f"see evil{n}.example")
+                batch.record("note", {"n": n})
+                batch.commit_now()
+            case "ask": assert Echoes(journal).of("new.example") is None
+            case "close": journal.close(); open_now[who] = None
+    for journal in filter(None, open_now.values()): journal.close()
+    assert read_into(path)[1] is None

@@ -521,6 +521,12 @@ def test_a_list_of_logseq_is_a_page(tmp_path):
     assert files["pages/shopping.md"] == "- DONE milk\n- TODO eggs\n- TODO bread\n" and files["pages/Roof.md"] == "- slate\n- red\n" and files["pages/Ana.md"] == "- likes tea\n", (answers, files)
 
 
+@pytest.mark.parametrize("line", ['add "buy seeds" to the garden kanban', "add buy seeds to garden kanban", "put buy seeds into my Garden Kanban"])
+def test_what_is_added_to_a_note_without_a_list_is_offered_as_a_task_of_it(tmp_path, line):
+    answers, files = play(tmp_path, {"Projects/Garden Kanban.md": "---\nkanban-plugin: board\n---\n## Backlog\n\n- [ ] beds\n\n## Done\n"}, line, "yes")
+    assert "- [ ] beds\n- [ ] buy seeds\n" in files["Projects/Garden Kanban.md"], answers
+
+
 def test_who_answers_is_said_in_german_too(tmp_path): assert "embedded engine" in play(tmp_path, {"a.md": "# x\n"}, "wer bist du?")[0][0]
 
 
@@ -591,3 +597,53 @@ def test_a_plan_is_moved_by_hours(tmp_path, line, stamp):
 def test_hours_that_cannot_be_moved_are_told(tmp_path, line, told):
     answers, files = play(tmp_path, HOURS, line)
     assert told in answers[0] and files == HOURS
+
+
+@pytest.mark.parametrize("text", ["how can I prune the apple?", "should I prune the apple", "how could I prune the apple"])
+async def test_a_question_of_what_one_can_do_looks_for_its_words(tmp_path, text):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "garden.org").write_text("* The apple\nPrune it in February, never in frost.\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    assert "never in frost" in str(await agent.handle(text))
+    await agent.close()
+
+
+def test_a_link_to_a_day_is_a_part_of_the_title(tmp_path):
+    answers, _ = play(tmp_path, {"a.md": "- [ ] call Pohl [[2026-11-23]]\n"}, "all open tasks")
+    assert "call Pohl 2026-11-23" in answers[0]
+
+
+@pytest.mark.parametrize("line, task", [("add milk to todos", "milk"), ("add milk to my todos", "milk"), ("put call Bob on my to-do list", "call Bob"), ("add 'call Bob' to the task list", "call Bob")])
+def test_what_is_added_to_the_tasks_is_one(tmp_path, line, task):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line)
+    assert task in files.get("inbox.md", ""), answers
+
+
+@pytest.mark.parametrize("line", ["create note Bees: they like thyme", "write a note: Bees, they like thyme", "make note Bees"])
+def test_a_note_is_made_by_several_verbs(tmp_path, line):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line)
+    assert "## Bees" in files["inbox.md"], answers
+
+
+@pytest.mark.parametrize("line", ["show my unfinished tasks", "incomplete tasks", "what are my outstanding todos?", "show my unfinished tasks for this week", "tasks in Projects/", "show me my tasks in Projects/"])
+def test_what_is_unfinished_is_open(tmp_path, line):
+    (answer,), _ = play(tmp_path, {"Projects/a.md": "- [ ] roof 📅 2026-11-21\n- [ ] undated\n", "b.md": "- [ ] elsewhere\n- [x] over\n"}, line)
+    assert "roof" in answer and "over" not in answer and ("undated" in answer) == ("week" not in line) and ("elsewhere" in answer) == ("Projects" not in line and "week" not in line)
+
+
+BILL = {"a.org": "#+TODO: TODO NEXT DELEGATED WAITING(w@) | DONE\n* TODO Pay the bill\nDEADLINE: <2026-11-22 Sun> SCHEDULED: <2026-11-20 Fri>\n* NEXT Write\n* DELEGATED Call\n* TODO Garlic\n"}
+
+def test_a_plan_behind_the_deadline_is_asked_about(tmp_path):
+    answers, files = play(tmp_path, BILL, "postpone the bill to monday")
+    assert files == BILL and "due Sunday 22 November" in answers[0]
+    assert "DEADLINE: <2026-11-23 Mon>" in play(tmp_path / "b", BILL, "move the bill to monday", "yes")[1]["a.org"]
+    assert "SCHEDULED: <2026-11-23 Mon>" in play(tmp_path / "c", BILL, "schedule the bill for monday")[1]["a.org"]
+    assert "SCHEDULED: <2026-11-21 Sat>" in play(tmp_path / "d", BILL, "postpone the bill to saturday")[1]["a.org"]
+
+
+@pytest.mark.parametrize("line, told", [("what are my next actions?", "Write"), ("next actions", "Write"), ("what is delegated?", "Call"), ("which tasks are delegated", "Call")])
+def test_states_are_asked_for_in_plain_words(tmp_path, line, told): assert told in play(tmp_path, BILL, line)[0][0]
+
+
+def test_a_state_takes_a_note_behind_a_colon(tmp_path):
+    answers, files = play(tmp_path, BILL, "mark garlic as waiting: frost until december")
+    assert "* WAITING Garlic\n" in files["a.org"] and "\\\\\n  frost until december" in files["a.org"], (answers, files)

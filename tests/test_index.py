@@ -280,6 +280,7 @@ def write_sections(place, files):
 
 @settings(max_examples=examples(80), deadline=None)
 @given(files, st.sampled_from(["roof offer", "roof offer", "roof", "offer", "roof -boat", "roof OR offer", "roof OR tag:offer", "title:roof offer", "todo:open", "roo"]), st.integers(1, 3), st.integers(1, 5))
+@example([("house", "", [(1, "", "roof", "", "")] * 3), ("house", "", [(1, "", "roof", "", ""), (1, "", "offer", "", ""), (1, "", "offer", "", "roof")])], "roof OR tag:offer", 2, 4)
 def test_a_limit_is_said_or_changes_nothing(tmp_path_factory, files, query, limit, most):
     place = tmp_path_factory.mktemp("notes")
     write_sections(place, files)

@@ -431,3 +431,32 @@ async def test_such_a_task_is_put_off_by_its_plan(tmp_path):
 def test_a_new_title_keeps_the_tags_among_the_old_words(line, after):
     outline = parse_note(f"- [ ] {line}\n", "x.md")
     assert retitle(outline, outline.nodes[1], "ring her") == f"- [ ] {after}\n"
+
+
+@pytest.mark.parametrize("text, title, days", [
+    ("- [ ] write `📅 2026-11-20 #x ⏫` down 📅 2026-11-21 #y\n", "write `📅 2026-11-20 #x ⏫` down", ["2026-11-21"]), ("Use `📅 2026-11-20` or `(due: 2026-11-20)`, as ``SCHEDULED: <2026-11-20 Fri>``.\n", None, []),
+    ("- [ ] a `x` 📅 2026-11-20 `y`\n", "a `x` `y`", ["2026-11-20"]), ("- [ ] a lone ` 📅 2026-11-20\n", "a lone `", ["2026-11-20"]), ("- [ ] `a` and 🔁 every week 📅 2026-11-20\n", "`a` and", ["2026-11-20"])])
+def test_a_mark_in_code_is_an_example(text, title, days):
+    outline = parse_note(text, "a.md")
+    assert [str(s.day) for s in stamps(outline)] == days
+    if title is None: return
+    assert outline.nodes[1].title == title
+    moved = schedule(outline, outline.nodes[1], date(2026, 12, 1), "deadline", now=NOON)
+    assert moved == text.replace(days[-1] if title.count("2026") else days[0], "2026-12-01") and complete(outline, outline.nodes[1], now=NOON).split("]", 1)[1].startswith(text.split("]", 1)[1].split("🔁")[0].rstrip("\n")[:20])
+
+
+@pytest.mark.parametrize("one", ["`", "`a", "`` ` ", "`📅 2026-11-20` ", "📅 2026-11-20 `"])
+def test_code_is_looked_for_in_proportion(one):
+    def took(times):
+        start = time.process_time()
+        stamps(parse_note("- [ ] " + one * times, "a.md"))
+        return time.process_time() - start
+    assert took(16000) < 100 * max(took(800), 0.002)
+
+
+BOARD = "---\n\nkanban-plugin: board\n\n---\n\n## Backlog\n\n- [ ] beds\n- [ ] seeds @{2026-12-01}\n\n\n## Done\n\n**Complete**\n- [x] prune\n\n\n%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%\n"
+
+def test_a_new_card_is_on_the_first_lane_of_a_board():
+    assert append_headline(BOARD.encode(), "new", file="b.md", kind="task").decode() == BOARD.replace("@{2026-12-01}\n", "@{2026-12-01}\n- [ ] new\n")
+    empty = BOARD.replace("- [ ] beds\n- [ ] seeds @{2026-12-01}\n", "")
+    assert append_headline(empty.encode(), "new", file="b.md", kind="task").decode() == empty.replace("## Backlog\n", "## Backlog\n- [ ] new\n")

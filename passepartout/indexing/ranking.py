@@ -288,7 +288,7 @@ def settle_files(index: Index, question: Question, order: list[tuple[float, Cand
     for n, (value, each) in enumerate(order):
         if len(kept) >= limit: return kept + order[n:], doubt
         if not each.place and each.id not in own and not index.db.execute("SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?", (body, each.id)).fetchone():
-            if index.db.execute(OF_FILE, {"match": question.narrow, "file": each.file}).fetchone(): continue
+            if index.db.execute(OF_FILE, {"match": question.narrow or question.match, "file": each.file}).fetchone(): continue
             doubt = True
         kept.append((value, each))
     return kept, doubt

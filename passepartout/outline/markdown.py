@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/outline/markdown.html.md"""
 
 # %% auto #0
 __all__ = ['FRONT', 'PAIR', 'FOLDED', 'LISTED', 'SCALARS', 'TOML', 'TOO_DEEP', 'ASSIGNED', 'TAG', 'CODE', 'FINISHED', 'STATES',
-           'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'LINE', 'ITEM', 'ATX', 'FENCE',
-           'MARKER', 'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines', 'front_tags',
-           'line_tags', 'task_facts', 'without_last_tags', 'living_lines', 'behind_quotes', 'ends_fence',
-           'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
+           'URGENT', 'ARROW', 'LEVELS', 'LEVEL', 'ANCHOR', 'ASIDE', 'MARK', 'HINT', 'SPAN', 'LINE', 'ITEM', 'ATX',
+           'FENCE', 'MARKER', 'TASK_RANK', 'read_front_matter', 'whole_list', 'unquote', 'read_toml', 'read_lines',
+           'front_tags', 'line_tags', 'uncoded', 'marks_in', 'task_facts', 'without_last_tags', 'living_lines',
+           'behind_quotes', 'ends_fence', 'parse_markdown', 'open_heading', 'open_bullet', 'read_top']
 
 # %% ../../nbs/outline/08a_markdown.ipynb #1703ef87
 import re
@@ -128,10 +128,26 @@ MARK = Regex(rf"""
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|🆔|⛔|🏁|::|\^|\d{4}-\d\d|#")
 
+# %% ../../nbs/outline/08a_markdown.ipynb #fbf50065
+SPAN = Regex(r"(?<!`)(`{1,8}+)(?!`)[^`\n]++\1(?!`)")
+
+def uncoded(text: str) -> str:
+    "`text` with backticks in place of what is marked as code in it; as long as before."
+    return SPAN.sub(lambda m: "`" * len(m[0]), text) if "`" in text else text
+
+def marks_in(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match]:
+    "The marks in a stretch of `text` that are no code."
+    end = len(text) if end is None else end
+    return MARK.finditer(text if text.find("`", start, end) < 0 else text[:start] + uncoded(text[start:end]), start, end)
+
 # %% ../../nbs/outline/08a_markdown.ipynb #b704e8bb
 def task_facts(box: str, text: str) -> dict:
     "Facts of a task item from the sign in its box, or the keyword behind its dash, and the text behind it."
     facts = dict(zip(("keyword", "done"), STATES.get(box) or (box, box in FINISHED)), title=text.strip())
+    code = [m[0] for m in SPAN.finditer(text)] if "`" in text and "\0" not in text else []
+    if code:
+        facts = task_facts(box, SPAN.sub("\0", text))
+        return facts | {"title": re.sub("\0", lambda m, left=iter(code): next(left), facts["title"])}
     if HINT.search(text):
         if urgent := ARROW.search(text): facts["priority"] = URGENT[urgent["arrow"]]
         elif level := LEVEL.search(text): facts["priority"] = LEVELS[level["level"].lower()]

@@ -19,7 +19,7 @@ from typing import Iterable
 from .bullets import BULLET
 from ..lazy import Regex
 from .logbook import Logging, log_change, log_time, logging_of, with_note
-from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG
+from .markdown import ARROW, ASIDE, LEVEL, MARK, TAG, marks_in, uncoded
 from ..org import Node, Outline
 from .rewrite import Change, RewriteError, ending_at, line_span, replaced, reread, settled, words
 from .timestamps import KINDS, NAMES, Stamp, brackets_in, is_start, stamps, write_mark, write_stamp
@@ -157,7 +157,7 @@ def marks_of(outline: Outline, node: Node, kind: str) -> list[re.Match]:
     "The dates of `kind` in the line of a Markdown heading or task."
     start, end = words(outline, node)
     found = []
-    for m in MARK.finditer(outline.text, start, end):
+    for m in marks_in(outline.text, start, end):
         if not m["every"] and KINDS.get(name_of_mark(m), "deadline" if node.kind == "task" else "plain") == kind: found.append(m)
     return found
 
@@ -168,13 +168,13 @@ def name_of_mark(mark: re.Match) -> str:
 def brackets_of(outline: Outline, node: Node) -> str:
     "How the dates of a task are written, in its own line or else in its file: the bracket of a field, empty for signs."
     line = outline.text[slice(*words(outline, node))]
-    own = LEVEL.search(line) or ARROW.search(line) or any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(line)) or any(m["named"] for m in ASIDE.finditer(line))
+    own = LEVEL.search(line) or ARROW.search(line) or any(m["sign"] or m["field"] or m["every"] for m in marks_in(line)) or any(m["named"] for m in ASIDE.finditer(line))
     return brackets_in(line if own else outline.text)
 
 # %% ../../nbs/outline/08fb_planning.ipynb #91f96f1b
 def tail_of(line: str) -> int:
     "Where the signs, fields and tags at the end of a task begin, behind which no word stands."
-    spans = sorted(m.span() for pattern in (MARK, LEVEL, ASIDE, TAG, ARROW) for m in pattern.finditer(line))
+    spans = sorted(m.span() for pattern in (MARK, LEVEL, ASIDE, TAG, ARROW) for m in pattern.finditer(uncoded(line)))
     end = len(line.rstrip(" \t"))
     for start, stop in reversed(spans):
         if line[stop:end].strip(" \t"): break
@@ -199,7 +199,7 @@ def put_mark(outline: Outline, node: Node, when: date | datetime, kind: str) -> 
         raise RewriteError(f"“{node.title}” is a heading; in Markdown only list items with a box have dates. Nothing was changed. A task below it can have one: “todo … by friday”.")
     start, end = words(outline, node)
     line, mark = outline.text[start:end], found[0] if found else None
-    old = next((m for m in MARK.finditer(line) if mark and m.start() + start == mark.start()), None)
+    old = next((m for m in marks_in(line) if mark and m.start() + start == mark.start()), None)
     new = write_mark(kind, when, brackets_of(outline, node))
     if isinstance(when, datetime) and (mark is None or mark["sign"] or mark["field"] and len(mark["b"]) == 10):
         if mark: new = mark[0][len(mark["clock"] or ""):].strip().replace(mark["a"] or mark["b"], f"{when:%Y-%m-%d}")

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from .bullets import BULLET, DONE, IN_BOX, first_word, states_on
 from ..lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
-from .markdown import ASIDE, MARK, STATES
+from .markdown import ASIDE, STATES, marks_in
 from ..org import Node, Outline
 from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, brackets_of, marks_of, plan_change
 from .recurrences import next_day, read_rule
@@ -175,7 +175,7 @@ def next_dates(outline: Outline, node: Node, rule: re.Match, now: datetime) -> l
         raise RewriteError(f"What repeats “{node.title}” ({rule[0].strip()} …) is not understood; edit line {node.line} by hand. "
                            "Nothing was changed.")
     dates = []
-    for m in MARK.finditer(outline.text, *words(outline, node)):
+    for m in marks_in(outline.text, *words(outline, node)):
         group = next((g for g in "abcd" if m[g]), None)
         name = (m["sign"] or m["field"] or m["word"] or m["at"] or "").rstrip("\ufe0f").lower()
         if group and (kind := KINDS.get(name, "deadline")) in ("deadline", "scheduled"):
@@ -207,7 +207,7 @@ def dated_like_others(outline: Outline, node: Node, state: str, now: datetime) -
     "What says in the line of the task `node` that it is `state` since `now`, if its file says such things, or would; else empty. Where no time is given nothing is said."
     if now == datetime.min: return ""
     kind, used = "closed" if state == "DONE" else "cancelled", DATED.search(outline.text)
-    own = any(m["sign"] or m["field"] or m["every"] for m in MARK.finditer(outline.text, *words(outline, node)))
+    own = any(m["sign"] or m["field"] or m["every"] for m in marks_in(outline.text, *words(outline, node)))
     if used is None and not marks_of(outline, node, "closed") and (not own or any(n.keyword == "DONE" and n.kind == "task" for n in outline.nodes)): return ""
     return " " + write_mark(kind, now.date(), brackets_of(outline, node) if own or not used["field"] else used["field"][0])
 
@@ -219,7 +219,7 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     if state not in BOXES: raise RewriteError(f"A box says one of {', '.join(BOXES)}, not {state}; nothing was changed.")
     if state == node.keyword: return outline.text
     text, (end, following) = outline.text, line_span(outline.text, node.start)
-    at, rule = BOX.search(text, node.start, end).start(1), next((m for m in MARK.finditer(text, *words(outline, node)) if m["every"]), None)
+    at, rule = BOX.search(text, node.start, end).start(1), next((m for m in marks_in(text, *words(outline, node)) if m["every"]), None)
     over, last = STATES[BOXES[state]][1], words(outline, node)[1]
     again = state == "DONE" and rule is not None
     since = " " + write_mark("closed", now.date(), brackets_of(outline, node)) if again else dated_like_others(outline, node, state, now) if over else ""

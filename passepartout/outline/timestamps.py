@@ -22,7 +22,7 @@ from typing import Any, Iterator, Mapping
 
 from .elements import QUOTED_LINE, VERBATIM
 from ..lazy import Regex
-from .markdown import ARROW, LEVEL, MARK
+from .markdown import ARROW, LEVEL, MARK, uncoded
 from .recurrences import Rule, plain_for, read_rule
 from ..org import Node, Outline, inside
 from ..tuples import NamedTuple
@@ -91,7 +91,7 @@ BEFORE = Regex(rf"(?<!\w)({'|'.join(WORDS)}):[ \t]*\Z")
 def bracket_stamps(outline: Outline) -> tuple[list[Stamp], list[tuple[int, str]]]:
     "The dates in brackets, and (line, text) of those that no calendar has."
     text, found, broken, where, end, markdown = outline.text, [], [], Place(outline), -1, outline.format == "markdown"
-    for m in dates_in(text):
+    for m in dates_in(uncoded(text) if outline.format == "markdown" else text):
         if inside(outline.dead, m.start()): continue
         node, line = where.at(m.start())
         if is_quoted(outline, m, where.line_start): continue
@@ -174,7 +174,8 @@ def around(text: str, start: int, end: int) -> tuple[int, int, int]:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #4a9ce9a1
 def find_marks(text: str) -> Iterator[re.Match]:
-    "What `MARK.finditer` finds."
+    "What `marks_in` finds."
+    text = uncoded(text)
     searched, done = 0, 0
     for hint in HINTS.finditer(text):
         if hint.start() < searched: continue

@@ -96,7 +96,7 @@ def without_courtesy(text: str) -> str:
 
 # %% ../../nbs/reflex/captures.ipynb #2e960b11
 _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a note", "make a note", "add note", "add a note",
-         "add a note that", "new note", "create a note", "make a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
+         "add a note that", "new note", "create a note", "create note", "make note", "write note", "write a note", "start a note", "make a new note", "write a new note", "create a new note", "add a new note", "write down", "jot down", "write down that", "jot down that", "note that",
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",

@@ -60,6 +60,7 @@ def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
 # %% ../../nbs/reflex/commands.ipynb #4958f990
 _DONE = Regex(r"(?:(?:i(?:'ve|'m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b)(.+)", re.I)
 _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:state|status)\s+of\s+)?(.+?)\s+(?:(?:back\s+)?(?:as|to|on|into)\s+)?(not done|on hold|in progress|[\w-]+)", re.I)
+_WITH_NOTE = Regex(r"([^:\n]{3,120}?):\s+(\S.{0,300})")
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)
 _CANCEL = Regex(r"(?:cancel|abandon|drop|call\s+off)\s+(.+)", re.I)
 DONE_WORDS = frozenset(("done", "finished", "complete", "completed", "closed"))
@@ -74,13 +75,14 @@ def state_command(text: str) -> list[Command] | None:
     if found := _REOPEN.fullmatch(text):
         return [Command("state", object_of(found[1] or found[2]), "open {} again", {"state": "todo"}, "done")]
     if found := _CANCEL.fullmatch(text): return [Command("state", object_of(found[1]), "cancel {}", {"state": "cancelled"}, "open")]
+    text, note = (told[1], told[2].strip()) if (told := _WITH_NOTE.fullmatch(text)) and _MARK.fullmatch(told[1]) else (text, "")
     if not (found := _MARK.fullmatch(text)): return None
     word, joined = found[2].lower(), re.search(r"\s(?:as|to|on|into)$", text[:found.start(2)].rstrip(), re.I)
     if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"}, "open")]
     if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"}, "done")]
     if not joined or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
-    return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]})]
+    return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | ({"note": note} if note else {}))]
 
 # %% ../../nbs/reflex/commands.ipynb #36fbb265
 _PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)

@@ -20,7 +20,7 @@ from ..capture import word_for
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from ..org import Node, Outline
-from ..outline.markdown import MARK
+from ..outline.markdown import marks_in
 from ..outline.recurrences import Rule, next_day, read_rule
 from .captures import decline, letter_for, propose_capture, say, tool_call
 from .commands import LATER, Command, object_of
@@ -65,7 +65,7 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
                        + (f" To put it away: archive {place.title[:60]}" if word == "cancelled"
                           else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
-    return call("org-set-todo", command, place, around, state=state)
+    return call("org-set-todo", command, place, around, state=state, **({"note": command.args["note"]} if command.args.get("note") else {}))
 
 # %% ../../nbs/reflex/editcalls.ipynb #0606f703
 def to_date(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
@@ -97,6 +97,10 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
         if command.said.partition(" {}")[0] in LATER and command.args["date"][:10] < (there := days.get(kind, date.min)).isoformat():
             return decline(f"{name} is {'due' if kind == 'deadline' else 'planned for'} {say_day(there)}, and {say_day(date.fromisoformat(command.args['date'][:10]))} is earlier. "
                            f"Did you mean “move {object_of(command.target)} to {command.args['date']}”? Say “yes”, and I'll do it.")
+        due = days.get("deadline")
+        if kind == "scheduled" and not command.args["kind"] and due and days.get(kind, due) <= due < date.fromisoformat(command.args["date"][:10]):
+            return decline(f"{name} is due {say_day(due)}, before that. Did you mean “set the deadline of {object_of(command.target)} to {command.args['date'][:10]}”? "
+                           f"Say “yes”, and I'll do it. To plan it behind its deadline: schedule {object_of(command.target)} for {command.args['date']}")
         until = command.args.get("until") or (same_length(found, kind, command.args["date"]) if outline.format != "markdown" else None)
         return call("org-schedule", command, place, around, date=command.args["date"], kind=kind, until=until)
     if kind not in days: return decline(f"{name} has no date that could be moved. Name a day, for example: schedule … for friday")
@@ -172,7 +176,7 @@ def to_clock(command: Command, place: Place, around: Surroundings, today: date) 
 def turn_by_rule(outline: Outline, node: Node) -> tuple[Stamp, Rule] | None:
     "The date of a task in Markdown and the rule by which it repeats, such as *every weekday*; `None` when there is none that is understood."
     own = outline.text[node.start:node.body_start] if outline.format == "markdown" else ""
-    rule = next((read_rule(m["every"]) for m in MARK.finditer(own) if m["every"]), None)
+    rule = next((read_rule(m["every"]) for m in marks_in(own) if m["every"]), None)
     dated = [s for kind in ("deadline", "scheduled") for s in stamps(outline) if s.node == node.index and s.kind == kind]
     return (dated[0], rule) if dated and rule else None
 

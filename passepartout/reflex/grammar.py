@@ -173,11 +173,11 @@ def translated(request: Request, around: Surroundings) -> dict | None:
 
 # %% ../../nbs/reflex/grammar.ipynb #d4925ada
 _GERMAN = frozenset("wer wen wem was wann wo woher wohin wie welche welcher welches welchen warum ist sind war waren hat haben habe hatte wird werden wurde kann ich du er sie es wir ihr mein meine meinen meiner das der die den dem des ein eine einen einem einer vom von zum zur zu im in am an auf aus mit bei beim für und oder nicht noch schon denn eigentlich heißt lautet heissen steht stehen mir mich uns unser unsere gibt viel viele groß alt lange nach über".split())
-_ASKED = frozenset("wer wen wem was wann wo wie welche welcher welches what what's whats who who's how which whose was is are can does do did will when when's where where's".split())
+_ASKED = frozenset("wer wen wem was wann wo wie welche welcher welches what what's whats who who's how which whose was is are can does do did will can could should when when's where where's".split())
 _TWO_QUESTIONS = Regex(r"\band\s+(?:what|when|who|where|how|which|is|are|do|did)\b", re.I)
 _WORDS_OF_ASKING = (AROUND | STOP
                     | frozenset("how whose who which where when what's make made makes cook get got going go take takes leave leaves use "
-                                "used need know think about does know long far old will would could project files notes".split()))
+                                "used need know think about does know long far old will would can could should project files notes".split()))
 
 def looked_for(request: Request, around: Surroundings) -> dict | None:
     "A search for the words of a question, if a section has all of them."

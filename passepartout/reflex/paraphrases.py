@@ -26,6 +26,8 @@ _DUE = (
     (r"(?:what|which tasks) did (?:i|we) (?:miss|forget)", "what is overdue"),
     (r"(?:what|which tasks)(?:'s| is| are)? (?:still )?(?:left|open|undone|unfinished|pending|not done)(?: yet)?", "all open tasks"),
     (r"what (?:haven't|have) (?:i|we) (?:not )?(?:done|finished)(?: yet)?", "all open tasks"),
+    (r"(?:(?:show|list|give|what are) )?(?:me )?(?:my |all |the )*(?:unfinished|incomplete|outstanding|undone|uncompleted|pending) (?:tasks|todos|to-dos|items)", "all open tasks"),
+    (r"(?:(?:show|list|give|what are) )?(?:me )?(?:my |all |the )*(?:unfinished|incomplete|outstanding|undone|uncompleted|pending) (?:tasks|todos|to-dos|items) (?:for )?(?P<what>.+)", "what is due {what}"),
     (r"what do (?:i|we) still (?:have|need) to do", "all open tasks"),
     (r"remind me (?:again )?(?:what|who|whose|where|when|which|how) (?P<what>.+?)(?: (?:is|are|was|were|said|says|wrote))?", "what do my notes say about {what}"),
     (r"(?:what(?:'s| is)|is anything) (?:still )?(?:missing|left|open|unchecked|to do|to pack|to buy|to get) (?:on|from|in|of) (?:the |my "
@@ -33,7 +35,8 @@ _DUE = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #a6a93069
 _NAMED = (
-    (r"(?P<what>(?!(?:merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
+    (r"(?:add|put) (?P<what>.+) (?:to|on|in|into|onto) (?:my |the |our )?(?:todos?|to-dos?|tasks?|tasks? list|to-?do list)", "todo {what}"),
+    (r"(?P<what>(?!(?:add|put|create|make|write|merge|combine|split|join|group|swap|sort|clear|clean|plan|count|archive|finish|do|complete|show|list|recurring|repeating|repeated)\b)[\w' -]{2,40}?) (?:tasks|todos|to-dos)",
      "tasks for {what}"),
     (r"(?:and|also|then|ok|okay|so|well|oh|ah|wait|oh wait|hm+|no|no wait|actually|sorry|never ?mind),? (?P<words>(?:make|tag|untag|mark|rename|move|archive|add|set|postpone|reschedule|remind"
      r"|put|check|done|finish|note|todo|delete|find|show|cancel|reopen|unschedule|uncheck)\b.+)", "{words}"),

@@ -182,6 +182,7 @@ def in_other_words(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/reflex/reasons.ipynb #44e650a8
 CLOCK = ("what time is it", "what's the time", "what is the time", "what time is it now", "what time", "time", "wie spät ist es")
+_TO_SOMETHING = Regex(r"(?:add|put)\s+(.{1,80})\s+(?:to|into|onto)\s+(?:(?:my|the|our)\s+)?(?!(?:calendar|agenda|diary|schedule|reminders?|notes?|todos?|tasks?)$)([\w .'-]{2,40})", re.I)
 _TO_LIST = Regex(r"(?:add|put)\s+(.+?)\s+(?:to|on|in|onto)\s+(?:(?:my|the|our)\s+)?([\w ]{1,30}?\s?liste?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #51fbf60b
@@ -200,6 +201,9 @@ def to_keep(request: Request, line: str) -> dict | None:
             return decline(f"There is no list called “{found[2][:60]}” in your notes: that would be a heading or a file with boxes, “- [ ] "
                            f"…”, below it. {offer} be a task or a note instead? Say “todo {what}” or “note: {what}”, or only "
                            f"{TODO_OR_NOTE}.")
+        if (found := _TO_SOMETHING.fullmatch(request.text.strip().rstrip("?!. "))) and ":" not in found[0]:
+            item = found[1].strip(' "“”„')
+            return decline(f"No list in your notes is called “{found[2]}”. Did you mean “add a task to {found[2]}: {item}”? Say “yes”, and I'll do it. Or say “add to {found[2]}: {item}” for a line of its text, or only {TODO_OR_NOTE}.")
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 

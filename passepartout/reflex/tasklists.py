@@ -50,7 +50,7 @@ _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%
 _LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
-               | frozenset("open finished completed done closed waiting blocked important urgent new newest next old late last first "
+               | frozenset("open unfinished incomplete outstanding undone uncompleted finished completed done closed waiting blocked important urgent new newest next old late last first "
                            "undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active "
                            "of by without priority high low".split()))
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
@@ -61,7 +61,7 @@ _UNDUE = Regex(r"(?:(?:what|which|show|list|give)\s+)?(?:me\s+)?(?:all\s+|the\s+
 _WAITING_FOR = Regex(r"(?:what\s+am\s+i\s+|what\s+are\s+we\s+|i(?:'m|\s+am)\s+)?waiting\s+(?:for|on)\s+(?!what\b|me\b)(?:(?:from|of)\s+)?(.{1,80})", re.I)
 _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)?\s*(?:me\s+)?(?:all\s+|the\s+|my\s+|really\s+|most\s+|top\s+)*(?:(?:prio(?:rity)?\s+)?\[?#?(?P<letter>[abc])\]?\s+(?:prio(?:rity)?\s+)?(?:tasks?|todos?|things?|items?)|(?:tasks?|todos?|things?|items?)\s+(?:with|of|have|has)\s+(?:the\s+)?prio(?:rity)?\s+(?P<other>[abc])"
                    r"|(?P<word>biggest|high|highest|top|medium|low|lowest)[\s-]+prio(?:rity)?(?:\s+(?:tasks?|todos?|things?|items?))?|(?:tasks?|todos?|things?|ones?)\s+(?:is|are)\s+(?:the\s+)?(?:(?:most|really|so)\s+)?(?:urgent|important)|(?:urgent|important)\s+(?:tasks?|todos?|things?|items?)|(?:(?:most|really|so)\s+)?(?:urgent|important)|priorities)(?:\s+(?:now|today|right\s+now|at\s+the\s+moment))?", re.I)
-_IN_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
+_IN_STATE = Regex(r"(?:what|which\s+tasks)(?:['’]?s|\s+is|\s+are)\s+(delegated|started|deferred)|(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
 _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
 _CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:did|have)\s+(?:i|we)\s+cancel(?:l?ed)?", re.I)
@@ -87,7 +87,7 @@ def filtered(request: Request) -> dict | None:
         return tool_call("org-find", f"You asked what waits for {found[1]}",
                          query=f"(todo:waiting OR todo:wait OR todo:hold) {query_of(found[1])}"[:300], limit=50)
     if found := _IN_STATE.fullmatch(line):
-        state = (found[1] or "next").lower()
+        state = (found[1] or found[2] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
     if _CANCELLED.fullmatch(line): return tool_call("org-find", "You asked for the tasks that were given up", query="todo:cancelled OR todo:canceled", limit=50)
     if _GOING.fullmatch(line):
@@ -118,6 +118,7 @@ def tasks(request: Request) -> dict | None:
     shown = (words[2:] if words[:2] in (("show", "me"), ("give", "me")) else words[1:] if words[:1] in (("show",), ("list",), ("count",))
              and len(words) > 1 else words)
     place = f", in {folder}" if folder else ""
+    if folder and shown in (("tasks",), ("my", "tasks"), ("todos",), ("all", "the", "tasks")): shown = ("open", "tasks")
     if view := LISTS.get(" ".join(words)) or LISTS.get(" ".join(shown)) or LISTS.get(" ".join(w for w in shown if w not in ("the", "all"))
                                                        or "-") or LISTS.get(" ".join(w for w in shown
             if w not in ("the", "all", "my", "our")) or "-"):

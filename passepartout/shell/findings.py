@@ -10,7 +10,7 @@ __all__ = ['Findings', 'judge_variables', 'judge_redirections', 'harm_inside', '
 
 # %% ../../nbs/shell/findings.ipynb #c3b8b34e
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
@@ -22,7 +22,7 @@ from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
 from .standfor import given_values, readings, without_braces
-from .table import keeps_input
+from .table import keeps_input, prints_words
 from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts
 from .words import Impure
 
@@ -171,7 +171,17 @@ def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = Fals
         elif words[0] in ("cd", "pushd"): here = _gone(here, words[1:], findings.home)
         else:
             for tried, reading in enumerate(readings(words, given)): _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
-    harm_said(findings, loose_texts(text, findings.known), depth)
+    harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
+
+def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
+    "What `echo` says into a file that a later command of the same text names."
+    said, written = "", []
+    for words in commands:
+        if prints_words(words[0].rpartition("/")[2]): said = " ".join(words[1:])
+        elif words[0] in WRITES or words[0] == "tee": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
+        elif not keeps_input(words[0].rpartition("/")[2], words[1:]):
+            names = {word.rpartition("/")[2] for word in words}
+            yield from (text for text, name in written if name in names)
 
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
@@ -180,7 +190,7 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
     if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
     base, told = words[0].rpartition("/")[2].lower(), findings.beside()
     if words[0] in WRITES:
-        if not guessed: _written(told, words)
+        if not guessed and len(words) > 1: _written(told, words)
     else:
         if base in STARTERS or base in SHELLS: harm_inside(told, words, depth)
         elif found := harm(base, words[1:], told.places): told.add(*found)
@@ -193,6 +203,7 @@ def _written(findings: Findings, words: Sequence[str]) -> None:
     "What a redirection of a text for a shell would write over."
     name = words[1]
     if name.startswith("/dev/") and name[5:] in ("null", "stdout", "stderr", "tty") or scratch(name): return
+    if name[:1] in "$`": return                                   # nobody knows where that is
     try: found = findings.places.place(name)
     except PathRefused as refusal: findings.add(DENY, f"A redirection leads outside: {refusal.message}")
     else: _writes(findings, Redirect(1, "append" if ">>" in words[0] else "write", name), found)

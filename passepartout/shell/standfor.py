@@ -41,7 +41,8 @@ _NAME = Regex(r"\$\{?[!#]?(\w+|[@*])(?:\[[^\]]*\])?([^}]*)")
 
 def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     if expansion[:2] == "$(" or expansion[0] == "`": return _tokens(expansion.strip("$()`"))[1:]
-    name, rest = _NAME.match(expansion).groups()
+    if (found := _NAME.match(expansion)) is None: return []
+    name, rest = found.groups()
     values = list(given.get("1" if name in "@*" or name.isdigit() else name, ()))
     return values + ["", *_tokens(re.sub(r"^:?[-=+?]", "", rest))] if rest and expansion[1] == "{" else values
 
@@ -50,14 +51,17 @@ MOST_TRIED = 48
 
 def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
     "The words of a command as they stand, and with what their expansions may stand for."
-    todo, seen = [list(words)], set()
+    todo, seen, longest = [list(words)], set(), sum(map(len, words)) + 1_000
     while todo and len(seen) < MOST_TRIED:
         now = todo.pop(0)
         if tuple(now) in seen: continue
         seen.add(tuple(now))
         yield now
         for expansion in dict.fromkeys(each for word in now[:64] if "$" in word or "`" in word for each in _EXPANSION.findall(word)):
-            for value in _values(expansion, given)[:12]: todo.append([made for word in now for made in _put(word, expansion, value)])
+            for value in _values(expansion, given)[:12]:
+                if expansion in value: continue                              # x=$x: nothing comes of that but more of the same
+                made = [made for word in now for made in _put(word, expansion, value)]
+                if sum(map(len, made)) <= longest and len(todo) < MOST_TRIED: todo.append(made)
 
 def _put(word: str, expansion: str, value: str) -> list[str]:
     made = word.replace(expansion, value) if expansion in word else word

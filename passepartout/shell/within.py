@@ -44,6 +44,7 @@ def plain_word(raw: str, known: Mapping[str, str | None]) -> str:
     if text == "~" or text.startswith("~/"): text = str(known.get("HOME") or "~") + text[1:]
     try: parts = shlex.split(text)
     except ValueError: return text
+    if len(parts) == 1 and raw[0] == '"': parts[0] = parts[0].replace("\\$", "$").replace("\\`", "`")             # which shlex leaves
     return parts[0] if len(parts) == 1 else text
 
 # %% ../../nbs/shell/within.ipynb #f40d3a8b

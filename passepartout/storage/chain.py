@@ -251,11 +251,15 @@ class Anchor(NamedTuple):
     seq: int
     head: bytes
     genuine: bool
+    met: int | None = None
 
 # %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
-def write_anchor(path: Path, mac, seq: int, head: bytes) -> None:
-    "Note that record `seq` carried the seal `head`; the file is replaced in one step."
-    note = {"seq": seq, "head": head.hex(), "seal": mac(b"anchor" + _place(seq, 0.0) + head).hex()}
+def _anchor_seal(mac, seq: int, head: bytes, met: int | None) -> str:
+    return mac(b"anchor" + _place(seq, 0.0) + head + (b"" if met is None else b"met %d" % met)).hex()
+
+def write_anchor(path: Path, mac, seq: int, head: bytes, met: int | None = None) -> None:
+    "Note that record `seq` carried the seal `head`, and that `met` records of that kind were there; the file is replaced in one step."
+    note = {"seq": seq, "head": head.hex(), **({} if met is None else {"met": met}), "seal": _anchor_seal(mac, seq, head, met)}
     draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
     _write_synced(draft, json.dumps(note).encode())
     os.replace(draft, path)
@@ -265,11 +269,11 @@ def read_anchor(path: Path, mac) -> Anchor | None:
     "The anchor in `path`, None when there is none. Anything that is no anchor reads as one that is not genuine."
     try:
         note = json.loads(path.read_bytes())
-        seq, head = int(note["seq"]), bytes.fromhex(note["head"])
-        return Anchor(seq, head, hmac.compare_digest(note["seal"], mac(b"anchor" + _place(seq, 0.0) + head).hex()))
+        seq, head, met = int(note["seq"]), bytes.fromhex(note["head"]), None if note.get("met") is None else int(note["met"])
+        return Anchor(seq, head, hmac.compare_digest(note["seal"], _anchor_seal(mac, seq, head, met)), met)
     except FileNotFoundError:
         return None
-    except (ValueError, LookupError, TypeError, struct.error):
+    except (ValueError, LookupError, TypeError, AttributeError, struct.error):
         return Anchor(0, START, False)
 
 # %% ../../nbs/storage/05b_chain.ipynb #98795ee6

@@ -59,7 +59,7 @@ class Writer:
         self.execute, self.execute_many = db.cursor().execute, db.cursor().executemany
         self.put_off: dict = {}                            # what changes left for the end of the transaction under way; see `write_put_off`
         self._seen = self._full = self._owner = self._places = None
-        self._anchored = 0
+        self._anchored = self.met = 0                       # met: how many records of that kind there are, by the anchor and what came since
         self.erasures = 0                                   # how often texts were removed by way of this one
         self.scanner: Any = None                            # a booted agent's scanner for secrets: what it finds is not written
 
@@ -92,17 +92,17 @@ def _append(store: Writer, drafts: list[Draft], durable: bool) -> None:
             raise JournalError(_EXCHANGED.format(path=store.path))
         if on_disk and (version := run("PRAGMA data_version").fetchone()[0]) != store._seen:
             _catch_up(store, version)
-        seq, head = _insert(store, drafts)
+        seq, head, met = _insert(store, drafts)
         run("COMMIT")
     except BaseException:
         _abandon(store)
         raise
-    store.seq, store.head = seq, head
+    store.seq, store.head, store.met = seq, head, store.met + met
     store.commits = store.commits[0] + 1, store.commits[1] + durable
 
 # %% ../../nbs/storage/05c_store.ipynb #8fca3d58
-def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
-    "Seal and insert the records of `drafts`, with the changes that belong to them; the number and the head that the chain has then."
+def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes, int]:
+    "Seal and insert the records of `drafts`, with the changes that belong to them; the number and the head that the chain has then, and how many tell what was met."
     seq, head, rows = store.seq, store.head, []
     salts = os.urandom(16 * sum([len(draft.records) for draft in drafts]))
     for draft in drafts:
@@ -114,7 +114,7 @@ def _insert(store: Writer, drafts: list[Draft]) -> tuple[int, bytes]:
             seq, head = rows[-1][0], head_of(rows)
     if store.put_off: store.write_put_off()
     _insert_rows(store, rows)
-    return seq, head
+    return seq, head, sum([row[1] == "met" for row in rows])
 
 # %% ../../nbs/storage/05c_store.ipynb #e04e31e4
 _TOGETHER = 16
@@ -148,7 +148,13 @@ def _catch_up(store: Writer, version: int) -> None:
         verdict = Verdict(False, 0, f"Records {last[0] + 1} to {store.seq} vanished while the journal was open.", "cut-off", last[0])
     if store.checked.ok and not verdict.ok:
         store.checked = verdict
+    store.met += _met_after(store, store.seq)
     (store.seq, store.head), store._seen = last, version
+
+# %% ../../nbs/storage/05c_store.ipynb #98f07a08
+def _met_after(store: Writer, seq: int) -> int:
+    "How many of the records after number `seq` tell what was met."
+    return store.db.execute("SELECT count(*) FROM chain NOT INDEXED WHERE seq > ? AND kind = 'met'", (seq,)).fetchone()[0]
 
 # %% ../../nbs/storage/05c_store.ipynb #86947fa7
 def _abandon(store: Writer) -> None:
@@ -159,7 +165,7 @@ def _abandon(store: Writer) -> None:
 # %% ../../nbs/storage/05c_store.ipynb #5f095a26
 def _note(store: Writer) -> None:
     try:
-        write_anchor(store.path.with_suffix(".anchor"), store.mac, store.seq, store.head)
+        write_anchor(store.path.with_suffix(".anchor"), store.mac, store.seq, store.head, store.met)
         store._anchored = store.seq
     except OSError:
         pass
@@ -230,6 +236,8 @@ def _begin(store: "Store", lost: str | None) -> None:
         store.seq, store.head = verdict.seq, verdict.head
     else:
         store.seq, store.head = store.db.execute(_LAST).fetchone() or (0, START)
+    known = anchor is not None and anchor.genuine and anchor.met is not None
+    store.met = (anchor.met if known else 0) + _met_after(store, anchor.seq if known else 0)
     if lost:
         _take_over(store, lost)
     store._places = Whereabouts(store.path)
@@ -306,13 +314,19 @@ class Store(Looked):
         "What of the chain itself does not hold and was not accepted; `None` when its records fit, whatever the anchor says."
         with self.lock, explained(self.path): return survey(self.mac, _after(self, 0), **_keys(self))[1]
 
+    def _rest(self) -> None:
+        mark = Draft("", "", self.clock)
+        mark.change(_mark)
+        self.write([mark])
+        _note(self)
+
     def anchor(self) -> int:
         "Note the present head, whatever the last check said: this accepts the journal as it stands. Returns the record's number."
         with self.lock:
             mark = Draft("", "", self.clock)
             mark.change(_mark)
             self.write([mark])
-            self.checked = Verdict(True, 0, None, "ok", self.seq, self.head)
+            self.checked, self.met = Verdict(True, 0, None, "ok", self.seq, self.head), _met_after(self, 0)
             if self.path:
                 _note(self)
             return self.seq
@@ -322,7 +336,7 @@ class Store(Looked):
         with self.lock:
             if self._owner is not None:
                 if self.checked.ok and self.seq != self._anchored:
-                    _try(self.anchor)
+                    _try(self._rest)
                 os.unlink(self.path.with_suffix(".owners") / self.boot)
                 os.close(self._owner)
                 self._owner = None
