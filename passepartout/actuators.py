@@ -17,7 +17,7 @@ from .records import record
 from .tools import IN_DISPATCH
 from .verify import Cleared
 
-# %% ../nbs/16d_actuators.ipynb #07ec755a
+# %% ../nbs/16d_actuators.ipynb #3ef027ce
 @record
 class Actuator:
     "A named way out. `core` ones get the clearance's content, others the action and the signal."
@@ -25,6 +25,7 @@ class Actuator:
     fn: Callable
     core: bool = False
 
+# %% ../nbs/16d_actuators.ipynb #07ec755a
 class ActuatorRegistry:
     "The actuators of one agent, by name."
     def __init__(self):

@@ -90,7 +90,7 @@ class _Extent:
 _handlers: ContextVar = ContextVar("handlers", default=None)
 _restarts: ContextVar = ContextVar("restarts", default=None)
 
-
+# %% ../nbs/01_conditions.ipynb #190a1c7a
 def _innermost(chain: ContextVar):
     node = chain.get()
     while node is not None and not node.alive:

@@ -27,12 +27,13 @@ def mark_of(body: str | None) -> str:
     "What tells one body from another; empty for none."
     return "" if body is None else hashlib.sha256(body.encode()).hexdigest()[:32]
 
-# %% ../nbs/07b_recall.ipynb #515c273d
+# %% ../nbs/07b_recall.ipynb #a839f5cb
 def written(work: Transaction) -> list[list]:
     "What a transaction changed so far: [id, what it was, mark of what it became]."
     pairs = ((ident, body_of(work.change.base.objects.get(ident)), body_of(now)) for ident, now in sorted(work.change.objects.items()))
     return [[ident, before, mark_of(now)] for ident, before, now in pairs if before != now]
 
+# %% ../nbs/07b_recall.ipynb #515c273d
 def note_written(agent: Any, signal: Any, work: Transaction) -> None:
     "Put what a signal changed in memory on the record of its turn."
     if not work.change.objects or not (found := written(work)): return

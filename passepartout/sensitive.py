@@ -42,13 +42,14 @@ def short_name(relative: str) -> str:
     "Why a path to something that is there may be a second name of something hidden, as the end of a sentence; empty when it is none."
     return "has a short name, which may stand for a hidden one" if "~" in relative and _SHORT.fullmatch(relative) else ""
 
-# %% ../nbs/10b_sensitive.ipynb #0c00c889
+# %% ../nbs/10b_sensitive.ipynb #9b566da5
 @lru_cache(maxsize=1024)
 def sensitive(relative: str) -> str:
     "Why the file or folder with this path (without links) is not an ordinary one, as the end of a sentence; empty when it is."
     if why := _why(relative): return why
     return _why(other) if (other := as_disks_read(relative)) != relative else ""
 
+# %% ../nbs/10b_sensitive.ipynb #0c00c889
 def _why(relative: str) -> str:
     parts = [part for part in relative.split("/") if part not in ("", ".")]
     if "." in relative:
@@ -58,10 +59,12 @@ def _why(relative: str) -> str:
     if holds_keys(parts[-1]): return "is named like a file of keys or passwords"
     return "is named like a start-up file, which other programs run" if is_startup_file(parts[-1]) else ""
 
+# %% ../nbs/10b_sensitive.ipynb #7b3bff07
 def is_startup_file(name: str) -> bool:
     "Is a file with this name, without its folder, one that a program runs when it starts?"
     return (name.lower().endswith(_ENDS) or not name.isascii()) and _STARTUP.fullmatch(name) is not None
 
+# %% ../nbs/10b_sensitive.ipynb #deaa66be
 def holds_keys(name: str) -> bool:
     "Is a file with this name, without its folder, one of keys or passwords?"
     folded = name.lower()

@@ -33,13 +33,16 @@ async def test_an_open_world_call_is_learned_only_with_every_word_of_it(tmp_path
     await answer(agent, to="ana@example.org", text="hello")
     (found,) = proposals(agent)
     assert dict(found.rule.where) == {"to": ("ana@example.org",), "text": ("hello",)} and found.rule.tools == ("post",)
+    assert "You allowed this 3 times" in found.text
+    with in_the_shadow(agent, found.rule): assert proposals(agent) == []             # what a rule answers already is no habit to be learned
     await agent.close()
 
 
 async def test_refusals_are_learned_as_well_and_one_other_answer_ends_it(tmp_path):
     agent = await asking(tmp_path)
     for _ in range(3): await answer(agent, yes=False, to="eve@example.org", text="hello")
-    assert [each.rule.tier for each in proposals(agent)] == ["deny"]
+    (found,) = proposals(agent)
+    assert found.rule.tier == "deny" and "You refused this 3 times" in found.text
     await answer(agent, to="eve@example.org", text="hello")
     assert proposals(agent) == []
     await agent.close()

@@ -284,6 +284,18 @@ def test_a_missing_dependency_rejects_and_a_cycle_does_not_hang():
     assert isinstance(judge(agent_with(one, two), call(), SIGNAL).verdict, Allowed)
 
 
+def test_nothing_that_claims_to_be_equal_is_taken_for_a_clearance():
+    agent = agent_with(*skills_of([("raise to", 3, 1)]))
+    permit, _ = clear(agent, call(), SIGNAL)
+    class Twin:
+        "Equal to everything, and found where the clearance is."
+        def __hash__(self): return hash(permit)
+        def __eq__(self, other): return True
+    for forged in (Twin(), [permit]):
+        with pytest.raises(GateError): agent.clearances.redeem(forged, agent, SIGNAL)
+    assert agent.clearances.redeem(permit, agent, SIGNAL)
+
+
 def test_a_clearance_holds_the_action_the_gates_saw_last():
     agent = agent_with(*skills_of([("raise to", 3, 1)]))
     permit, judgement = clear(agent, call(), SIGNAL)

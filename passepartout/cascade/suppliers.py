@@ -78,6 +78,7 @@ class BackendRegistry:
     def __iter__(self) -> Iterator[str]: return iter(tuple(self.by_name))
     def __len__(self): return len(self.by_name)
 
+# %% ../../nbs/cascade/13h_suppliers.ipynb #d796ef39
 def register_backend(agent, name: str, fn: Callable, *, inline: bool = False, local: bool = False, blind: bool = False,
                      breaker: Any = None) -> None:
     "Register `fn(prompt, system_prompt, *, model=None)`, sync or async, as the provider `name` of `agent`. `local`: it runs on this machine."

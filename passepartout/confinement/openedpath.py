@@ -172,13 +172,14 @@ def _walk(top: OpenedPath, suffixes: tuple, max_files: int, skipped: list | None
     finally:
         for fd, _, _ in stack: os.close(fd)
 
-# %% ../../nbs/confinement/10i_openedpath.ipynb #90ae3ef5
+# %% ../../nbs/confinement/10i_openedpath.ipynb #ad2932a2
 def _noting(top: OpenedPath, skipped: list | None) -> Callable[[str, str], None]:
     "How a walk tells what it left out: into `skipped`, or nowhere."
     def note(relative: str, why: str) -> None:
         if skipped is not None: skipped.append((shown(top.prefix + relative), why))
     return note
 
+# %% ../../nbs/confinement/10i_openedpath.ipynb #f8b2139d
 def _listed(fd: int, relative: str, note: Callable) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     try: found = entries_of(fd)
@@ -186,11 +187,13 @@ def _listed(fd: int, relative: str, note: Callable) -> list[tuple[str, str]]:
     if len(found) >= MOST_NAMES: note(relative, f"holds more than {MOST_NAMES:,} names")
     return found
 
+# %% ../../nbs/confinement/10i_openedpath.ipynb #a67d87c7
 def _held(root: Root, folder: int, name: str, flags: int, relative: str, note: Callable) -> int | None:
     try: return step(root, folder, name, flags)
     except OSError as err: note(relative, _why(err))
     return None
 
+# %% ../../nbs/confinement/10i_openedpath.ipynb #90ae3ef5
 def _taken(top: OpenedPath, fd: int | None, relative: str, note: Callable) -> OpenedPath | None:
     "The open file `fd` as a resource, or None (and closed) when it is not a plain file after all."
     if fd is None: return None
@@ -203,5 +206,6 @@ def _taken(top: OpenedPath, fd: int | None, relative: str, note: Callable) -> Op
     note(relative, "has a second name elsewhere" if stat.S_ISREG(info.st_mode) else ODD)
     return None
 
+# %% ../../nbs/confinement/10i_openedpath.ipynb #f35593ab
 def _why(err: OSError) -> str:
     return {errno.EXDEV: ELSEWHERE, errno.EACCES: CLOSED}.get(err.errno) or (err.strerror or "unreadable").lower()

@@ -19,10 +19,11 @@ from .index import Index, Refreshed
 from ..confinement.roots import astray
 from .watch import can_watch, watch_notes
 
-# %% ../../nbs/indexing/08ka_upkeep.ipynb #62543041
+# %% ../../nbs/indexing/08ka_upkeep.ipynb #21b52c36
 class Ended(PassepartoutError):
     "The agent is being closed, so reading the notes was broken off. What was read until then is kept."
 
+# %% ../../nbs/indexing/08ka_upkeep.ipynb #62543041
 class Refreshing:
     "An index with the ways to bring it up to date that can be broken off."
     def __init__(self, index: Index, log: Callable[[str], Any] = lambda text: None):

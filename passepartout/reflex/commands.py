@@ -396,12 +396,12 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
     if plain.lower() in BARE: return decline(BARE[plain.lower()])
     return None
 
-
+# %% ../../nbs/reflex/commands.ipynb #b8602951
 def place_archive(text: str) -> list[Command] | None:
     "What goes into the archive: looked at before dates, because *archive* is none."
     return place_command(text) if _ARCHIVE.fullmatch(text) else None
 
-
+# %% ../../nbs/reflex/commands.ipynb #18e81a08
 def usable(command: Command) -> bool:
     "Whether there are words for a heading, or an item that can be looked for without one."
     return bool(command.target) or command.verb == "check"

@@ -30,6 +30,7 @@ def json_line(event: str, level: str = "info", **facts: Any) -> str:
     told = {name: value if isinstance(value, (int, float)) else str(value)[:200] for name, value in facts.items() if value is not None}
     return json.dumps({"time": f"{datetime.now().astimezone().isoformat(timespec='milliseconds')}", "level": level, "event": event, **told})
 
+# %% ../../nbs/serving/19d_gauges.ipynb #9b3bd2f7
 def _plain(value: Any) -> str:
     text = f"{value:.1f}" if isinstance(value, float) else str(value)
     return text if re.fullmatch(r"[\w./:@+-]{1,200}", text, re.ASCII) else json.dumps(text[:200])
@@ -87,11 +88,12 @@ class Gauges:
             told += [f"passepartout_{each}" + (f'{{kind="{label}"}}' if label else "") + f" {value:.10g}" for each, label, value in mine]
         return "\n".join(told) + "\n"
 
-# %% ../../nbs/serving/19d_gauges.ipynb #862e4b0c
+# %% ../../nbs/serving/19d_gauges.ipynb #20d13834
 def _family(name: str) -> str:
     "The name in the table under which a number stands."
     return name.removesuffix("_sum").removesuffix("_count") if name.endswith(("_seconds_sum", "_seconds_count")) else name
 
+# %% ../../nbs/serving/19d_gauges.ipynb #862e4b0c
 def resident_bytes() -> int:
     "The memory that this process has in use; 0 where the system does not say."
     try:

@@ -19,7 +19,7 @@ import typer
 from .commandline import AsJson, Memex, as_json, booted, fail, finish, settings_of, tell
 from ..conditions import PassepartoutError
 
-# %% ../../nbs/terminal/20dg_jobscommand.ipynb #4911620d
+# %% ../../nbs/terminal/20dg_jobscommand.ipynb #f05c000a
 def known_jobs(settings: Any, book: Any) -> list[Any]:
     "The shipped jobs that are not switched off, and those on the pages of `book`, as skills."
     from passepartout.heartbeat import shipped
@@ -30,6 +30,7 @@ def known_jobs(settings: Any, book: Any) -> list[Any]:
     return [skill for skill in shipped(settings) if skill.name not in settings.jobs_off] + [Skill(page.name,
             job=Job(print, page.schedule, f"worker on {page.path.name}"), foreign=True) for page in pages]
 
+# %% ../../nbs/terminal/20dg_jobscommand.ipynb #4911620d
 def job_rows(skills: list, diary: Any, now: float, zone: Any) -> list[dict]:
     "What is on record of each job, and when it is due by the calendar."
     from passepartout.diary import Standing
@@ -45,6 +46,7 @@ def job_rows(skills: list, diary: Any, now: float, zone: Any) -> list[dict]:
                       "next": moment(min(ahead)) if ahead else None, "rests": moment(known.rests) if known.rests > now else None})
     return found
 
+# %% ../../nbs/terminal/20dg_jobscommand.ipynb #d2399695
 def row_line(row: dict) -> str:
     "A job on one line."
     last = f"{row['state']} {row['begun'][:16].replace('T', ' ')}" if row["begun"] else "never ran"

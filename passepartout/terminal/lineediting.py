@@ -48,12 +48,13 @@ def append_line(path: Path, line: str, harmless: Callable[[str], bool] | None = 
     except OSError: pass
     finally: os.close(file)
 
-# %% ../../nbs/terminal/20ae_lineediting.ipynb #94100552
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #2d84e76b
 def holds_no_secret(line: str) -> bool:
     "Does nothing in `line` look like a key or a password?"
     from passepartout.redaction.secrets import Scanner
     return Scanner().is_clean(line)
 
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #94100552
 def cleaner(agent: Any) -> Callable[[str], bool] | None:
     "What tells whether a line may be written, with the keys that `agent` knows; `None` when it is elsewhere."
     return vault.scanner.is_clean if (vault := getattr(agent, "vault", None)) is not None else None
@@ -78,10 +79,11 @@ def paste_whole() -> None:
     except ImportError: return
     readline.parse_and_bind("set enable-bracketed-paste on")
 
-# %% ../../nbs/terminal/20ae_lineediting.ipynb #2c898e84
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #fc94a6eb
 class Resumed(BaseException):
     "The program goes on after it was stopped; with the line as it stood."
 
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #2c898e84
 def _resumed(signum: int, frame: Any) -> None:
     import readline
     raise Resumed(readline.get_line_buffer())

@@ -26,13 +26,17 @@ def rewind(chat: Any, rest: str) -> None:
     if number == 0: raise PassepartoutError("Nothing was taken back.")
     chat.say(at_desk(chat.agent, "rewind", chat.session, **({"count": number or 1} if number or not word else {"turn": word}))["text"])
 
-# %% ../../nbs/terminal/19n_sessionwords.ipynb #2badaab7
+# %% ../../nbs/terminal/19n_sessionwords.ipynb #dc255ba6
 def focus(chat: Any, rest: str) -> None:
     "Look at a note, or tell which one is looked at."
     chat.say(at_desk(chat.agent, "focus", chat.session, note=rest.strip() or None)["text"])
+
+# %% ../../nbs/terminal/19n_sessionwords.ipynb #2badaab7
 def push(chat: Any, rest: str) -> None:
     "Go into a project: a folder, a file or a heading."
     chat.say(at_desk(chat.agent, "push", chat.session, place=rest.strip() or None)["text"])
+
+# %% ../../nbs/terminal/19n_sessionwords.ipynb #d98239e4
 def pop(chat: Any, rest: str) -> None:
     "Leave the project, and look at what was looked at before it."
     chat.say(at_desk(chat.agent, "pop", chat.session)["text"])
@@ -44,6 +48,7 @@ def sessions(chat: Any, rest: str) -> None:
     for row in rows: chat.say(f"{'›' if row['name'] == chat.session else ' '} {session_line(row)}")
     if not rows: chat.say("Nobody has said anything yet.")
 
+# %% ../../nbs/terminal/19n_sessionwords.ipynb #d347ca63
 def session_line(row: dict) -> str:
     "A session in one line."
     return f"{row['name']:<16} {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['turns']:>4}  {' '.join(row['said'].split())[:60]}"

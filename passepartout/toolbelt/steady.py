@@ -58,11 +58,13 @@ def stamps(path: str, roots: Sequence[Root], known: Stamps | None = None) -> tup
         else: at = _turn(name, at, parts)
     return at, found | {(at, False): _stamp(at, False)}
 
+# %% ../../nbs/toolbelt/12cd_steady.ipynb #c8138495
 def _stamp(path: str, on_the_way: bool) -> tuple | None:
     try: info = os.lstat(path or "/")
     except OSError: return None
     return (info.st_dev, info.st_ino, info.st_ctime_ns) if on_the_way else (info.st_dev, info.st_ino)
 
+# %% ../../nbs/toolbelt/12cd_steady.ipynb #141b2952
 def _turn(link: str, at: str, parts: deque) -> str:
     "Put what `link` says in front of `parts`; the folder from which that counts."
     try: target = os.readlink(link)
