@@ -639,3 +639,14 @@ def test_states_are_asked_for_in_plain_words(tmp_path, line, told): assert told 
 def test_a_state_takes_a_note_behind_a_colon(tmp_path):
     answers, files = play(tmp_path, BILL, "mark garlic as waiting: frost until december")
     assert "* WAITING Garlic\n" in files["a.org"] and "\\\\\n  frost until december" in files["a.org"], (answers, files)
+
+
+def test_what_waited_is_to_do_again(tmp_path):
+    answers, files = play(tmp_path, BILL, "mark call as todo", "reopen write", "mark the bill as todo")
+    assert "* TODO Call" in files["a.org"] and "* NEXT Write" in files["a.org"] and "open already" in answers[1] and "open already" in answers[2], answers
+
+
+@pytest.mark.parametrize("line", ["get three quotes is due friday", "buy milk is due friday", "call Bo is planned for friday"])
+def test_what_is_said_to_be_due_is_offered(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Get three quotes\n* TODO Buy milk\n* TODO Call Bo\n"}, line, "yes")
+    assert "2026-11-20" in files["a.org"], answers
