@@ -647,3 +647,29 @@ def test_states_are_asked_for_in_plain_words(tmp_path, line, told): assert told 
 def test_a_state_takes_a_note_behind_a_colon(tmp_path):
     answers, files = play(tmp_path, BILL, "mark garlic as waiting: frost until december")
     assert "* WAITING Garlic\n" in files["a.org"] and "\\\\\n  frost until december" in files["a.org"], (answers, files)
+
+
+def test_what_waited_is_to_do_again(tmp_path):
+    answers, files = play(tmp_path, BILL, "mark call as todo", "reopen write", "mark the bill as todo")
+    assert "* TODO Call" in files["a.org"] and "* NEXT Write" in files["a.org"] and "open already" in answers[1] and "open already" in answers[2], answers
+
+
+@pytest.mark.parametrize("line", ["get three quotes is due friday", "buy milk is due friday", "call Bo is planned for friday"])
+def test_what_is_said_to_be_due_is_offered(tmp_path, line):
+    answers, files = play(tmp_path, {"a.org": "* TODO Get three quotes\n* TODO Buy milk\n* TODO Call Bo\n"}, line, "yes")
+    assert "2026-11-20" in files["a.org"], answers
+
+
+@pytest.mark.parametrize("line, told", [("was steht auf der Einkaufsliste?", "no list called “einkaufsliste”"), ("what is on the shopping list?", "no list called “shopping list”"), ("zeig mir meine Notizen", "I list tasks and not files"), ("welche Dateien habe ich?", "I list tasks and not files")])
+def test_what_is_not_there_is_told_in_german_too(tmp_path, line, told): assert told.casefold() in play(tmp_path, {"a.md": "# x\n"}, line)[0][0].casefold()
+
+
+@pytest.mark.parametrize("line, file", [("Einkaufsliste: Milch, Brot und Eier", "einkaufsliste.md"), ("shopping list: Milch, Brot, Eier", "shopping.md")])
+def test_a_name_of_a_list_and_a_colon_begin_it(tmp_path, line, file):
+    answers, files = play(tmp_path, {"a.md": "# x\n"}, line, "yes")
+    assert files[file] == "- [ ] Milch\n- [ ] Brot\n- [ ] Eier\n", answers
+
+
+def test_more_german_verbs(tmp_path):
+    answers, files = play(tmp_path, {"inbox.org": "* TODO Termin\n"}, "mach Termin dringend", "lege eine Notiz an: WLAN ist langsam", "leg eine neue Aufgabe an: Reifen wechseln bis Freitag")
+    assert files["inbox.org"] == "* TODO [#A] Termin\n* WLAN ist langsam\n* TODO Reifen wechseln\nDEADLINE: <2026-11-20 Fri>\n", answers

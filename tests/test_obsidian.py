@@ -460,3 +460,21 @@ def test_a_new_card_is_on_the_first_lane_of_a_board():
     assert append_headline(BOARD.encode(), "new", file="b.md", kind="task").decode() == BOARD.replace("@{2026-12-01}\n", "@{2026-12-01}\n- [ ] new\n")
     empty = BOARD.replace("- [ ] beds\n- [ ] seeds @{2026-12-01}\n", "")
     assert append_headline(empty.encode(), "new", file="b.md", kind="task").decode() == empty.replace("## Backlog\n", "## Backlog\n- [ ] new\n")
+
+
+@pytest.mark.parametrize("text,after", [("- [ ] Pack\n- [ ] b\n", "- [ ] Pack\n  - [ ] new\n- [ ] b\n"), ("- [ ] Pack\n\t- [x] socks\n\t\t- [ ] deep\n\nText.\n", "- [ ] Pack\n\t- [x] socks\n\t\t- [ ] deep\n\t- [ ] new\n\nText.\n"), ("1. [ ] Pack", "1. [ ] Pack\n   - [ ] new\n"),
+                                        ("> - [ ] Pack\n> later\n", "> - [ ] Pack\n>   - [ ] new\n> later\n"), ("- House\n\t- TODO Pack\n\t  by hand\n\t- red\n", "- House\n\t- TODO Pack\n\t  by hand\n\t\t- TODO new\n\t- red\n"), ("- [ ] Pack\r\n- [ ] b\r\n", "- [ ] Pack\r\n  - [ ] new\r\n- [ ] b\r\n")])
+def test_a_task_below_a_task(text, after):
+    outline = parse_note(text, "x.md")
+    node = next(n for n in outline.nodes if n.title == "Pack")
+    assert insert_headline(outline, node, "new", kind="task") == after
+
+
+async def test_a_subtask_is_added_by_its_name(tmp_path):
+    (tmp_path / "m").mkdir(); (tmp_path / "m" / "a.md").write_text("# Home\n- [/] Tax return ⏫ 📅 2026-11-30\n  - [x] statements\n- [h] letter\n")
+    agent = await Agent.boot(memex_dir=tmp_path / "m", state_dir=tmp_path / "s", cache_dir=tmp_path / "k", config_dir=tmp_path / "c", today="2026-11-19")
+    for line in ("add a subtask to tax return: print form by friday", "mark statements as waiting", "mark statements as todo"): await agent.handle(line)
+    assert "subtask to tax return" in str(await agent.handle("add a task under tax return: scan"))
+    assert (tmp_path / "m" / "a.md").read_text() == "# Home\n- [/] Tax return ⏫ 📅 2026-11-30\n  - [ ] statements\n  - [ ] print form 📅 2026-11-20\n- [h] letter\n"
+    assert "WAITING" in str(await agent.handle("put the tax return on hold")) and "- [h] Tax return ⏫" in (tmp_path / "m" / "a.md").read_text()
+    await agent.close()

@@ -79,6 +79,7 @@ def state_command(text: str) -> list[Command] | None:
     if not (found := _MARK.fullmatch(text)): return None
     word, joined = found[2].lower(), re.search(r"\s(?:as|to|on|into)$", text[:found.start(2)].rstrip(), re.I)
     if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"}, "open")]
+    if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True})]
     if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"}, "done")]
     if not joined or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
@@ -288,7 +289,7 @@ def place_command(text: str) -> list[Command] | None:
 
 # %% ../../nbs/reflex/commands.ipynb #89181ee4
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
-_UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note)\s+(under|below|beneath|in|into|to)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
+_UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note|sub-?task)\s+(under|below|beneath|in|into|to)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
@@ -337,7 +338,7 @@ def under_command(text: str, today: date) -> list[Command] | None:
     if found[1].lower() == "note":
         said = {"text": found[4].strip(), "called": loose}
         return [Command("body", object_of(found[3]), "add a line to {}", said, weak=True)]
-    args = {"text": found[4].strip(), "called": loose}
+    args = {"text": found[4].strip(), "called": loose} | ({"sub": True} if found[1].lower().startswith("sub") else {})
     return [Command("under", where, f"add the task “{args['text']}” under {{}}", args, weak=True)
             for where, _ in list_names(found[3]) if not is_a_day(where, today)] or None
 

@@ -53,8 +53,8 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
         if not place.open: return decline(f"{name} is no task: it has no state. Nothing was done.")
         return call("org-set-todo", command, place, around, state="done")
     if word == "todo":
-        if place.open: return say(f"{name} is open already: {place.keyword}.")
         wanted = known[:1] if outline.format == "markdown" else outline.keywords.open[:1]
+        if place.open and not (command.args.get("plainly") and wanted and place.keyword != wanted[0]): return say(f"{name} is open already: {place.keyword}.")
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := letter_for(word)):
@@ -259,7 +259,8 @@ def to_item(command: Command, place: Place, around: Surroundings, today: date) -
 # %% ../../nbs/reflex/editcalls.ipynb #7129d0b0
 def to_under(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-add-headline, a task below a heading; org-check where there is a list, and org-capture for a whole file."
-    if place.kind == "task": return decline(f"{name_of(place, around)} is a task in a list, and a task goes below a heading or into a file. Nothing was done.")
+    if place.kind == "task" and not command.args.get("sub"):
+        return decline(f"{name_of(place, around)} is a task in a list, and a task goes below a heading or into a file. Nothing was done. To put it below that task: add a subtask to {object_of(command.target)}: {command.args['text'][:80]}")
     task = propose_capture("task", command.args["text"], place.file, today)
     if place.kind == "file" or task["payload"]["action"] != "CALL": return task
     args, (outline, node) = task["payload"]["args"], node_at(place, around)

@@ -55,8 +55,10 @@ def propose(readings: Sequence[Command], around: Surroundings, today: date) -> O
         return (next((found for c in reversed(readings) if (found := check_off(c, around, today)) is not None), None)
                 or decline(f"{'No open item or task' if readings[0].args['done'] else 'Nothing that is checked off'} in your notes is "
                            f"called “{readings[0].args['item']}”."))
-    found = [(match if match.way == 0 or not (command.args.get("called") or command.verb == "under" and all(p.kind == "task" for p in match.places)) else Match("none"), command)
-             for command in readings for match in [look_up(around, command, today, _HEADINGS if command.verb == "under" else None)]]
+    below = lambda command: command.verb == "under" and not command.args.get("sub")                # a task goes below a heading, and a part of one below it
+    fits = lambda match, command: match.way == 0 or not (command.args.get("called") or below(command) and all(p.kind == "task" for p in match.places))
+    found = [(match if fits(match, command) else Match("none"), command)
+             for command in readings for match in [look_up(around, command, today, _HEADINGS if below(command) else None)]]
     if sure := [(match, command) for match, command in found if match.kind == "one"]:
         best = [each for each in sure if each[0].way == min(match.way for match, _ in sure)]
         if len({match.places for match, _ in best}) > 1: return either(best, around, today)

@@ -140,6 +140,8 @@ _REMINDERS = (
 
 # %% ../../nbs/reflex/german.ipynb #3d420490
 _TASKS = (
+    (r"lege? (?:mir |bitte )?(?:eine )?(?:neue )?aufgabe an(?: ?:|,)? (?P<line>.+)", "todo {line}"),
+    (r"lege? (?:mir |bitte )?(?:eine )?(?:neue )?notiz an(?: ?:|,)? (?P<words>.+)", "note: {words}"),
     (r"termin (?P<when>.+?) (?P<words>(?:mit|bei|beim|bei der) .+)", "todo Termin {words} {when}"),
     (r"(?:bitte )?(?P<line>[^,]{2,80}?) nicht vergessen", "todo {line}"),
     (r"trage? (?:mir |bitte )?(?P<entry>.+?)(?: in (?:den|meinen|unseren) kalender)? ein", "todo {entry}"),
@@ -155,6 +157,7 @@ _EDITS = (
     (r"(?:mache?|öffne) (?P<what>.+?) wieder(?: auf)?", "reopen {what}"),
     (r"(?:benenne?|nenne?) (?P<what>.+?) (?:um in|in|jetzt|nun) (?P<words>.+?)(?: um)?", "rename {what} to {words}"),
     (r"(?:markiere?|setze?) (?P<what>.+?) (?:als|auf) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
+    (r"(?:mache?|stelle?) (?P<what>.+?) (?:sehr )?(?:wichtig|dringend)", "make {what} priority A"),
     (r"(?:priorität|prio) (?P<words>[abc]) (?:für|bei) (?P<what>.+)", "make {what} priority {words}"),
     (r"(?:tagge|tag|verschlagworte|markiere?) (?P<what>.+?) mit #?(?P<words>[\w@%]+)", "tag {what} with {words}"),
     (r"(?:hake?|streiche?) (?P<what>(?:das|den|die) (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|letzte)[ns]?|\d{1,2}) (?:ab|durch)", "done {what}"),
@@ -238,6 +241,7 @@ _NOTES = (
     (r"(?:zeige?(?: mir)? )?(?:(?:alle |offene |meine )*aufgaben|(?:alle |meine )*notizen) (?:mit dem|unter dem|mit) (?:tag|stichwort|schlagwort) #?(?P<words>[\w@%]+)", "tag:{words}"),
     (r"(?:suche?|finde?)(?: mir)?(?: bitte)?(?: mal)? (?:nach (?:dem |der |den )?|alles (?:über|zu|zum|zur|von|vom) (?:das |den |die |dem |der )?)(?P<what>.+)", "find {what}"),
     (r"(?:suche?|finde?)(?: mir)?(?: nach)?(?: (?:alle )?notizen? (?:über|zu|zum|zur))? (?P<what>.+)", "find {what}"),
+    (r"(?:zeige?(?: mir)? )?(?:alle |meine )*(?:notizen|dateien)|welche (?:notizen|dateien) habe ich", "list my notes"),
     (r"(?:zeige?|öffne|lies|lese)(?: mir)? (?P<what>.+)", "show {what}"))
 
 # %% ../../nbs/reflex/german.ipynb #389e08a1

@@ -59,7 +59,8 @@ def out_of_reach(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #3d1f2d2b
-_ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*list)", re.I)
+_ON_LIST = Regex(r"what(?:['’]?s|\s+is|\s+stands)\s+(?:on|in)\s+(?:(?:my|the|our)\s+)([\w ]{0,30}?\w*liste?)", re.I)
+_BARE_LIST = Regex(r"(?:(?:my|the|our)\s+)?((?!(?:to-?do|new|an?|the)\b)[\w-]{2,20}(?:\s[\w-]{2,20})?\s+list|[\w-]{3,30}liste)", re.I)
 _SET_FIELD = Regex(r"set\s+(?:the\s+)?(\w+)\s+of\s+(.{1,80}?)\s+to\s+(.{1,80})|set\s+(?:the\s+)?property\s+(\w+)\s+(?:to\s+)?(\S+)\s+(?:on|of|for)\s+(.{1,80})", re.I)
 _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:into|in|to)\s+(\S{1,200}\.(?:org|md))""", re.I)
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
@@ -95,6 +96,8 @@ def to_begin(request: Request, line: str) -> dict | None:
     head, _, items = line.partition(":")
     if items.strip() and (found := _NEW_LIST.fullmatch(head.strip())) and (found[1] or found[2] or "," in items) and (begun := list_begun(found[2] or found[1] or "", items)):
         return decline(f"A list is a file with boxes. Did you mean “{begun}”? Say “yes”, and I'll do it.")
+    if items.strip() and (found := _BARE_LIST.fullmatch(head.strip())) and (begun := list_begun(found[1], items)):
+        return decline(f"There is no list called “{found[1]}” yet. Did you mean “{begun}”? Say “yes”, and I'll begin one.")
     if found := _NEW_LIST.fullmatch(line):
         name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
         return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
@@ -209,7 +212,7 @@ def to_keep(request: Request, line: str) -> dict | None:
 
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe
 REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|erase|archive|show|list|find|search|send|hide)\b)(?!.*\b(?:that|which|what|who|everything|all)\s+(?:is|are|was|were|has\s+been)\b)"
-                 r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed)", re.I)
+                 r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed|(?:due|planned|scheduled|moved|postponed)\s+.{2,40})", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #835a7e05
 SUBJECTS = (out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)
