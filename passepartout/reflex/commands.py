@@ -130,7 +130,7 @@ def cut_clock(text: str) -> Command | None:
 # %% ../../nbs/reflex/commands.ipynb #072eb51c
 def by_hours(text: str) -> Command | dict | None:
     "The command that moves a heading by hours or minutes on its day: `postpone X by an hour`, `move X 15 minutes earlier`."
-    if not (found := _BY_HOURS.fullmatch(text)): return None
+    if len(text) > 300 or not (found := _BY_HOURS.fullmatch(text)): return None
     half = found[4].lower().startswith("half")
     count = 1 if half else a_count(found[4].lower())
     if not count: return None
