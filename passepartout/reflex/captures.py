@@ -228,7 +228,7 @@ GERMAN_JOINTS = frozenset("am um im bis ab zum".split())           # behind one 
 _LETTERS = {"high": "A", "highest": "A", "top": "A", "urgent": "A", "important": "A", "medium": "B", "normal": "B", "middle": "B",
             "low": "C", "lowest": "C", "a": "A", "b": "B", "c": "C", "1": "A", "2": "B", "3": "C"}
 _COOKIE = Regex(r"\s*\[#([A-Za-z])\]\s*")
-_RANKED = Regex(r"[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
+_RANKED = Regex(r"(?<![\s,(])[\s,(]+(?:with\s+|at\s+)?(?:(high|highest|top|medium|normal|low|lowest)\s+prio(?:rity)?|prio(?:rity)?[\s:]+(high|highest|medium|normal|low|lowest|[abc123]))\)?[.!]*$", re.I)
 
 # %% ../../nbs/reflex/captures.ipynb #15fdebfb
 def letter_for(word: str) -> str:
@@ -315,7 +315,7 @@ _NEW_ONE = Regex(r"(?:schedule|set\s+up|arrange)\s+an?\s+(?:new\s+)?(.{2,200})",
 
 def placed(request: Request) -> dict | None:
     "add X to my todos, put X on friday 12:30 in the calendar, schedule a meeting with X on friday at 9"
-    line = re.sub(r"[\s,]+(?:please|pls|thanks|thank\s+you)[.!]*$", "", request.text.strip(), flags=re.I)
+    line = re.sub(r"(?<![\s,])[\s,]+(?:please|pls|thanks|thank\s+you)[.!]*$", "", request.text.strip(), flags=re.I)
     if "\n" in line or line.endswith("?"): return None
     if found := _TO_TASKS.fullmatch(line):
         proposal = propose_capture("task", f"{found[1]}{found[3] or ''}", None, request.today)

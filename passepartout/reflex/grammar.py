@@ -318,10 +318,15 @@ def of_models(proposal: dict, around: Surroundings) -> dict:
     return {**proposal, "payload": {**proposal["payload"], "text": text.replace(f": {SETTING}",
             f", and {' and '.join(around.unheard)} gave no answer that could be used: passepartout trace, or /trace in the chat, says why")}}
 
+# %% ../../nbs/reflex/grammar.ipynb #d743074d
+_WIDE = Regex(r"[^\S\n]{40,}")
+
 # %% ../../nbs/reflex/grammar.ipynb #6fb06e85
 def understand(text: str, today: date, around: Surroundings = Surroundings()) -> dict:
     "The proposal that `text` asks for: a tool call, a plan of several, or a message that answers, asks back or says what is not possible. Never raises for text."
     if problem := unfit(text): return decline(problem)
+    first, end, below = text.partition("\n")
+    text = _WIDE.sub(" ", first) + end + below
     return of_models(in_own_inbox(meant_by(Request.of(text, today), around), text, around), around)
 
 # %% ../../nbs/reflex/grammar.ipynb #9456f952

@@ -45,7 +45,7 @@ def read(request: Request) -> dict | None:
     if not what_is_in and not (request.words and request.words[0] in SHOW): return None
     text = request.text[what_is_in.end():].rstrip("?! ") if what_is_in else request.after(1)
     text = re.sub(r"^(?:me\s+)?(?:the\s+)?(?:file\s+|note\s+)?", "", text, count=1, flags=re.I)
-    text = re.sub(r"[\s,]+(?:please|thanks|for me)[.!?]?$", "", text[:1000], flags=re.I)
+    text = re.sub(r"(?<![\s,])[\s,]+(?:please|thanks|for me)[.!?]?$", "", text[:1000], flags=re.I)
     start, count, bad = None, None, "Lines are counted from 1, and a range goes forward. For example: read inbox.org from line 20"
     if found := _FIRST_LINES.match(text): start, count, text = 1, int(found[1]), text[found.end():]
     elif found := _LINES_OF.match(text):

@@ -73,7 +73,7 @@ _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,
 # %% ../../nbs/reflex/reasons.ipynb #0de38b80
 def list_begun(name: str, items: str) -> str:
     "The sentence by which a list called `name` begins with `items`, which have commas or an *and* between them; empty when no sentence says it."
-    slug = re.sub(r"[\s-]+liste?$", "", name.strip().lower()).replace(" ", "-") or "shopping"
+    slug = re.sub(r"(?<![\s-])[\s-]+liste?$", "", name.strip().lower()).replace(" ", "-") or "shopping"
     each = [item.strip(' "“”„') for item in re.split(r"\s*[,;]\s*(?:(?:and|und)\s+)?|\s+(?:and|und)\s+", items.strip()[:400]) if item.strip(' "“”„')]
     if not each or len(each) > 12 or not re.fullmatch(r"[\w-]{1,40}", slug) or set('"“”') & set("".join(each)): return ""
     return "; ".join(f"todo {item} in {slug}.md" for item in each)

@@ -52,7 +52,7 @@ STOP = frozenset("the a an my our your his her their of to in on at for from by 
 def query_of(text: str) -> str:
     "The words of `text` that are worth looking for; all of them when it is quoted. What is a number of a telephone is written down as *phone: …*."
     text = _NUMBER_OF.sub(r"\1", text)
-    text = re.sub(r"[\s,]+(?:please|thanks|thank you|for me)[.!?]*$", "", text, count=1, flags=re.I).rstrip("?!.,; ")
+    text = re.sub(r"(?<![\s,])[\s,]+(?:please|thanks|thank you|for me)[.!?]*$", "", text, count=1, flags=re.I).rstrip("?!.,; ")
     words = [w if w[0] in _QUOTES else re.sub(r"['’]s$", "", w.strip("?!.,;:'"))
              for w in re.findall(r'["“„«][^"“”„«»]*["”»]?|[^\s"“„«]+', text)]
     return " ".join([w for w in words if w and w.lower() not in STOP] or [w for w in words if w])

@@ -123,7 +123,7 @@ def tasks(request: Request) -> dict | None:
                                                        or "-") or LISTS.get(" ".join(w for w in shown
             if w not in ("the", "all", "my", "our")) or "-"):
         return tool_call("org-agenda", f"You asked for a list of tasks: {view}{place}", view=view, folder=folder)
-    line = re.sub(r"[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
+    line = re.sub(r"(?<![\s,])[\s,]+(?:please|thanks)$", "", text.strip().rstrip("?.! "), flags=re.I)
     if found := _TAGGED.fullmatch(line[:300]) or _TAG_SHOWN.fullmatch(line[:300]):
         return tool_call("org-agenda", f"You asked for the tasks tagged {found[1]}{place}", view="tags", group=found[1], folder=folder)
     if ((named := _OF_ONE.fullmatch(line[:100])) and named[1].lower() not in _NO_PROJECT
