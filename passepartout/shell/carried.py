@@ -25,7 +25,7 @@ from .within import SHELLS, STARTERS, spelt_plainly
 # %% ../../nbs/shell/carried.ipynb #5815379c
 _ESCAPED, _BREAKS, _APART, _QUOTES = Regex(r"\\[nrt]"), Regex(r"[;&|\n(){}\[\]`]|\$\("), Regex(r"[\s,]+"), Regex(r"[\"']")
 _DOLLAR, _ALTERNATIVES = Regex(r"\$([\"'])"), Regex(r"[^\s{}]{0,60}\{[^\s{}]{0,100},[^\s{}]{0,100}\}[^\s{}]{0,60}")
-_MOST_CHARACTERS, _MOST_RUNS = 16_384, 200
+_MOST_CHARACTERS, _MOST_RUNS = 16_384, 100
 
 def _runs(text: str) -> Iterator[list[str]]:
     "The runs of words in `text` that could each be a command line."
@@ -35,7 +35,7 @@ def _runs(text: str) -> Iterator[list[str]]:
     for each in dict.fromkeys(form for text in plain for form in ((_QUOTES.sub(" ", text), _QUOTES.sub("", text)) if _QUOTES.search(text) else (text,))):
         each = _ALTERNATIVES.sub(lambda found: " ".join(without_braces(found[0])), each)
         for run in _BREAKS.split(each)[:_MOST_RUNS]:
-            if len(words := _APART.split(run.strip())) > 1: yield words[:64]
+            if len(words := _APART.split(run.strip())) > 1: yield words[:32]
 
 # %% ../../nbs/shell/carried.ipynb #ac530ff2
 _SIGNS, _TIMES = Regex(r".*[^\w.+-]"), Regex(r"[*\d/,@-]+")
@@ -76,8 +76,13 @@ def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] 
     gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 
+_MOST_FAR, _MOST_NEAR = 32, 4                  # what may lie outside is looked at first, since that is what would be refused
+
 def _gravest(commands: Sequence[tuple[str, Sequence[str]]], places: Places) -> tuple[int, str] | None:
-    return max((told for name, rest in commands if destroys(name) and (told := harm(name, rest, places))), default=None)
+    named = dict.fromkeys((name, tuple(rest)) for name, rest in commands if destroys(name))
+    far = [each for each in named if any("/" in word or word[:1] in "~." for word in each[1])]
+    near = [each for each in named if each not in far] if len(far) < len(named) <= 200 else []
+    return max((told for name, rest in far[:_MOST_FAR] + near[:_MOST_NEAR] if (told := harm(name, rest, places))), default=None)
 
 # %% ../../nbs/shell/carried.ipynb #dfced93a
 def _unknown(name: str, words: Sequence[str]) -> list[str]:

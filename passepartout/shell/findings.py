@@ -28,13 +28,14 @@ from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
 _MOST_NAMES, _MOST_FINDINGS, _MOST_PARTS = 1_024, 64, 40
+_MOST_READINGS, _MOST_TEXTS = 160, 60                  # of all commands of a line, and of all texts in it, whatever lies in what
 
 class Findings:
     "What was found so far: the strictest `level` and the sentences; and the places, as seen from the folder in which the next command stands."
     def __init__(self, roots: Sequence[Root], here: str = ""):
         self.roots, self.places, self.level, self.found = roots, Places(roots, _MOST_NAMES), READ, {}
         self.places.here, self.known = here, NOTHING
-        self.doing, self.left = set(), [_MOST_PARTS]                     # doing: the words of commands that may do anything
+        self.doing, self.left = set(), [_MOST_PARTS, _MOST_READINGS, _MOST_TEXTS]                     # doing: the words of commands that may do anything
 
     def add(self, level: int, reason: str) -> None:
         if len(self.found) < _MOST_FINDINGS or level > self.level: self.found[reason] = max(level, self.found.get(reason, READ))
@@ -131,6 +132,8 @@ def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]
 def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
     "Look for harm in texts that something may carry out as command lines; of what a shell would make of them, only for what is refused."
     for text in texts:
+        if (findings.left[2] - 1) < 0: return
+        findings.left[2] -= 1
         if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
         for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
             if (findings.left[0] - 1) < 0: return
@@ -170,7 +173,8 @@ def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = Fals
         elif words == [")"]: here = left.pop() if left else ""
         elif words[0] in ("cd", "pushd"): here = _gone(here, words[1:], findings.home)
         else:
-            for tried, reading in enumerate(readings(words, given)): _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
+            for tried, reading in enumerate(readings(words[:256], given) if findings.left[1] > 0 else ()):
+                _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
     harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
 
 def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -185,7 +189,8 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
-    if not words: return
+    if not words or findings.left[1] <= 0 or findings.level == DENY: return
+    findings.left[1] -= 1
     words = [made for word in words for made in without_braces(word)]
     if here: words = [words[0], *[_from(here, word) for word in words[1:]]]
     base, told = words[0].rpartition("/")[2].lower(), findings.beside()

@@ -47,7 +47,7 @@ def _values(expansion: str, given: dict[str, list[str]]) -> list[str]:
     return values + ["", *_tokens(re.sub(r"^:?[-=+?]", "", rest))] if rest and expansion[1] == "{" else values
 
 # %% ../../nbs/shell/standfor.ipynb #b94e0391
-MOST_TRIED = 48
+MOST_TRIED, _MOST_AT_ONCE = 24, 8
 
 def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list[str]]:
     "The words of a command as they stand, and with what their expansions may stand for."
@@ -57,11 +57,13 @@ def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list
         if tuple(now) in seen: continue
         seen.add(tuple(now))
         yield now
-        for expansion in dict.fromkeys(each for word in now[:64] if "$" in word or "`" in word for each in _EXPANSION.findall(word)):
+        found = dict.fromkeys(each for word in now[:64] if "$" in word or "`" in word for each in _EXPANSION.findall(word[:400]))
+        for expansion in list(found)[:_MOST_AT_ONCE]:
             for value in _values(expansion, given)[:12]:
+                if len(todo) >= MOST_TRIED: break
                 if expansion in value: continue                              # x=$x: nothing comes of that but more of the same
                 made = [made for word in now for made in _put(word, expansion, value)]
-                if sum(map(len, made)) <= longest and len(todo) < MOST_TRIED: todo.append(made)
+                if sum(map(len, made)) <= longest: todo.append(made)
 
 def _put(word: str, expansion: str, value: str) -> list[str]:
     made = word.replace(expansion, value) if expansion in word else word
