@@ -109,11 +109,13 @@ def visit(given: Mapping[str, Any] | None = None, environ: Mapping[str, str] = o
     finally: patient.close()
     return Report(tuple(findings.values()), tuple(facts))
 
+# %% ../nbs/19c_doctor.ipynb #939ec842
 def examined(given: Mapping[str, Any], fix: bool = False) -> Report:
     "A visit; with `fix` a second one after what can be mended was mended."
     report = visit(given)
     return replace(visit(given), mended=tuple(done)) if fix and (done := mend(report)) else report
 
+# %% ../nbs/19c_doctor.ipynb #5f40dde4
 def mend(report: Report) -> list[str]:
     "Do the repairs of a report; what was done, or why not."
     done = []

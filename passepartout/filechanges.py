@@ -21,7 +21,7 @@ from .conditions import PassepartoutError
 from .edits import difference
 from .records import record
 
-# %% ../nbs/04f_filechanges.ipynb #6fc9f061
+# %% ../nbs/04f_filechanges.ipynb #c960aaab
 @record
 class FileChange:
     "What a file held, and what it shall hold; None: nothing is there. A `secret` one is never shown, and readable by its owner only."
@@ -36,6 +36,7 @@ class FileChange:
         if self.secret or self.told: return f"{self.path}: {self.told}"
         return difference(self.before, self.after, str(self.path)).rstrip("\n")
 
+# %% ../nbs/04f_filechanges.ipynb #6fc9f061
 def now_in(path: Path) -> bytes | None:
     "What a file holds, None when there is none. `PassepartoutError` for what is no file of one's own."
     try: handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

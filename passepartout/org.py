@@ -240,6 +240,7 @@ def find_blocks(text: str) -> tuple[tuple[int, int], ...]:
         else: around.append(first)
     return tuple(spans)
 
+# %% ../nbs/08_org.ipynb #e72b871c
 def block_ends(text: str) -> dict[str, list[tuple[int, int]]]:
     "For each kind of block, from where to where the lines reach that end one."
     ends: dict[str, list[tuple[int, int]]] = {}

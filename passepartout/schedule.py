@@ -27,26 +27,30 @@ from .org import parse_org
 from .records import record
 from .outline.timestamps import Stamp, occurrences, stamps
 
-# %% ../nbs/18a_schedule.ipynb #56333224
+# %% ../nbs/18a_schedule.ipynb #a61f542d
 class ScheduleError(PassepartoutError):
     "A trigger that cannot be read; the message says what can."
 
+# %% ../nbs/18a_schedule.ipynb #f715f53f
 @record
 class Every:
     "So many seconds after it was last begun."
     seconds: float
 
+# %% ../nbs/18a_schedule.ipynb #8118ff3b
 @record
 class Cron:
     "The minutes that a cron line names."
     line: str
 
+# %% ../nbs/18a_schedule.ipynb #964ca969
 @record
 class Repeater:
     "The date of an Org timestamp, and each time that its repeater leads to."
     text: str
     stamp: Stamp
 
+# %% ../nbs/18a_schedule.ipynb #56333224
 @record
 class Changes:
     "A note whose path fits one of the patterns was written, moved or removed."

@@ -31,7 +31,7 @@ from ..notes import NotText, decode, is_template, parse_note
 from .patient import Patient, counted, listed
 from ..confinement.roots import Root
 
-# %% ../../nbs/checkup/19bh_notecheck.ipynb #96a1aafd
+# %% ../../nbs/checkup/19bh_notecheck.ipynb #1be41ae0
 def index_problem(path: Path) -> str:
     "What is wrong with the file of an index; empty when nothing is, or when there is none."
     if not path.exists(): return ""
@@ -42,11 +42,13 @@ def index_problem(path: Path) -> str:
     except sqlite3.Error as error: return str(error)
     return "" if said == "ok" else said
 
+# %% ../../nbs/checkup/19bh_notecheck.ipynb #d8ddac91
 def make_anew(path: Path) -> str:
     "Replace a damaged index by an empty one; a sentence that says so."
     open_database(path, which_file(path))[0].close()
     return f"Made the index {path} anew; it fills when the notes are read."
 
+# %% ../../nbs/checkup/19bh_notecheck.ipynb #96a1aafd
 def check_index(patient: Patient) -> Iterator[Any]:
     "Whether the index of the notes is whole."
     if patient.settings is None: return

@@ -101,7 +101,7 @@ def port_fact(port: int) -> str:
         return (f"Port {port} is in use: a daemon with --tcp, or another program (then choose another with --port)."
                 if made.connect_ex(("127.0.0.1", port)) == 0 else f"Port {port} is free for a daemon with --tcp.")
 
-# %% ../../nbs/checkup/19bg_recordcheck.ipynb #7787938a
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #e6171c46
 def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
     "What the daemon of these notes says is wrong with it, in its words; nothing when none answers."
     with contextlib.suppress(OSError, PassepartoutError):
@@ -112,6 +112,7 @@ def told_by_daemon(settings: Any, patience: float = 15.0) -> list[str]:
             return [brief(visible(str(each)), 1000) for each in said["payload"].get("findings") or ()]
     return []
 
+# %% ../../nbs/checkup/19bg_recordcheck.ipynb #7787938a
 def check_daemon(patient: Patient) -> Iterator[Any]:
     "Whether a daemon runs and answers."
     if patient.settings is None: return

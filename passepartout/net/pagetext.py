@@ -60,6 +60,7 @@ def _next(html: str, at: int, seen: Visible) -> int:
 
 _ENDS = Regex(">")
 
+# %% ../../nbs/net/11da_pagetext.ipynb #9cd29eeb
 def _behind(found, html: str) -> int: return found.end() if found else len(html)
 
 # %% ../../nbs/net/11da_pagetext.ipynb #26e8433e

@@ -47,6 +47,7 @@ def behind_sign(hit: Any, judge: Any = taken) -> Finding | None:
     return (Finding(hit.start() + word.start(1), hit.start() + word.end(1), "password") if word and judge(word[1].decode("latin-1"))
             else None)
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #b0387168
 def last(hit: Any, judge: Any = taken, name: str = "password") -> Finding | None:
     "The last word of `hit`, when `judge` says that it counts."
     word = _LAST.search(hit[0])
@@ -313,6 +314,7 @@ def login_heads() -> str:
     "What has to stand in a text before `find_logins` can find anything."
     return either(_WORTH, _APART_BEGIN, _WRITTEN_BEGIN, _CODES, _FIELDS_BEGIN, _CALLS_BEGIN, _SIGNS_BEGIN, _HASHES, _ADDRESSED)
 
+# %% ../../nbs/redaction/04bb_logins.ipynb #53d33c60
 def find_logins(raw: bytes) -> list[Finding]:
     "Passwords in `raw` that are told by the place where they stand. `TooMuch` when there are too many."
     return [finding for find in _ALL for finding in find(raw)] if linear(login_heads()).search(raw) is not None else []

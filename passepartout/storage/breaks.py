@@ -18,7 +18,7 @@ from ..tuples import NamedTuple
 # %% ../../nbs/storage/05bb_breaks.ipynb #ff5b042e
 def _as_it_stands(row: tuple) -> bytes: return repr((*row[:5], proof_parts(row[6])[0], text_digest(row[5], row[6]))).encode("utf-8", "surrogatepass")
 
-# %% ../../nbs/storage/05bb_breaks.ipynb #df9709f4
+# %% ../../nbs/storage/05bb_breaks.ipynb #d27a1698
 class Break(NamedTuple):
     "What of a chain does not hold: from which record to which, a digest of all that stands between them, and the records whose text is gone. Without the first two, only texts are gone."
     first: int
@@ -27,6 +27,7 @@ class Break(NamedTuple):
     lost: tuple[int, ...]
     verdict: Verdict
 
+# %% ../../nbs/storage/05bb_breaks.ipynb #df9709f4
 class _Torn:
     "A break while it is being read."
     def __init__(self, first: int, problem: str | None, checked: int, seq: int, head: bytes):
