@@ -23,7 +23,7 @@ from .doubts import AND, day_within, doubt, repeats_doubt
 
 # %% ../../nbs/reflex/reminders.ipynb #3b8348e5
 _IS_THEN, _IN_A_MONTH = Regex(r"\s+(?:is|are)$", re.I), Regex(r"\bin\s+(\w+)[.!]*$", re.I)          # that the concert is on friday: the concert
-_PLEASE = Regex(r"[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
+_PLEASE = Regex(r"(?<![,\s])[,\s]+(?:please|pls|bitte)[\s.!]*\Z", re.I)
 _SOON = Regex(r"\bin\s+(?:about\s+)?(?:half\s+an?|an?|a\s+few|a\s+couple\s+of|\d{1,3}|\w{3,9})\s+(?:hours?|hrs?|h|minutes?|mins?)\b", re.I)
 
 # %% ../../nbs/reflex/reminders.ipynb #e7ef6f6e
