@@ -905,3 +905,13 @@ def test_a_database_that_is_written_to_be_read_is_asked_about(made, asked, roots
         assert fingerprint(memex) == before
     (memex / "b.db").symlink_to("a.db")
     assert (level("sqlite3 b.db .tables", roots) > READ) == asked and level("sqlite3 none.db .tables", roots) == level("sqlite3 a .tables", roots) == READ
+
+
+@pytest.mark.parametrize("hidden", ["\u034f", "\u115f", "\u180b", "\u2800", "\u3164", "\ufe0f", "\U000e0100", "\u200b"])
+def test_what_shows_nothing_is_told(tmp_path, hidden):
+    verdict = judge_command(f"cat 'a{hidden}b.txt'", [Root(tmp_path)], "/home/ada")
+    assert verdict.level and f"U+{ord(hidden):04X}" in " ".join(verdict.reasons), verdict
+
+
+def test_a_coloured_sign_is_seen(tmp_path):
+    assert "U+" not in " ".join(judge_command("echo '❤\ufe0f ☀\ufe0f'", [Root(tmp_path)], "/home/ada").reasons)

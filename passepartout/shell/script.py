@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..lazy import Regex
 from ..records import Remembers, record
+from ..unseen import UNSEEN
 
 # %% ../../nbs/shell/script.ipynb #39a5d452
 @record
@@ -133,10 +134,9 @@ def unwrapped(command: Simple) -> Simple:
 
 # %% ../../nbs/shell/script.ipynb #7ae71e99
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
-_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0")               # count as letters, and show nothing
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
-def _shows(char: str) -> bool: return char.isprintable() and char.isascii() or char.isalpha() and char not in _UNSEEN
+def _shows(char: str) -> bool: return char.isprintable() and char.isascii() or char.isalpha() and char not in UNSEEN
 
 def _spell(char: str) -> str:
     "One character in `$'…'` notation."

@@ -15,6 +15,7 @@ from itertools import product
 from ..conditions import PassepartoutError
 from ..lazy import Regex
 from .script import SPLIT, WHOLE
+from ..unseen import UNSEEN
 
 # %% ../../nbs/shell/words.ipynb #88488280
 class Impure(PassepartoutError):
@@ -34,7 +35,8 @@ def bad_character(text: str) -> str | None:
 def unseen_character(text: str) -> str | None:
     "The first other character that does not show, as U+…; `None` when there is none."
     if text.isascii() and text.isprintable() or _PLAIN_TEXT.fullmatch(text): return None
-    return next((f"U+{ord(c):04X}" for c in text if not c.isprintable() and c not in "\t\n" or c in "\u115f\u1160\u3164\uffa0"), None)
+    coloured = lambda at: text[at] == "\ufe0f" and text[at - 1:at].isprintable() and not text[at - 1:at].isascii() and not text[at - 1:at].isalnum()     # ❤️
+    return next((f"U+{ord(c):04X}" for at, c in enumerate(text) if not c.isprintable() and c not in "\t\n" or c in UNSEEN and not coloured(at)), None)
 
 # %% ../../nbs/shell/words.ipynb #0dd6d07e
 _OUT = Regex(r"""(?P<plain>[^'"\\$`<>()|&;\s]+)|'(?P<raw>[^']*)'|(?P<open>")|\\(?P<escaped>[\s\S])|\$'(?P<ansi>[^'\\]*(?:\\[\s\S][^'\\]*)*)'"""
