@@ -164,7 +164,7 @@ def _given_to(words: Sequence[str]) -> str:
     first = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     return words[first] if first < len(words) and any("c" in word for word in words[:first]) and len(words[first]) <= 2_000 else ""
 
-# %% ../../nbs/shell/findings.ipynb #de496cb0
+# %% ../../nbs/shell/findings.ipynb #0e8ecd71
 def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
     here, left, given = "", [], given_values(text)
@@ -177,6 +177,7 @@ def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = Fals
                 _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
     harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
 
+# %% ../../nbs/shell/findings.ipynb #3df5719e
 def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
     "What `echo` says into a file that a later command of the same text names."
     said, written = "", []
@@ -187,6 +188,7 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
             names = {word.rpartition("/")[2] for word in words}
             yield from (text for text, name in written if name in names)
 
+# %% ../../nbs/shell/findings.ipynb #de496cb0
 def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
     if not words or findings.left[1] <= 0 or findings.level == DENY: return
@@ -204,6 +206,7 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
     for reason, level in told.found.items():
         if level >= only: findings.add(level, reason)
 
+# %% ../../nbs/shell/findings.ipynb #7f625d1e
 def _written(findings: Findings, words: Sequence[str]) -> None:
     "What a redirection of a text for a shell would write over."
     name = words[1]
@@ -213,6 +216,7 @@ def _written(findings: Findings, words: Sequence[str]) -> None:
     except PathRefused as refusal: findings.add(DENY, f"A redirection leads outside: {refusal.message}")
     else: _writes(findings, Redirect(1, "append" if ">>" in words[0] else "write", name), found)
 
+# %% ../../nbs/shell/findings.ipynb #1bd19b32
 def _gone(here: str, words: Sequence[str], home: str) -> str:
     "Where a line stands that was `here` and goes on with `cd` and these words; nothing when nobody knows."
     folder = next((word for word in words if word[:1] != "-" or word == "-"), home)
