@@ -19,8 +19,8 @@ from .places import Places
 from .programs import DATA, Program, parse_words
 from .script import BUILTINS, Simple
 from .standfor import without_braces
-from .table import lookup, prints_words
-from .within import SHELLS, STARTERS, spelt_plainly
+from .table import lookup
+from .within import SHELLS, STARTERS, printed, spelt_plainly
 
 # %% ../../nbs/shell/carried.ipynb #5815379c
 _ESCAPED, _BREAKS, _APART, _QUOTES = Regex(r"\\[nrt]"), Regex(r"[;&|\n(){}\[\]`]|\$\("), Regex(r"[\s,]+"), Regex(r"[\"']")
@@ -146,7 +146,7 @@ def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "
 def said_by(command: Simple) -> str:
     "What a command surely prints or reads of the line's own text: its words when it is one like `echo`, and its here-document."
     texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
-    if command.argv and prints_words(command.argv[0].rpartition("/")[2]): texts.append(" ".join(command.argv[1:]))
+    if (said := printed(command.argv)) is not None: texts.append(said)
     return "\n".join(texts)
 
 def told_to(commands: Sequence[Simple], at: int) -> list[str]:

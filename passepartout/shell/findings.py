@@ -22,8 +22,8 @@ from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
 from .standfor import given_values, readings, without_braces
-from .table import keeps_input, prints_words
-from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts
+from .table import keeps_input
+from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts, printed
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -182,7 +182,7 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
     "What `echo` says into a file that a later command of the same text names."
     said, written = "", []
     for words in commands:
-        if prints_words(words[0].rpartition("/")[2]): said = " ".join(words[1:])
+        if (told := printed(words)) is not None: said = told
         elif words[0] in WRITES or words[0] == "tee": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
         elif not keeps_input(words[0].rpartition("/")[2], words[1:]):
             names = {word.rpartition("/")[2] for word in words}

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
-           'words_of', 'lines_to', 'body_of', 'given_texts', 'loose_texts', 'commands_within']
+           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'loose_texts', 'commands_within']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import re
@@ -105,6 +105,13 @@ def _for_pipeline(node: Any, known: Mapping[str, str | None]) -> list[str]:
     said = [next((words[at + 1:] for at, word in enumerate(words[:8]) if word in ("echo", "printf")), []) for words in stages]
     return [" ".join(words).replace("\\n", "\n") for words, after in zip(said, stages[1:]) if _is_shell(after)]
 
+# %% ../../nbs/shell/within.ipynb #3a9938cd
+def printed(words: Sequence[str]) -> str | None:
+    "The words that a command prints, also behind programs that start it; None when it is not known to print them."
+    names = [word.rpartition("/")[2] for word in words[:8 if words and words[0].rpartition("/")[2] in STARTERS else 1]]
+    at = next((at for at, name in enumerate(names) if prints_words(name)), None)
+    return None if at is None else " ".join(words[at + 1:])
+
 # %% ../../nbs/shell/within.ipynb #0a430e93
 _TEXTS = frozenset("string raw_string ansi_c_string word concatenation heredoc_body".split())
 _COMMANDS, _LEFT_OUT = frozenset(("command", "file_redirect", "comment", "function_definition")), frozenset(("command_name", "comment", "heredoc_start", "heredoc_end"))
@@ -145,7 +152,7 @@ def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
         line = " ".join(stages[-1][1:])
         return [f"{line.replace('{}', text)} {text}" for text in named]
     doing = max((at for at, words in enumerate(stages) if words and not keeps_input(words[0].rpartition("/")[2], words[1:])), default=0)
-    return [" ".join(words[1:]) for words in stages[:doing] if words and prints_words(words[0].rpartition("/")[2])]
+    return [said for words in stages[:doing] if words and (said := printed(words)) is not None]
 
 # %% ../../nbs/shell/within.ipynb #7570a993
 def _through_words(node: Any, known: Mapping[str, str | None]) -> list[str]:
@@ -155,7 +162,7 @@ def _through_words(node: Any, known: Mapping[str, str | None]) -> list[str]:
     while todo and len(told) < 16:
         each = todo.pop()
         inner = words_of(each.children, known) if each.type == "command" else []
-        if inner and prints_words(inner[0].rpartition("/")[2]): told.append(" ".join(inner[1:]))
+        if inner and (said := printed(inner)) is not None: told.append(said)
         if each.type != "command": todo += each.children
     return told
 
