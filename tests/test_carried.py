@@ -35,6 +35,7 @@ MOUTHS = ["printf -v 'a[$({})]' x", "PS4='$({})' bash -x -c ls", "git -c alias.x
           "alias ls='{}'; ls", "complete -C '{}' ls", "mapfile -C '{}' -c 1 a < a", "x='$({})'; echo ${{x@P}}", "x='a[$({})]'; echo $((x))", "[[ 1 -eq 'a[$({})]' ]]", "declare -n r='a[$({})]'; echo $r", "git bisect run {}", "git submodule foreach '{}'", "git rebase -x '{}' HEAD~1", "git grep -O'{}' x", "git difftool --extcmd='{}'", "git clone --upload-pack='{}' a b", "git clone 'ext::sh -c {}' b",
           "rg --pre '{}' x", "sort --compress-program='{}' a", "split --filter='{}' a", "zip -T -TT '{}' a.zip a", "socat - EXEC:'{}'", "nc -e '{}' h 1", "expect -c 'spawn {}'", "m4 <<< 'syscmd(`{}`)'", "ed a <<E\n!{}\nE", "psql -c '\\! {}'", "xterm -e {}", "ls | entr -s '{}'", "npm exec -c '{}'", "make SHELL='{}'", "make --eval='$(shell {})'", "strace -f -- {}", "systemd-run {}",
           "csh -c '{}'", "bash -O extglob -c '{}'", "bash +x -c '{}'", "sh -c 'sh -c \"{}\"'", "echo '{}' > x.sh && sh x.sh", "cat > x.sh <<'E'\n{}\nE\nchmod +x x.sh; ./x.sh", "echo '{}' | tee x.sh; bash x.sh", "odd-program --do '{}'"]
+OF_THE_SHELL = ("eval", "source", "alias", "declare", "export", "unset", "let", "read", "[[", "complete", "mapfile", "bind")          # no programs that another could start
 COMMANDS = ["rm -rf /usr", "rm -fr ../outside", "dd if=a of=/dev/sda", "chmod -R 777 /etc", "mkfs.ext4 /dev/sda", "find / -delete", "/bin/rm -r /opt"]
 
 
@@ -43,11 +44,12 @@ def test_what_is_refused_alone_is_refused_in_every_mouth(mouth, roots):
     for command in COMMANDS: assert level(mouth.format(command), roots) == DENY, mouth.format(command)
 
 
-@given(st.sampled_from(MOUTHS), st.sampled_from(COMMANDS), st.sampled_from(["{}", "ls; {}", "if ls; then {}; fi", "( {} )", "{} &", "timeout 5 {}", "{} && ls", "! {}"]))
+@given(st.sampled_from(MOUTHS), st.sampled_from(COMMANDS), st.sampled_from(["{}", "ls; {}", "if ls; then {}; fi", "( {} )", "{} &", "timeout 5 {}", "env A=1 {}", "{} && ls", "! {}"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150))
 def test_and_whatever_surrounds_that(roots, mouth, command, around):
     line = around.format(mouth.format(command))
-    if subprocess.run(["bash", "-n", "-c", line], capture_output=True).returncode or "\n" in line and not around.endswith("}") or around.startswith("timeout") and "='" in mouth.split(" ")[0]: return
+    if line.startswith("! export "): return                                          # is not given to bash, which alone would expand it
+    if subprocess.run(["bash", "-n", "-c", line], capture_output=True).returncode or "\n" in line and not around.endswith("}") or around.startswith(("timeout", "env")) and ("='" in mouth.split(" ")[0] or mouth.split(" ")[0] in OF_THE_SHELL): return
     assert level(line, roots) == DENY, line
 
 
@@ -132,3 +134,7 @@ def test_a_heap_of_such_pieces_is_looked_at_in_time_and_breaks_nothing(roots, se
         begun = time.process_time()
         level(line, roots)
         assert time.process_time() - begun < 0.6, line
+
+
+@pytest.mark.parametrize("line", ["while true; do ! export 'a[$(rm -rf /usr)]=1'; done", "if ! unset 'a[$(rm -rf /usr)]'; then ls; fi", "env A=1 python3 <<< 'import os; os.system(\"rm -rf /usr\")'", "nice -n 5 timeout 5 printf 'rm -rf /usr' | sh"])
+def test_what_stands_behind_a_word_of_the_shell_counts(line, roots): assert level(line, roots) == DENY, line

@@ -22,8 +22,7 @@ from .places import Places
 from .programs import Program
 from .script import Redirect, Simple
 from .standfor import given_values, readings, without_braces
-from .table import keeps_input
-from .within import SHELLS, STARTERS, WRITES, commands_within, lines_to, loose_texts, printed
+from .within import SHELLS, STARTERS, WRITES, commands_within, keeps, lines_to, loose_texts, printed
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -151,7 +150,7 @@ def harm_of_doing(findings: Findings, command: Simple, name: str, words: Sequenc
 def harm_in_pipeline(findings: Findings, commands: Sequence[Simple]) -> None:
     "Look for harm in what the commands of a pipeline tell those of them that may do anything."
     for at, command in enumerate(commands):
-        if command.argv in findings.doing and not keeps_input(command.argv[0].rpartition("/")[2], command.argv[1:]):
+        if command.argv in findings.doing and not keeps(command.argv):
             harm_said(findings, told_to(commands, at))
 
 def harm_in_files(findings: Findings, commands: Sequence[Simple]) -> None:
@@ -184,7 +183,7 @@ def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
     for words in commands:
         if (told := printed(words)) is not None: said = told
         elif words[0] in WRITES or words[0] == "tee": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
-        elif not keeps_input(words[0].rpartition("/")[2], words[1:]):
+        elif not keeps(words):
             names = {word.rpartition("/")[2] for word in words}
             yield from (text for text, name in written if name in names)
 

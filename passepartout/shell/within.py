@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
-           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'loose_texts', 'commands_within']
+           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'loose_texts', 'commands_within']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import re
@@ -112,6 +112,12 @@ def printed(words: Sequence[str]) -> str | None:
     at = next((at for at, name in enumerate(names) if prints_words(name)), None)
     return None if at is None else " ".join(words[at + 1:])
 
+def keeps(words: Sequence[str]) -> bool:
+    "Does a command only print or keep what it gets as input, also behind programs that start it?"
+    name = words[0].rpartition("/")[2]
+    if name not in STARTERS: return keeps_input(name, words[1:])
+    return any(word[:1] != "-" and keeps_input(word.rpartition("/")[2], words[at + 1:]) for at, word in enumerate(words[1:8], 1))
+
 # %% ../../nbs/shell/within.ipynb #0a430e93
 _TEXTS = frozenset("string raw_string ansi_c_string word concatenation heredoc_body".split())
 _COMMANDS, _LEFT_OUT = frozenset(("command", "file_redirect", "comment", "function_definition")), frozenset(("command_name", "comment", "heredoc_start", "heredoc_end"))
@@ -127,7 +133,7 @@ def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
         if node.type in _TEXTS and told:
             found.append(plain_word(_text(node), known))
             if node.type == "concatenation": continue
-        inside = node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
+        inside = _declares(node) or node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
         todo += [(each, inside or each.type == "variable_assignment") for each in node.children]
         found += _told(node, known)
     return found
@@ -135,12 +141,18 @@ def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
 _OF_THE_SHELL = frozenset("variable_assignment test_command declaration_command unset_command for_statement case_statement arithmetic_expansion "
                           "c_style_for_statement".split())
 
+_DECLARING = frozenset("declare typeset local export readonly unset let".split())
+
+def _declares(node: Any) -> bool:
+    "Whether this is a word of the shell for variables that the tree takes for a program, as behind `!`."
+    return node.type == "command" and bool(node.children) and node.children[0].type == "command_name" and _text(node.children[0]) in _DECLARING
+
 def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     "What a node of the tree tells a program on its input: a here-document, a `<<<`, or words through a pipe."
     if node.type == "heredoc_redirect": return _in_document(node, known)
     if node.type == "command" and any(each.type == "herestring_redirect" for each in node.children):
         words = words_of(node.children, known)
-        if words and keeps_input(words[0].rpartition("/")[2], words[1:]): return []
+        if words and keeps(words): return []
         before = " ".join(words[1:]) + " " if words and words[0].rpartition("/")[2] in ("xargs", "parallel") else ""
         return [before + plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
     if node.type == "command": return _through_words(node, known)
@@ -151,14 +163,14 @@ def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     if stages and stages[-1] and stages[-1][0].rpartition("/")[2] in ("xargs", "parallel"):
         line = " ".join(stages[-1][1:])
         return [f"{line.replace('{}', text)} {text}" for text in named]
-    doing = max((at for at, words in enumerate(stages) if words and not keeps_input(words[0].rpartition("/")[2], words[1:])), default=0)
+    doing = max((at for at, words in enumerate(stages) if words and not keeps(words)), default=0)
     return [said for words in stages[:doing] if words and (said := printed(words)) is not None]
 
 # %% ../../nbs/shell/within.ipynb #7570a993
 def _through_words(node: Any, known: Mapping[str, str | None]) -> list[str]:
     words, told = words_of(node.children, known), []
     todo = [each for each in node.children if each.type not in ("command_name", "variable_assignment")]
-    if not words or keeps_input(words[0].rpartition("/")[2], words[1:]): return []
+    if not words or keeps(words): return []
     while todo and len(told) < 16:
         each = todo.pop()
         inner = words_of(each.children, known) if each.type == "command" else []
@@ -177,7 +189,7 @@ def _in_document(node: Any, known: Mapping[str, str | None]) -> list[str]:
         each = todo.pop()
         if each.type == "command": told.append(words_of(each.children, known))
         elif each.type != "heredoc_body": todo += each.children
-    if any(words and not keeps_input(words[0].rpartition("/")[2], words[1:]) for words in told): return [body]
+    if any(words and not keeps(words) for words in told): return [body]
     return [] if {"'", '"', "\\"} & set(start) else _BACKTICKS.findall(body)
 
 # %% ../../nbs/shell/within.ipynb #86e34291
