@@ -133,19 +133,13 @@ def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
         if node.type in _TEXTS and told:
             found.append(plain_word(_text(node), known))
             if node.type == "concatenation": continue
-        inside = _declares(node) or node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
+        inside = node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
         todo += [(each, inside or each.type == "variable_assignment") for each in node.children]
         found += _told(node, known)
     return found
 
 _OF_THE_SHELL = frozenset("variable_assignment test_command declaration_command unset_command for_statement case_statement arithmetic_expansion "
                           "c_style_for_statement".split())
-
-_DECLARING = frozenset("declare typeset local export readonly unset let".split())
-
-def _declares(node: Any) -> bool:
-    "Whether this is a word of the shell for variables that the tree takes for a program, as behind `!`."
-    return node.type == "command" and bool(node.children) and node.children[0].type == "command_name" and _text(node.children[0]) in _DECLARING
 
 def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     "What a node of the tree tells a program on its input: a here-document, a `<<<`, or words through a pipe."
