@@ -469,7 +469,7 @@ def test_a_damaged_index_is_made_anew_while_in_use(place, tmp_path):
         index = Index(root, path)
         (place / "inbox.org").write_text(f"* new {time.time_ns()}\n")
         index.refresh()
-        find_indexed(index, "new", today=TODAY)
+        assert "inbox.org" in [hit.file for hit in find_indexed(index, "new", today=TODAY).hits]
         index.close()
     path.unlink()
     index = Index(root, path)
@@ -688,3 +688,14 @@ def test_with_fewer_words_the_subject_of_the_question_stays(tmp_path):
     assert "match “Pohl phone”" in said("Pohl phone number").replace("matches", "match") and "match “Samir”" in said("Samir phone number").replace("matches", "match")
     assert "Try fewer words. With fewer" not in said("Pohl phone number")
     root.close()
+
+
+@pytest.mark.parametrize("harm", ["DELETE FROM file WHERE path = 'inbox.org'", "UPDATE node SET body = 'x-y'", "UPDATE node SET parent = 4000", "UPDATE node SET start = NULL"])
+def test_rows_that_contradict_each_other_are_a_damage(place, tmp_path, harm):
+    root, path = Root(place), tmp_path / "index.sqlite"
+    (place / "inbox.org").write_text("* TODO new roof\nOf slate, new.\n** new tiles\n")
+    index = Index(root, path)
+    index.refresh()
+    index.db.execute(harm)
+    assert {"inbox.org"} == {hit.file for hit in find_indexed(index, "new", today=TODAY).hits}
+    index.close()

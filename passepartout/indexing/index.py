@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/indexing/noteindex.html.md"""
 
 # %% auto #0
 __all__ = ['COLUMNS', 'PUT_NODE', 'BATCH_BYTES', 'BATCH_FILES', 'MERGED', 'RENEW', 'LOOSE', 'write_file', 'write_rows',
-           'put_list', 'forget_rows', 'Refreshed', 'Opened', 'Database', 'Links', 'count_links', 'Counted', 'Index',
-           'undisturbed', 'merge_at', 'sweep', 'hidden', 'read_and_write', 'write_batch', 'remove_file', 'renew_words']
+           'put_list', 'forget_rows', 'Refreshed', 'Opened', 'Contradiction', 'Database', 'Links', 'count_links',
+           'Counted', 'Index', 'undisturbed', 'merge_at', 'sweep', 'hidden', 'read_and_write', 'write_batch',
+           'remove_file', 'renew_words']
 
 # %% ../../nbs/indexing/08h_noteindex.ipynb #e8444415
 import gc
@@ -138,6 +139,11 @@ class Opened:
         self.folders, self.book = {}, IdentBook(self.db)
         self.load()
 
+# %% ../../nbs/indexing/08h_noteindex.ipynb #178980ea
+class Contradiction(sqlite3.DatabaseError):
+    "The rows of an index contradict each other."
+    sqlite_errorcode = 11                               # SQLITE_CORRUPT
+
 # %% ../../nbs/indexing/08h_noteindex.ipynb #52138832
 class Database(Opened):
     "An opened database, read and written in one piece."
@@ -147,8 +153,13 @@ class Database(Opened):
             if self.db.in_transaction: return work(*arguments)
             self.db.execute("BEGIN")
             try: return work(*arguments)
+            except (LookupError, TypeError, ValueError) as error: raise Contradiction(str(error)) from error
             finally:
                 if self.db.in_transaction: self.db.execute("COMMIT")
+        before = self.db
+        answer = self.guarded(inside)
+        if self.db is before: return answer
+        self.refresh()                                  # an empty one would say that there are no notes
         return self.guarded(inside)
 
     @contextmanager
