@@ -162,3 +162,5 @@ def test_a_list_of_birthdays_is_on_the_agenda_line_by_line():
     items = agenda([outline], date(2026, 5, 14), date(2026, 5, 14), date(2026, 5, 1))
     assert [(i.title, i.at and i.at.hour, i.line, i.path, i.tags) for i in items] == [("Ford", 19, 3, ("Birthdays",), ("family",)), ("Arthur is 70", None, 2, ("Birthdays",), ("family",))]
     assert diary_dates(outline)[1] == ((4, "%%(delete-file x) no"),)
+    quoted = parse_org("#+begin_example\n%%(org-anniversary 1956 5 14) Arthur\n%%(delete-file x)\n#+end_example\n", "help.org")
+    assert diary_dates(quoted) == ((), ())
