@@ -10,6 +10,7 @@ rules would decide, their settings would count, their keys would be spent, and t
 The notebooks (test_notebooks.py) run beside the other tests, which often wait and leave a core idle: they begin with the first test
 and are asked how it went at the end.
 """
+import collections
 import faulthandler
 import functools
 import gc
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -49,6 +51,23 @@ def thinned(values, every):
     Two members of such a family seldom fail apart. In a table of all pairs take a number that has no divisor in common with the length of its rows, so that every row and every column has one in every run."""
     mark = lambda value, number: pytest.param(*value if isinstance(value, tuple) else (value,), marks=[pytest.mark.slow] if number % every else [])
     return [mark(value, number) for number, value in enumerate(values)]
+
+
+MANY = 10
+
+
+@pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
+def pytest_thin_out(items):
+    """Of a family of more than `MANY` tests that is not `thinned`, about half are slow ones, so that the others take less than two minutes. Notebooks are no family.
+
+    Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
+    families = collections.defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and "notebook" not in item.callspec.params: families[item.nodeid.partition("[")[0]].append(item)
+    for family in families.values():
+        if len(family) > MANY and not any(item.get_closest_marker("slow") for item in family):
+            for item in family:
+                if zlib.crc32(item.nodeid.encode()) % 2: item.add_marker(pytest.mark.slow)
 
 
 # Without the phase that explains a failure by the lines that were run. It traces each line as soon as a test has failed, and CPython 3.11.7 was seen to spin for ever
