@@ -24,15 +24,20 @@ class Places:
 
     def __init__(self, roots: Sequence[Root], most: int = 512, entries: list[int] | None = None):
         self.roots, self.here, self.left, self.entries = roots, "", most, [MOST_ENTRIES] if entries is None else entries
+        self.written: dict[tuple[str, str, str], list[str]] = {}          # what patterns stand for that were written out already
 
     def absolute(self, name: str) -> str:
         "`name` as seen from here: unchanged while the script stands in the memex itself."
         return name if name.startswith("/") or not self.here else f"{self.here}/{name}"
 
-    def place(self, name: str) -> Place:
-        "Where `name` leads. PathRefused when that is outside, or when too many names were asked for."
+    def spend(self) -> None:
+        "Count a name that is looked up. PathRefused when there were too many."
         self.left -= 1
         if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
+
+    def place(self, name: str) -> Place:
+        "Where `name` leads. PathRefused when that is outside, or when too many names were asked for."
+        self.spend()
         return where(self.roots, self.absolute(name))
 
     def enter(self, name: str) -> str:
@@ -62,9 +67,18 @@ def _listed(places: Places, folder: str) -> list[os.DirEntry]:
     except OSError: return []
     return entries
 
-# %% ../../nbs/shell/places.ipynb #b8feb842
+# %% ../../nbs/shell/places.ipynb #4e9fffdf
 def expand_pattern(places: Places, text: str, mask: str) -> list[str]:
     "The names that the pattern stands for, sorted as in the C locale; the text itself when there are none. `Impure` when it asks for too much."
+    if (names := places.written.get(key := (places.here, text, mask))) is None: names = places.written[key] = _names_for(places, text, mask)
+    else:
+        try: places.spend()
+        except PathRefused as refusal: raise Impure(refusal.message) from None
+    return names
+
+# %% ../../nbs/shell/places.ipynb #b8feb842
+def _names_for(places: Places, text: str, mask: str) -> list[str]:
+    "What `expand_pattern` gives, looked up."
     parts, masks = text.split("/"), []
     if len(parts) > 12: raise Impure("the pattern is too deep")
     at = 0

@@ -9,7 +9,7 @@ __all__ = ['LONGEST', 'MOST_COMMANDS', 'MOST_WORDS', 'tree_of']
 
 # %% ../../nbs/shell/tree.ipynb #1a2bc234
 import re
-from functools import cache
+from functools import cache, lru_cache
 from ..lazy import Regex
 from .words import Impure
 
@@ -45,6 +45,7 @@ def _language():
     return tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language())
 
 # %% ../../nbs/shell/tree.ipynb #58bc07a6
+@lru_cache(maxsize=8)
 def tree_of(source: bytes, whole: bool = True):
     "The root node of the parsed text. `Impure` when it is too tangled, or `whole` and no complete command."
     parser, language = _language()
