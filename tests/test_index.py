@@ -772,3 +772,17 @@ def test_a_tool_whose_index_fails_reads_the_notes_and_says_so(place, tmp_path, m
         told = call()
         assert told.startswith(good.partition("\n")[0]) and "KeyError" in told and "by reading the notes" in told
     index.close()
+
+
+@pytest.mark.parametrize("look", [lambda index: [hit.tags for hit in find_indexed(index, "tiles", today=TODAY).hits], lambda index: index.reading(finding.tags_at, index, "roof.org", 4),
+                                  lambda index: [item.tags for item in agenda_indexed(index, TODAY, TODAY, TODAY)]])
+def test_a_heading_that_lost_what_is_above_it_does_not_lose_its_tags(place, tmp_path, look):
+    "A tag that makes private may stand above."
+    (place / "roof.org").write_text("#+FILETAGS: :@private:\n* Roof\n** TODO tiles\nSCHEDULED: <2026-11-19 Thu>\n")
+    index = Index(Root(place), tmp_path / "index.sqlite")
+    index.refresh()
+    good = look(index)
+    assert "@private" in str(good)
+    index.db.execute("UPDATE node SET parent = 4000 WHERE title = 'tiles'")
+    assert look(index) == good
+    index.close()
