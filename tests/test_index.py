@@ -18,6 +18,7 @@ from hypothesis import example, given, settings, strategies as st
 from conftest import examples
 from waits import away, next_line, status
 from passepartout.agenda import agenda
+from passepartout.indexing import finding
 from passepartout.indexing.finding import agenda_indexed, find_indexed, make_hits
 from passepartout.indexing.identity import headings, match_headings, own_hashes, tree_hashes
 from passepartout.indexing.index import Index, Refreshed
@@ -698,4 +699,90 @@ def test_rows_that_contradict_each_other_are_a_damage(place, tmp_path, harm):
     index.refresh()
     index.db.execute(harm)
     assert {"inbox.org"} == {hit.file for hit in find_indexed(index, "new", today=TODAY).hits}
+    index.close()
+
+
+def slip(index: Index) -> str:
+    "A question that the program cannot answer, whatever the rows say."
+    return {title: ident for title, ident in index.db.execute("SELECT title, ident FROM node")}["no such heading"]
+
+
+def made_anew(index: Index) -> list:
+    "What becomes of an index: an entry for each time that it is thrown away."
+    times, replace = [], index.replace
+    index.replace = lambda: (times.append(index.file), replace())
+    return times
+
+
+def test_a_fault_of_the_program_is_not_taken_for_damage_again(place, tmp_path):
+    shutil.copytree(SAMPLE, place, dirs_exist_ok=True)
+    root, path = Root(place), tmp_path / "index.sqlite"
+    index = Index(root, path)
+    index.refresh()
+    times, before = made_anew(index), content(index)
+    for _ in range(3):
+        with pytest.raises(IndexFailed, match="KeyError in test_index.slip.*notes are unharmed.*report"): index.reading(slip, index)
+        assert len(times) == 1 and content(index) == before                         # made anew once, and full again
+    assert find_indexed(index, "roof", today=TODAY).hits                            # every other question is answered
+    index.close()
+    again = Index(root, path)                                                       # as another process, with the same file
+    times = made_anew(again)
+    with pytest.raises(IndexFailed, match="report"): again.reading(slip, again)
+    assert times == []
+    again.db.execute("UPDATE node SET body = 'x-y'")                                # a damage in another place is one still
+    assert find_indexed(again, "roof", today=TODAY).hits and len(times) == 1
+    with pytest.raises(IndexFailed, match="report"): again.reading(slip, again)
+    assert len(times) == 1
+    again.close()
+
+
+def test_a_question_in_wrong_sql_is_a_fault_too(place, tmp_path):
+    (place / "roof.org").write_text("* TODO new roof\nOf slate.\n")
+    index = Index(Root(place), tmp_path / "index.sqlite")
+    index.refresh()
+    times = made_anew(index)
+    for ask in (index.guarded, index.reading, index.guarded):
+        with pytest.raises(IndexFailed, match="no such column: titel"): ask(lambda: index.db.execute("SELECT titel FROM node").fetchall())
+    assert len(times) == 1 and index.count() > 0
+    index.close()
+
+
+@pytest.mark.parametrize("ask", [Index.count, lambda index: len(index.guarded(lambda: index.db.execute("SELECT id FROM node").fetchall()))])
+def test_what_is_asked_of_a_damaged_index_is_answered_from_a_full_one(place, tmp_path, ask):
+    (place / "roof.org").write_text("* TODO new roof\nOf slate.\n")
+    index = Index(Root(place), tmp_path / "index.sqlite")
+    index.refresh()
+    many = ask(index)
+    index.db.execute("DROP TABLE node")
+    assert ask(index) == many > 0
+    index.close()
+
+
+def test_a_tool_whose_index_fails_reads_the_notes_and_says_so(place, tmp_path, monkeypatch):
+    (place / "roof.org").write_text("* TODO new roof\nOf slate.\n")
+    from passepartout.toolbelt.notetools import note_tools
+    root = Root(place)
+    index = Index(root, tmp_path / "index.sqlite")
+    tools = {tool.name: tool for tool in note_tools(index=index)}
+    context = ToolContext({"folder": resolve([root], ".", "tree")}, now=datetime(2026, 11, 19), today=TODAY)
+    call = lambda: tools["org-find"].body(query="roof", limit=8, quote=0, folder=".", context=context).content
+    good = call()
+    monkeypatch.setattr(finding, "make_found", lambda *_: {}["slip"])
+    for _ in range(2):
+        told = call()
+        assert told.startswith(good.partition("\n")[0]) and "KeyError" in told and "by reading the notes" in told
+    index.close()
+
+
+@pytest.mark.parametrize("look", [lambda index: [hit.tags for hit in find_indexed(index, "tiles", today=TODAY).hits], lambda index: index.reading(finding.tags_at, index, "roof.org", 4),
+                                  lambda index: [item.tags for item in agenda_indexed(index, TODAY, TODAY, TODAY)]])
+def test_a_heading_that_lost_what_is_above_it_does_not_lose_its_tags(place, tmp_path, look):
+    "A tag that makes private may stand above."
+    (place / "roof.org").write_text("#+FILETAGS: :@private:\n* Roof\n** TODO tiles\nSCHEDULED: <2026-11-19 Thu>\n")
+    index = Index(Root(place), tmp_path / "index.sqlite")
+    index.refresh()
+    good = look(index)
+    assert "@private" in str(good)
+    index.db.execute("UPDATE node SET parent = 4000 WHERE title = 'tiles'")
+    assert look(index) == good
     index.close()

@@ -19,7 +19,7 @@ from datetime import date
 from ..agenda import Facts, Item, check_range, dates_its_line, first_title, listed, make_item, sort_key
 from ..conditions import PassepartoutError
 from .entries import HABIT, LIVE, ONCE, OPEN, OUT_OF_SIGHT, hidden_of, read_expression, read_stamp
-from .index import Index
+from .index import Contradiction, Index
 from .notefiles import file_mark
 from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text
@@ -34,14 +34,17 @@ from ..awareness.views import Projects, arrange, is_project, open_item, open_key
 
 # %% ../../nbs/indexing/08j_finding.ipynb #a37ae390
 UPWARD = """WITH RECURSIVE up(title, tags, parent) AS (SELECT title, tags, parent FROM node WHERE file = ? AND place = ?
-    UNION ALL SELECT n.title, n.tags, n.parent FROM up CROSS JOIN node n ON n.file = ? AND n.place = up.parent) SELECT title, tags FROM up"""
+    UNION ALL SELECT n.title, n.tags, n.parent FROM up CROSS JOIN node n ON n.file = ? AND n.place = up.parent) SELECT title, tags, parent FROM up"""
 ALL_UPWARD = """WITH RECURSIVE up(file, place, parent, title, tags) AS (SELECT file, place, parent, title, tags FROM node WHERE id IN (SELECT value FROM json_each(?))
     UNION SELECT n.file, n.place, n.parent, n.title, n.tags FROM up CROSS JOIN node n ON n.file = up.file AND n.place = up.parent) SELECT * FROM up"""
 
 # %% ../../nbs/indexing/08j_finding.ipynb #d1d49f90
 def lineage(index: Index, file: int, place: int, seen: dict) -> list[tuple[str, str]]:
     "(title, tags) from the file down to a heading. `seen` keeps what was looked up."
-    if (file, place) not in seen: seen[file, place] = index.db.execute(UPWARD, (file, place, file)).fetchall()[::-1]
+    if (file, place) not in seen:
+        rows = index.db.execute(UPWARD, (file, place, file)).fetchall()[::-1]
+        if rows and rows[0][2] >= 0: raise Contradiction("nothing stands above a heading")
+        seen[file, place] = [row[:2] for row in rows]
     return seen[file, place]
 
 # %% ../../nbs/indexing/08j_finding.ipynb #77409b86
@@ -52,6 +55,7 @@ def lineages(index: Index, ids: Iterable[int]) -> dict[tuple[int, int], list[tup
     found = {}
     for file, place in sorted(rows):               # what is above comes before
         parent, title, tags = rows[file, place]
+        if parent >= 0 and (file, parent) not in found: raise Contradiction("nothing stands above a heading")
         found[file, place] = [*found.get((file, parent), ()), (title, tags)]
     return found
 

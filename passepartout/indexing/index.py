@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/indexing/noteindex.html.md"""
 
 # %% auto #0
 __all__ = ['COLUMNS', 'PUT_NODE', 'BATCH_BYTES', 'BATCH_FILES', 'MERGED', 'RENEW', 'LOOSE', 'write_file', 'write_rows',
-           'put_list', 'forget_rows', 'Refreshed', 'Opened', 'Contradiction', 'Database', 'Links', 'count_links',
+           'put_list', 'forget_rows', 'Refreshed', 'Contradiction', 'Opened', 'Database', 'Links', 'count_links',
            'Counted', 'Index', 'undisturbed', 'merge_at', 'sweep', 'hidden', 'read_and_write', 'write_batch',
            'remove_file', 'renew_words']
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from .entries import FileEntry, Row
 from .identbook import IdentBook, assign_idents, reunite, versions
-from .indexfile import IndexFailed, lost, open_database, sentence, which_file
+from .indexfile import IndexFailed, fault_sentence, lost, open_database, place_of, sentence, which_file
 from .notefiles import Known, Prepared, folder_times, poll, prepare, walk
 from ..notes import SUFFIXES, Remark
 from ..org import Keywords
@@ -98,39 +98,67 @@ class Refreshed(NamedTuple):
     moved: int = 0
     removed: int = 0
 
-# %% ../../nbs/indexing/08h_noteindex.ipynb #d3d4a1c5
+# %% ../../nbs/indexing/08h_noteindex.ipynb #178980ea
+class Contradiction(sqlite3.DatabaseError):
+    "The rows of an index contradict each other."
+    sqlite_errorcode = 11                               # SQLITE_CORRUPT
+
+# %% ../../nbs/indexing/08h_noteindex.ipynb #0463771b
 class Opened:
     "What is kept of the notes below `root`, in the database at `path` (None: in memory). `IndexFailed` says why there cannot be one."
     def __init__(self, root: Root, path: str | os.PathLike | None = None, *, default: Keywords = Keywords(),
                  clock: Callable[[], float] = time.time):
         self.root, self.path, self.default, self.clock = root, None if path is None else Path(path), default, clock
         self.lock, self.folders, self.passed, self.cut = threading.RLock(), {}, (), False
+        self.inside, self.faults = False, set()
         self.open()
 
     def open(self) -> None:
         "Open the database."
         self.db, self.file = open_database(self.path)
         def begin(): self.book = IdentBook(self.db); self.load()
-        self.guarded(begin)
+        self.guarded(begin, fill=False)
 
     def load(self) -> None:
         "Read what is known of the files."
         self.version = self.db.execute("PRAGMA data_version").fetchone()[0]
         rows = self.db.execute("SELECT path, id, dev, ino, mtime, size, read_at, hash, why, flag FROM file")
         self.known = {path: Known(id, (dev, ino, mtime, size), *rest) for path, id, dev, ino, mtime, size, *rest in rows}
+        self.faults.update(place for place, in self.db.execute("SELECT place FROM fault"))
         self.book.load()
         self.links, self.hidden, self.paths = None, {}, None
 
-    def guarded(self, work: Callable, *arguments: Any) -> Any:
-        "Do `work`. When the database turns out to be damaged it is made anew, and the work is done again; other failures are `IndexFailed`."
+    def guarded(self, work: Callable, *arguments: Any, fill: bool = True) -> Any:
+        """Do `work`. When the database turns out to be damaged it is made anew, filled unless not to `fill`, and the work is done again. Other failures are
+        `IndexFailed`, and so is one that remains."""
         with self.lock:
+            if self.inside: return work(*arguments)
+            self.inside = True
             try: return work(*arguments)
             except sqlite3.Error as error:
                 if not lost(error): raise IndexFailed(sentence(error)) from error
-            try:
-                self.replace()
-                return work(*arguments)
-            except sqlite3.Error as error: raise IndexFailed(sentence(error)) from error
+                if place_of(error) in self.faults: raise IndexFailed(fault_sentence(error)) from error
+            finally: self.inside = False
+            return self.once_more(work, *arguments, fill=fill)
+
+    def once_more(self, work: Callable, *arguments: Any, fill: bool) -> Any:
+        "Do `work` with a database that was made anew. What it fails of then, it will not be made anew for again."
+        try:
+            self.replace()
+            if fill: self.refresh()
+            self.inside = True
+            return work(*arguments)
+        except sqlite3.Error as error:
+            if not (isinstance(error, Contradiction) or lost(error) and error.sqlite_errorcode & 0xff == 1): raise IndexFailed(sentence(error)) from error
+            self.remember(place_of(error))
+            raise IndexFailed(fault_sentence(error)) from error
+        finally: self.inside = False
+
+    def remember(self, place: str) -> None:
+        "Keep where the program is at fault, for the processes to come as well, if that can be written."
+        self.faults.add(place)
+        try: self.db.execute("INSERT OR IGNORE INTO fault VALUES (?)", (place,))
+        except sqlite3.Error: pass
 
     def replace(self) -> None:
         "Throw the database away, if it still is the one that was opened, and begin with an empty one. The old one is closed last, so that the new file cannot be taken for it."
@@ -138,11 +166,6 @@ class Opened:
         old.close()
         self.folders, self.book = {}, IdentBook(self.db)
         self.load()
-
-# %% ../../nbs/indexing/08h_noteindex.ipynb #178980ea
-class Contradiction(sqlite3.DatabaseError):
-    "The rows of an index contradict each other."
-    sqlite_errorcode = 11                               # SQLITE_CORRUPT
 
 # %% ../../nbs/indexing/08h_noteindex.ipynb #52138832
 class Database(Opened):
@@ -156,10 +179,6 @@ class Database(Opened):
             except (LookupError, TypeError, ValueError) as error: raise Contradiction(str(error)) from error
             finally:
                 if self.db.in_transaction: self.db.execute("COMMIT")
-        before = self.db
-        answer = self.guarded(inside)
-        if self.db is before: return answer
-        self.refresh()                                  # an empty one would say that there are no notes
         return self.guarded(inside)
 
     @contextmanager
@@ -223,7 +242,7 @@ class Index(Counted):
     def refresh(self, *, progress: Callable[[int, int, str], None] | None = None, only: Iterable[str] | None = None) -> Refreshed:
         """Bring the index up to date. `progress(done, of, path)` is called for each file that is read; `only` are paths of which
         somebody else knows that they changed. `IndexFailed` when it cannot be written; what was written before remains good."""
-        return self.guarded(sweep, self, progress, only)
+        return self.guarded(sweep, self, progress, only, fill=False)
 
     def remarks(self) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
         "(what was left out, what was read with a doubt)."

@@ -6,20 +6,22 @@ Docs: https://example.org/passepartout/indexing/indexfile.html.md"""
 
 # %% auto #0
 __all__ = ['VERSION', 'SCHEMA', 'IndexFailed', 'connect', 'open_database', 'alone', 'which_file', 'prepare_tables',
-           'remove_database', 'lost', 'sentence']
+           'remove_database', 'lost', 'sentence', 'place_of', 'fault_sentence']
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #c87a8226
 import fcntl
 import os
 import sqlite3
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .. import __version__
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 22
+VERSION = 23
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
@@ -46,6 +48,7 @@ CREATE TABLE expression(file INTEGER, node INTEGER, kind INTEGER, minute INTEGER
 CREATE INDEX expression_file ON expression(file);
 CREATE TABLE broken(file INTEGER, line INTEGER, text TEXT, program INTEGER);
 CREATE TABLE told(text TEXT PRIMARY KEY, day INTEGER);
+CREATE TABLE fault(place TEXT PRIMARY KEY);
 CREATE TABLE gone(ident TEXT PRIMARY KEY, own BLOB, at REAL);
 CREATE INDEX gone_own ON gone(own);
 CREATE TABLE version(ident TEXT, own BLOB, until REAL);
@@ -147,3 +150,17 @@ def sentence(error: Exception) -> str:
     if code in (5, 6): return "Another program is busy with the index of the notes. Try again in a moment."
     why = error.strerror if isinstance(error, OSError) else str(error)
     return f"The index of the notes cannot be used ({(why or 'unknown reason').lower()}). The notes are unharmed; check the cache directory, or set another one with XDG_CACHE_HOME."
+
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #83fdd751
+def place_of(error: BaseException) -> str:
+    "Where in this version of the program an error began, and of which kind it was. Of one that was raised from another, it is the other that counts."
+    while error.__cause__ is not None: error = error.__cause__
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).stem}.{last.name}, line {last.lineno}, version {__version__}"
+
+# %% ../../nbs/indexing/08gb_indexfile.ipynb #4ab6d89a
+def fault_sentence(error: BaseException) -> str:
+    "What to say of an error that making the index anew did not mend."
+    while error.__cause__ is not None: error = error.__cause__
+    return (f"The program could not read its index of the notes ({place_of(error)}: {str(error)[:100]}), not even when the index had just been made, so that is a fault of the program. "
+            "The notes are unharmed, and whatever does not need this part of the index is answered. Please report this sentence; an update may mend it.")

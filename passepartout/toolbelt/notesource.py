@@ -9,7 +9,7 @@ __all__ = ['ONCE', 'notes_label', 'ReadNotes', 'Source']
 
 # %% ../../nbs/toolbelt/12ac_notesource.ipynb #6a063a4b
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date
 
 from ..agenda import Item, agenda
@@ -25,7 +25,7 @@ from ..confinement.openedpath import OpenedPath
 from ..search import Found, find
 from ..outline.diarydates import diary_dates
 from ..outline.timestamps import broken_stamps
-from ..tools import ToolContext
+from ..tools import ToolContext, ToolResult
 from ..awareness.views import view
 
 # %% ../../nbs/toolbelt/12ac_notesource.ipynb #c59f8e5d
@@ -91,6 +91,13 @@ class Source:
             notes.vectors = self.vectors()
             return notes
         return ReadNotes(folder, self.cache)
+
+    def answered(self, work: Callable[["Source"], ToolResult]) -> ToolResult:
+        "What `work(source)` answers. When the index fails meanwhile, the notes are read, and the answer ends with why."
+        try: return work(self)
+        except IndexFailed as error:
+            result = work(Source(self.cache, told=self.told))
+            return replace(result, content=f"{result.content}\n({error.message} This answer was found by reading the notes.)")
 
     def doubts(self, notes: IndexedNotes | ReadNotes, today: date, empty: bool) -> str:
         "What to say with an answer about files that are not read: all of it when the answer is `empty`, else once a day."

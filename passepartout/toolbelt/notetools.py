@@ -142,11 +142,12 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
     """The tools on notes, for registering. `private_tags`: what makes a result private; `index`: that of the memex, when there is one;
     `inbox`: the file of a capture that names none; `progress(done, of, path)` is called for each file that is indexed, and what it raises ends that; `vectors()` gives the vectors of the index, or None."""
     source = Source(cache or NoteCache(), index, progress, vectors)
-    def find_body(query, limit, quote, folder, context): return org_find(query, limit, context, source, private_tags, quote)
+    def find_body(query, limit, quote, folder, context):
+        return source.answered(lambda source: org_find(query, limit, context, source, private_tags, quote))
     def agenda_body(start, end, view, group, folder, context):
-        if view == DAYS: return org_agenda(start, end, context, source, private_tags)
-        if view == NEXT: return org_next(context, source, private_tags)
-        return org_view(view, context, source, private_tags, group, start, end)
+        if view == DAYS: return source.answered(lambda source: org_agenda(start, end, context, source, private_tags))
+        if view == NEXT: return source.answered(lambda source: org_next(context, source, private_tags))
+        return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
