@@ -15,6 +15,7 @@ from typing import Any
 
 from .limits import time_limit
 from .messages import APPROVAL_REQUIRED, EVENT, LOG, REQUEST, Action, Allowed, ApprovalRequired, Rejected, Signal, Verdict
+from .oneline import cut
 from .plist import key_name
 from .skills import Skill
 
@@ -25,8 +26,7 @@ UNCONCERNED = Allowed(Action.build())   # the gate's trigger says that this is n
 # %% ../nbs/12x_askgate.ipynb #e102179d
 def brief(text: Any, most: int = 500) -> str:
     "`text` in at most `most` characters; a sentence when it is empty."
-    text = str(text or "").strip() or "No reason was given."
-    return text if len(text) <= most else text[:most] + "…"
+    return cut(str(text or "").strip() or "No reason was given.", most)
 
 # %% ../nbs/12x_askgate.ipynb #db379395
 def interpret(result: Any, action: Action, gate: str) -> Verdict:

@@ -24,6 +24,7 @@ from .awareness.fovea import foveal_view, index_focus, object_focus, outline_foc
 from .indexing.index import Index
 from .indexing.indexfile import IndexFailed
 from .lazy import Regex
+from .oneline import cut
 from .outline.links import LinkTargets
 from .messages import Signal, pick
 from .org import Outline
@@ -68,7 +69,7 @@ class Log:
     def __call__(self, text: str, private: bool = False) -> None:
         "Add a line; line breaks become spaces, and what is too long is cut, visibly."
         line = self.redact(" ".join(str(text)[:50_000].split()))
-        self._lines.append(Entry(time.time(), line if len(line) <= self.width else line[:self.width] + "…", private))
+        self._lines.append(Entry(time.time(), cut(line, self.width), private))
         self.views = {}
 
     def __len__(self): return len(self._lines)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .conditions import PassepartoutError
+from .oneline import short_line
 from .awareness.fovea import find_row, rows_of
 from .messages import PERSON, USER_INPUT, Signal
 from .org import plain_text
@@ -111,7 +112,7 @@ async def take_back(agent: Any, session: str, given: Mapping, source: Any) -> di
     keep, count = given.get("turn"), int(given.get("count") or 1)
     plan, notes = (plan_rewind(agent.journal, session, keep, count), []) if given.get("dry") else rewind(agent, session, keep, count)
     told = [f"{'Would take' if given.get('dry') else 'Took'} back {len(plan.said)} request{'s' if len(plan.said) != 1 else ''}"
-            + (f", from “{' '.join(plan.said[0].split())[:60]}” on." if plan.said else "."), *notes]
+            + (f", from “{short_line(plan.said[0])}” on." if plan.said else "."), *notes]
     if plan.edits and not given.get("edits"):
         told.append(f"The edits stand: {', '.join(plan.edits[:5])}{' and more' if len(plan.edits) > 5 else ''}. /rewind edits takes them "
                     "back as well." if not given.get("dry") else f"They edited {', '.join(plan.edits[:5])}.")

@@ -20,6 +20,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from .conditions import PassepartoutError
+from .oneline import cut
 from .echoes import Echoes
 from .storage.erasure import Withdrawals
 from .journal import JournalError
@@ -92,8 +93,6 @@ def text_in(body: Any, name: str = "text") -> str:
 # %% ../nbs/17a_turns.ipynb #c79f723b
 RECENT, _WIDTH = 6, 600
 
-def _shorten(text: str) -> str: return text if len(text) <= _WIDTH else text[:_WIDTH] + "…"
-
 # %% ../nbs/17a_turns.ipynb #7f4a042d
 class Exchange(NamedTuple):
     "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), whether the person asked, and the origin of what was read for it."
@@ -106,7 +105,7 @@ class Exchange(NamedTuple):
 
     @classmethod
     def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin) -> "Exchange":
-        return cls(asked, answered, private, f"PERSON: {_shorten(asked)}\nYOU: {_shorten(answered)}", asked_by_person, read)
+        return cls(asked, answered, private, f"PERSON: {cut(asked, _WIDTH)}\nYOU: {cut(answered, _WIDTH)}", asked_by_person, read)
 
     @classmethod
     def from_records(cls, asked: dict, answer: dict) -> "Exchange":

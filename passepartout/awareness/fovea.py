@@ -19,9 +19,10 @@ from ..indexing.entries import link_names
 from ..indexing.finding import lineage, note_text, own_tags
 from ..indexing.index import Index
 from ..lazy import Regex
+from ..oneline import short_line
 from ..outline.links import LinkTargets, all_links, backlinks
 from ..org import Node, Outline, plain_text
-from .periphery import one_line
+from .periphery import MOST_TITLE
 from ..outline.privacy import is_private
 from ..search import fold
 from ..tuples import NamedTuple
@@ -89,13 +90,13 @@ def outline_focus(targets: LinkTargets, wanted: str, private: tuple[str, ...]) -
 # %% ../../nbs/awareness/08p_fovea.ipynb #7ccdd618
 def heading_line(keyword: str | None, title: str) -> str:
     "A heading in one line, as a prompt shows it."
-    return one_line(f"{keyword} {plain_text(title)}" if keyword else plain_text(title))
+    return short_line(f"{keyword} {plain_text(title)}" if keyword else plain_text(title), MOST_TITLE)
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #44cd8260
 def head_of(file: str, line: int, keyword: str | None, title: str, tags: Sequence[str]) -> str:
     "The heading in focus: what it says, its own tags, and where it stands."
     said = " ".join(filter(None, [keyword, plain_text(title), f":{':'.join(tags)}:" if tags else ""]))
-    return f"{one_line(said)} ({file}:{line})" if said else file
+    return f"{short_line(said, MOST_TITLE)} ({file}:{line})" if said else file
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #4a98e4b4
 def mention(outline: Outline, node: Node, private: tuple[str, ...]) -> Mention:
@@ -105,7 +106,7 @@ def mention(outline: Outline, node: Node, private: tuple[str, ...]) -> Mention:
 # %% ../../nbs/awareness/08p_fovea.ipynb #2f1581bd
 def with_path(titles: Sequence[str], keyword: str | None, file: str) -> str:
     "A heading with those above it and its file."
-    where = one_line(" › ".join(titles))
+    where = short_line(" › ".join(titles), MOST_TITLE)
     return f"{keyword} {where} ({file})" if keyword and titles else f"{where} ({file})" if titles else file
 
 # %% ../../nbs/awareness/08p_fovea.ipynb #d15c9f8e
@@ -226,4 +227,4 @@ def object_focus(memory: Any, wanted: str) -> Focus | None:
 # %% ../../nbs/awareness/08p_fovea.ipynb #52ae1fdb
 def title_of(found: Any) -> str:
     "The title of an object, or else its id."
-    return one_line(str(found.attributes.get("title") or found.id))
+    return short_line(str(found.attributes.get("title") or found.id), MOST_TITLE)

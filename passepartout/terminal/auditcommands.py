@@ -25,6 +25,7 @@ import typer
 from ..consent.approvals import confirms
 from .commandline import AsJson, Memex, as_json, booted, fail, tell
 from ..conditions import PassepartoutError
+from ..oneline import short_line
 from .render import clean, print_lines, screen, text_columns, trace_lines
 
 # %% ../../nbs/terminal/20dc_auditcommands.ipynb #4eaca869
@@ -176,9 +177,8 @@ def replay_lines(report: dict, since: str) -> list[str]:
     lines = [f"Since {since}: {counted(report['proposals'], 'proposal')} in {counted(report['turns'], 'turn')}, judged again. Nothing ran."]
     for change in report["changes"]:
         example = change["example"]
-        text = " ".join(example["proposal"].split())
         lines += [f"{change['count']:>6} × {change['tool']}: {change['was']} → {change['now']}",
-                  f"         {example['turn']}: {text if len(text) <= 160 else text[:160] + '…'}"]
+                  f"         {example['turn']}: {short_line(example['proposal'], 160)}"]
         if example["why"]: lines.append(f"         {example['gate']}: {example['why']}")
     if not report["changes"]: lines.append("Nothing would be different.")
     asks = lambda when: f"{report[f'asks_{when}']:,} ({report[f'asks_per_turn_{when}']:.2f} a turn, at most {report[f'most_asks_in_a_turn_{when}']})"
@@ -304,7 +304,7 @@ def damage_lines(journal: Any, seen: Any, most: int = 8) -> Iterator[str]:
         yield f"What does not fit lies from record {seen.found.first} to {seen.found.last}, of {journal.seq:,}:"
         for row in [row for row in rows if row["seq"] <= seen.found.last][:most]:
             yield clean(f"  {row['seq']:>7}  {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['kind']}  "
-                        f"{' '.join(str((row['body'] or {}).get('text') or '').split())[:60]}")
+                        f"{short_line(str((row['body'] or {}).get('text') or ''))}")
         if seen.found.last - seen.found.first >= most: yield "  …"
     if seen.found and seen.found.lost:
         yield f"The texts of {len(seen.found.lost):,} records are gone without a request, the first of them of record {seen.found.lost[0]}."

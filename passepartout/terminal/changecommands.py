@@ -21,7 +21,8 @@ from .commandline import AsJson, Memex, Session, Today, as_json, as_typed, boote
 from .completion import files, open_tasks, tags as tags_in_use, tasks_and_states, views
 from ..conditions import PassepartoutError
 from .notecommands import list_tasks
-from .shelf import Shelf, one_place, place_json, progress_line, read_moment, relative_target, shelf, short
+from ..oneline import short_line
+from .shelf import Shelf, one_place, place_json, progress_line, read_moment, relative_target, shelf
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #f77dd190
 def heading_argument(place: Any) -> str:
@@ -65,10 +66,10 @@ def set_state(target: str, state: str, note: str, typed: str, wanted: Any, memex
         with borrowed(agent) as opened:
             place = one_place(opened, target, json_, wanted)
             if place.kind == "file" or state == "done" and place.keyword is None:
-                fail(f"“{short(place.title)}” ({place.file}:{place.line}) is no task, so it cannot be {state}."
+                fail(f"“{short_line(place.title)}” ({place.file}:{place.line}) is no task, so it cannot be {state}."
                      + (f" To make it one: passepartout todo {place.file}:{place.line} TODO" if place.kind != "file" else ""), 1, json_)
             action = command_action("org-set-todo", {"path": place.file, "heading": heading_argument(place), "state": state, "note": note},
-                                    f"You set “{short(place.title)}” to {state}")
+                                    f"You set “{short_line(place.title)}” to {state}")
             reply = carry_out(agent, typed, session, action)
             code = changed(agent, opened, reply, lambda: again(opened, place), json_, memex)
     raise typer.Exit(code)
@@ -117,8 +118,8 @@ def todo(target: Annotated[Optional[list[str]],
         with shelf(memex, today, json_) as opened: list_tasks(opened, view, tag or (), project, json_)
         return
     if len(words) == 1:
-        fail(f"Say which state as well: passepartout todo {short(words[0])} DONE. Without a task, todo lists what is open. For a new task: "
-             f"passepartout capture --todo {short(words[0])}", 2, json_)
+        fail(f"Say which state as well: passepartout todo {short_line(words[0])} DONE. Without a task, todo lists what is open. For a new task: "
+             f"passepartout capture --todo {short_line(words[0])}", 2, json_)
     set_state(" ".join(words[:-1]), words[-1], as_typed(note), f"todo {' '.join(words)}", lambda place: place.keyword is not None, memex,
               session, json_, today)
 
@@ -176,7 +177,7 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
                                                [as_typed(tag) for tag in tags or []], opened.today)
             except PassepartoutError as error: fail(error.message, 2, json_)
             reply = insist(lambda: carry_out(agent, f"capture {words}", session,
-                                             command_action(tool, args, f"You asked to capture “{short(args['title'])}”")))
+                                             command_action(tool, args, f"You asked to capture “{short_line(args['title'])}”")))
             code = changed(agent, opened, reply, lambda: newest(opened, args.get("file") or args["path"], args["title"]), json_, memex)
     raise typer.Exit(code)
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from typing import Any, Callable
 
 from ..conditions import PassepartoutError
+from ..oneline import short_line
 from ..lazy import Regex
 from ..serving.sockets import DaemonGone
 from .draftview import draft_shown
@@ -152,7 +153,7 @@ def greet(chat: Chat) -> None:
         if getattr(finding, "in_place", False): chat.say(str(finding), "dim")
     if not getattr(agent, "daemon", False): chat.say(ALONE, "dim")
     recent = agent.turns.recent(chat.session)
-    if recent: chat.say(f"Session {chat.session} goes on; last you said: {' '.join(recent[-1][0].split())[:100]}", "dim")
+    if recent: chat.say(f"Session {chat.session} goes on; last you said: {short_line(recent[-1][0], 100)}", "dim")
     tell_news(chat)
     if waiting := agent.pending(chat.session):
         chat.say(f"{len(waiting)} request{'s wait' if len(waiting) > 1 else ' waits'} for your answer: /pending", "magenta")

@@ -26,7 +26,8 @@ from .completion import headings, tags as tags_in_use, views
 from ..conditions import PassepartoutError
 from .listing import Row, plain, print_groups, print_hint, tag_text, terminal
 from .render import clean, room, wrapped
-from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place_json, read_moment, shelf, short, unread
+from ..oneline import short_line
+from .shelf import Shelf, editor_hint, heading_json, item_json, one_place, place_json, read_moment, shelf, unread
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #90067c21
 def agenda_range(words: str, days: int | None, first: str | None, last: str | None, today: date) -> tuple[date, date]:
@@ -39,7 +40,7 @@ def agenda_range(words: str, days: int | None, first: str | None, last: str | No
     if words:
         for said in ("today" if words == "day" else words, in_english_days(words)):
             if said and (span := read_span(said, today)): return span.start, span.end
-        raise PassepartoutError(f"“{short(words, 40)}” names no days.{nearly(words, today)} Write day, tomorrow, week, month, next week, november or 16 to 22 november.")
+        raise PassepartoutError(f"“{short_line(words, 40)}” names no days.{nearly(words, today)} Write day, tomorrow, week, month, next week, november or 16 to 22 november.")
     if not (first or last): return today, later(today, (7 if days is None else days) - 1)
     begin = as_day(read_moment(first, today)) if first else today
     end = as_day(read_moment(last, begin if last.strip()[:1] in "+-" else today)) if last else later(begin, 6)
@@ -172,7 +173,7 @@ def show_groups(opened: Shelf, groups: Mapping[str, list[Row]], nothing: str, fi
 def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | None, json_: bool) -> None:
     "Open tasks in one of the views."
     from passepartout.awareness.views import NOTHING, VIEWS
-    if view not in VIEWS: fail(f"There is no view {short(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
+    if view not in VIEWS: fail(f"There is no view {short_line(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
     project_of = projects(opened) if project else None
     groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items()
               if (kept := keep(items, tags, project, project_of))}
@@ -206,7 +207,7 @@ def checked_query(words: list[str], today: date, json_: bool) -> str:
     from passepartout.indexing.query import QueryError, ask
     from passepartout.search import no_terms
     query = query_of(words)
-    if wrong := next((word for word in words if word.startswith("--")), None): fail(f"There is no option {short(wrong)}.", 2, json_)
+    if wrong := next((word for word in words if word.startswith("--")), None): fail(f"There is no option {short_line(wrong)}.", 2, json_)
     if len(query) > 2_000: fail(f"A query has at most 2,000 characters; this one has {len(query):,}.", 2, json_)
     try: question = ask(query, today)
     except QueryError as error: fail(error.message, 2, json_, items=[])

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ..conditions import PassepartoutError
+from ..oneline import short_line
 from ..desk import at_desk
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #e5e5bb84
@@ -51,7 +52,7 @@ def sessions(chat: Any, rest: str) -> None:
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #d347ca63
 def session_line(row: dict) -> str:
     "A session in one line."
-    return f"{row['name']:<16} {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['turns']:>4}  {' '.join(row['said'].split())[:60]}"
+    return f"{row['name']:<16} {datetime.fromtimestamp(row['at']):%Y-%m-%d %H:%M}  {row['turns']:>4}  {short_line(row['said'])}"
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #08b78762
 def session(chat: Any, rest: str) -> None:
@@ -61,7 +62,7 @@ def session(chat: Any, rest: str) -> None:
     if not name.isprintable() or len(name) > 100 or " " in name: raise PassepartoutError("A session has a name of one word.")
     chat.session = name
     recent = chat.agent.turns.recent(name)
-    chat.say(f"Session {name} goes on; last you said: {' '.join(recent[-1][0].split())[:100]}" if recent else f"Session {name} begins.")
+    chat.say(f"Session {name} goes on; last you said: {short_line(recent[-1][0], 100)}" if recent else f"Session {name} begins.")
 
 # %% ../../nbs/terminal/19n_sessionwords.ipynb #c3a79274
 SESSION_COMMANDS = {

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/terminal/shelf.html.md"""
 
 # %% auto #0
 __all__ = ['FACTS', 'DATES', 'STEP', 'Shelf', 'open_index', 'memex_root', 'shelf', 'editor_hint', 'heading_json', 'file_facts',
-           'place_json', 'item_json', 'relative_target', 'no_such_line', 'one_place', 'unread', 'short', 'read_moment',
+           'place_json', 'item_json', 'relative_target', 'no_such_line', 'one_place', 'unread', 'read_moment',
            'step_from']
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #90ae493e
@@ -23,6 +23,7 @@ from typing import Any
 from .commandline import fail, tell
 from ..conditions import PassepartoutError
 from ..lazy import Regex
+from ..oneline import short_line
 from .progress import progress_line
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #a32682ff
@@ -168,9 +169,9 @@ def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
         if beyond := no_such_line(opened, relative_target(opened, text), found.places[0]): fail(beyond, 1, json_)
         return found.places[0]
     several, left = found.kind == "several", "" if found.places else unread(opened, relative_target(opened, text))
-    what = (f"Several headings fit “{short(text)}”:" if several else f"No heading fits “{short(text)}”."
+    what = (f"Several headings fit “{short_line(text)}”:" if several else f"No heading fits “{short_line(text)}”."
             + (" Perhaps:" if found.places else f" {left}" if left else " passepartout find looks into the texts as well."))
-    lines = [f"  {' '.join(filter(None, [place.keyword, short(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})"
+    lines = [f"  {' '.join(filter(None, [place.keyword, short_line(' › '.join(place.path) or place.title, 120)]))}  ({place.file}:{place.line})"
              for place in found.places]
     fail("\n".join([what, *lines, *["Name one by its file and line, or by more of its words."] * several]), 6 if several else 1, json_,
          candidates=[place_json(opened, place) for place in found.places])
@@ -184,12 +185,6 @@ def unread(opened: Shelf, target: str = "") -> str:
         return f"{named.file} is not read: {named.why}."
     return (f"{len(left)} file{'s are' if len(left) > 1 else ' is'} not read and may say it; passepartout doctor tells which, and why."
             if left else "")
-
-# %% ../../nbs/terminal/20d_shelf.ipynb #ce41d644
-def short(text: str, most: int = 60) -> str:
-    "The beginning of a text, on one line."
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most - 1] + "…"
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #0f7015fe
 STEP = Regex(r"([+-]\d{1,4})([dwmy]?)(?:\s+(.*))?")
@@ -209,7 +204,7 @@ def read_moment(text: str, today: date) -> date | datetime:
     try: found = datetime.fromisoformat(text) if len(text) > 10 else None
     except ValueError: found = None
     if found: return found.replace(tzinfo=None, second=0, microsecond=0)
-    raise PassepartoutError(f"“{short(text, 40)}” is no day. Write fri, tomorrow 9:30, 24 nov, 2026-11-24 or +3d.")
+    raise PassepartoutError(f"“{short_line(text, 40)}” is no day. Write fri, tomorrow 9:30, 24 nov, 2026-11-24 or +3d.")
 
 # %% ../../nbs/terminal/20d_shelf.ipynb #48d215d3
 def step_from(today: date, count: int, unit: str) -> date:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from ..lazy import Regex
+from ..oneline import short_line
 from .render import SIGNS, TEXTS, laid_out, plain_body, spelled
 from ..outline.timestamps import write_stamp
 from ..turns import recorded_turn
@@ -22,8 +23,7 @@ from ..turns import recorded_turn
 def plain_words(text: object, most: int = 70) -> str:
     "The beginning of `text` in one line of words: letters, digits and punctuation that Org gives no meaning."
     kept = "".join(c if c.isalnum() or c in " ,.;?!'-" or unicodedata.category(c)[0] == "M" else " " for c in str(text)[:4 * most])
-    words = " ".join(kept.split())
-    return words if len(words) <= most else words[:most].rstrip() + "…"
+    return short_line(kept, most)
 
 # %% ../../nbs/terminal/20aa_thoughts.ipynb #63f8e187
 _OBEYED = Regex(r"<(?=\d{4}-\d\d)|(?<=%%)\(|(?i:(?<=local variables)):")

@@ -18,6 +18,7 @@ from ..conditions import PassepartoutError
 from ..indexing.finding import IndexedNotes
 from ..indexing.query import has_filter, say_filter
 from ..lazy import Regex
+from ..oneline import cut
 from ..notes import MOST_BYTES, decode, parse_note, plain_texts
 from .notesource import ReadNotes, Source, notes_label
 from ..org import Node, Outline
@@ -79,7 +80,7 @@ def passage(hit: Hit, context: ToolContext, most: int = 12, private: Sequence[st
         lines += said_lines(outline, first)
     at = next((n for n, (number, _) in enumerate(lines) if number >= hit.at), 0)
     start = 0 if at < most else max(0, min(at - most // 3, len(lines) - most))
-    shown = [line if len(line) <= 400 else line[:400] + "…" for _, line in lines[start:start + most]]
+    shown = [cut(line, 400) for _, line in lines[start:start + most]]
     return ["…"] * bool(start) + shown + ["…"] * (start + most < len(lines))
 
 # %% ../../nbs/toolbelt/12ad_findtool.ipynb #c7710cc9

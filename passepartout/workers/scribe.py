@@ -19,6 +19,7 @@ from ..capture import INBOX, UNWANTED, inbox_among
 from ..jobs import Beat, Job
 from ..messages import MODEL, NETWORK, NOTES, Label
 from ..notes import NoteCache, read_notes
+from ..oneline import short_line
 from ..org import Outline
 from ..outline.privacy import is_private
 from ..records import record
@@ -37,8 +38,7 @@ class Piece:
 # %% ../../nbs/workers/scribe.ipynb #11f4f8c3
 def one_line(text: str, most: int = 200) -> str:
     "The beginning of a text on one line, without control characters."
-    line = " ".join(UNWANTED.sub(" ", text).split())
-    return line if len(line) <= most else line[:most - 1] + "…"
+    return short_line(UNWANTED.sub(" ", text), most)
 
 # %% ../../nbs/workers/scribe.ipynb #a676c748
 def spoken(journal: Any, after: int, most: int = 200) -> tuple[list[Piece], int]:
