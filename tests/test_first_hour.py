@@ -472,10 +472,10 @@ def test_a_plan_does_not_come_to_today_by_the_name_of_the_day(tmp_path, line):
 
 
 def test_today_and_another_day_are_what_they_say(tmp_path):
-    notes = {"a.org": "* TODO dentist\nSCHEDULED: <2026-11-24 Tue 15:00>\n* TODO bench\n* TODO late\nSCHEDULED: <2026-11-10 Tue>\n"}
+    notes = {"a.org": "* TODO dentist\nSCHEDULED: <2026-11-24 Tue 23:59>\n* TODO bench\n* TODO late\nSCHEDULED: <2026-11-10 Tue>\n"}
     _, files = play(tmp_path, notes, "move dentist to today", "schedule bench for thursday", "move late to thursday")
     assert files["a.org"].count("<2026-11-19 Thu") == 3
-    assert "<2026-11-20 Fri 15:00>" in play(tmp_path / "b", notes, "move dentist to friday")[1]["a.org"]
+    assert "<2026-11-20 Fri 23:59>" in play(tmp_path / "b", notes, "move dentist to friday")[1]["a.org"]
 
 
 @pytest.mark.parametrize("line, task", [("todo: dinner with Ana on saturday at 7pm at Luigi's", "* TODO dinner with Ana at Luigi's\nSCHEDULED: <2026-11-21 Sat 19:00>\n"), ("todo call Ana on friday at 3pm about the roof", "* TODO call Ana about the roof\nSCHEDULED: <2026-11-20 Fri 15:00>\n"),
