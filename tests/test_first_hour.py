@@ -673,3 +673,11 @@ def test_a_name_of_a_list_and_a_colon_begin_it(tmp_path, line, file):
 def test_more_german_verbs(tmp_path):
     answers, files = play(tmp_path, {"inbox.org": "* TODO Termin\n"}, "mach Termin dringend", "lege eine Notiz an: WLAN ist langsam", "leg eine neue Aufgabe an: Reifen wechseln bis Freitag")
     assert files["inbox.org"] == "* TODO [#A] Termin\n* WLAN ist langsam\n* TODO Reifen wechseln\nDEADLINE: <2026-11-20 Fri>\n", answers
+
+
+STARTED = {"a.org": "#+TODO: TODO DOING | DONE\n* TODO Report\n* TODO start the car\n", "b.org": "* TODO Roof\n", "c.md": "- [ ] paint\n- LATER hedge\n"}
+
+def test_what_is_started_is_so_in_the_words_of_its_file(tmp_path):
+    answers, files = play(tmp_path, STARTED, "start the report", "start roof", "start paint", "I've started on the report", "start a fire", "start report 2 days earlier")
+    assert files == {**STARTED, "a.org": STARTED["a.org"].replace("TODO Report", "DOING Report"), "c.md": STARTED["c.md"].replace("[ ]", "[/]")}, answers
+    assert "b.org has the states TODO, DONE, and not STARTED" in answers[1] and "DOING already" in answers[3] and "didn't understand" in answers[4], answers

@@ -197,6 +197,9 @@ def test_filters(place):
     assert titles("due:<2026-11-30") == titles("prop:effort=2:00") == titles("tag:hous") == []
     assert titles("on:2026-12-10") == ["Choir <2026-11-05 Thu +1w>"] and titles("on:2026-12-11") == []
     assert titles("title:roof OR closed:2026-10") == ["Boat", "Roof"]
+    (place / "b.md").write_text("- [-] Sell it ❌ 2026-10-04\n- [x] Wash it ✅ 2026-10-04\n")
+    index.refresh()
+    assert titles("closed:2026-10 -todo:given-up") == ["Boat", "Wash it"] and titles("todo:given-up") == titles("closed:2026-10 todo:given-up") == ["Sell it"]
     assert titles("slate NOT due:2026") == ["Offers"] and titles("todo:open NOT due:2026") == []
     assert titles("file:a tag:hou*") == ["Boat", "Choir <2026-11-05 Thu +1w>", "Offers", "Roof", "a"]
 

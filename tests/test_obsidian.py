@@ -4,6 +4,7 @@ import time
 from datetime import date, datetime, timedelta
 
 import pytest
+from hypothesis import given, strategies as st
 
 from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
@@ -274,6 +275,31 @@ def test_a_sign_and_its_invisible_mark_are_changed_together(old, new):
 def test_what_begins_again_is_written_as_the_plug_in_writes_it(line, again, done):
     outline = parse_note(f"- [ ] {line}\n", "x.md")
     assert complete(outline, outline.nodes[1], now=NOON) == f"- [ ] {again}\n- [x] {done}\n"
+
+
+# As the plug-in's handleOnCompletion has it: the finished line goes, and what it was the first of goes on.
+@pytest.mark.parametrize("text,after", [
+    ("- [ ] a 📅 2026-11-20 🏁 delete #x\n- [ ] b\n", "- [ ] b\n"), ("# T\r\n- [ ] a [onCompletion:: delete]\r\nwords\r\n", "# T\r\nwords\r\n"), ("- [ ] b\n- [ ] a 🏁\ufe0f Delete", "- [ ] b\n"),
+    ("- [ ] a 🔁 every week 📅 2026-11-20 🏁 delete ^x\n  - [ ] part\n- [ ] b\n", "- [ ] a 🔁 every week 📅 2026-11-27 🏁 delete ^x\n  - [ ] part\n- [ ] b\n"),
+    ("- [ ] a 🏁 delete\n  - [ ] part\n", "- [x] a 🏁 delete\n  - [ ] part\n"), ("- [ ] a 🏁 delete\n  a line\n", "- [x] a 🏁 delete\n  a line\n"),
+    ("- [ ] a 🏁 keep\n", "- [x] a 🏁 keep\n"), ("- [ ] a 🏁 delete the rest\n", "- [x] a 🏁 delete the rest\n"), ("- [ ] a `🏁 delete`\n", "- [x] a `🏁 delete`\n")])
+def test_a_task_that_says_so_is_gone_when_it_is_done(text, after):
+    outline = parse_note(text, "x.md")
+    node = next(n for n in outline.nodes if n.title.startswith("a"))
+    assert complete(outline, node, now=NOON).replace(" ✅ 2026-11-19", "") == after
+    assert "[-] a" in set_state(outline, node, "CANCELLED", now=NOON)
+
+
+@given(st.lists(st.sampled_from(["- [ ] b", "  - [ ] c", "words", "", "# H", "- [x] d 🏁 delete", "> - [ ] q"]), max_size=6), st.lists(st.sampled_from(["- [ ] b", "  - [ ] c", "  words", "words", "", "# H", "---"]), max_size=6), st.sampled_from(["\n", "\r\n"]))
+def test_with_the_line_of_a_task_no_other_one_goes(above, below, end):
+    lines = [*above, "- [ ] a 🏁 delete", *below]
+    outline = parse_note(end.join(lines) + end, "x.md")
+    node = next((n for n in outline.nodes if n.title == "a"), None)
+    if node is None: return                                                                      # in code, behind a list
+    try: after = complete(outline, node, now=NOON)
+    except RewriteError: return
+    assert after in (end.join([*above, *below]) + end * bool(above or below), outline.text.replace("- [ ] a 🏁 delete", "- [x] a 🏁 delete"),
+                     outline.text.replace("- [ ] a 🏁 delete", "- [x] a 🏁 delete ✅ 2026-11-19"))
 
 
 @pytest.mark.parametrize("line,state,after", [("[ ] a 📅 2026-11-20", "CANCELLED", "[-] a 📅 2026-11-20 ❌ 2026-11-19"), ("[ ] a [due:: 2026-11-20]", "CANCELLED", "[-] a [due:: 2026-11-20] [cancelled:: 2026-11-19]"), ("[ ] a", "CANCELLED", "[-] a"),

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/outline/states.html.md"""
 # %% auto #0
 __all__ = ['COOKIE', 'BOXES', 'HELD', 'BOX', 'DATED', 'DRAWER', 'NEXT_BULLET', 'Draft', 'cookie', 'counted', 'set_state',
            'change_state', 'repeating', 'first_state', 'repeat', 'as_wanted', 'done_word', 'complete', 'boxes_in',
-           'next_dates', 'successor_of', 'dated_like_others', 'set_box', 'bullet_log', 'is_bullet', 'states_of',
-           'set_word']
+           'next_dates', 'successor_of', 'dated_like_others', 'goes_when_done', 'without_line', 'set_box', 'bullet_log',
+           'is_bullet', 'states_of', 'set_word']
 
 # %% ../../nbs/outline/08fc_states.ipynb #6969ba12
 import re
@@ -18,7 +18,7 @@ from datetime import date, datetime
 from .bullets import BULLET, DONE, IN_BOX, first_word, states_on
 from ..lazy import Regex
 from .logbook import Logging, inherited, log_change, log_time, logging_of, sequences, state_line, with_note
-from .markdown import ASIDE, STATES, marks_in
+from .markdown import ASIDE, STATES, marks_in, task_facts, uncoded
 from ..org import Node, Outline
 from .planning import KINDS, LEAD, PLANNED, REPEATER, advanced, brackets_of, marks_of, plan_change
 from .recurrences import next_day, read_rule
@@ -218,6 +218,24 @@ def dated_like_others(outline: Outline, node: Node, state: str, now: datetime) -
     if used is None and not marks_of(outline, node, "closed") and (not own or any(n.keyword == "DONE" and n.kind == "task" for n in outline.nodes)): return ""
     return " " + write_mark(kind, now.date(), brackets_of(outline, node) if own or not used["field"] else used["field"][0])
 
+# %% ../../nbs/outline/08fc_states.ipynb #20a96cf3
+def goes_when_done(outline: Outline, node: Node) -> bool:
+    "Whether the line of a task says among its last signs that it is deleted when the task is done."
+    text = uncoded(outline.text[slice(*words(outline, node))])
+    return any(re.sub(r"\W|oncompletion", "", found[0].lower()) == "delete" and task_facts(" ", f"a {text[found.end():]}")["title"] == "a"
+               for found in ASIDE.finditer(text))
+
+# %% ../../nbs/outline/08fc_states.ipynb #4fb81443
+def without_line(outline: Outline, node: Node) -> str | None:
+    "The text without the line of a task, or `None` when something hangs below it. Raises `RewriteError`."
+    text, after = outline.text, line_span(outline.text, node.start)[1]
+    if text[after:node.end].strip() or outline.nodes[node.index].after > node.index + 1: return None
+    left = text[:node.start] + text[after:]
+    titles = [each.title for each in outline.nodes if each.index != node.index]
+    if [each.title for each in reread(outline, left).nodes] != titles:
+        raise RewriteError(f"Without the line of “{node.title}” others would read differently, so nothing was changed.")
+    return left
+
 # %% ../../nbs/outline/08fc_states.ipynb #13e322a5
 def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> str:
     "The text with the box of a Markdown task in `state`; a repeated task that is done gets a successor. Raises `RewriteError`."
@@ -229,11 +247,14 @@ def set_box(outline: Outline, node: Node, state: str | None, now: datetime) -> s
     text, (end, following) = outline.text, line_span(outline.text, node.start)
     at, rule = BOX.search(text, node.start, end).start(1), next((m for m in marks_in(text, *words(outline, node)) if m["every"]), None)
     over, last = STATES[boxes[state]][1], words(outline, node)[1]
+    gone = state == "DONE" and goes_when_done(outline, node)
+    if gone and rule is None and (left := without_line(outline, node)) is not None: return left
     again = state == "DONE" and rule is not None
     since = " " + write_mark("closed", now.date(), brackets_of(outline, node)) if again else dated_like_others(outline, node, state, now) if over else ""
     changes = [(at, at + 1, boxes[state]), *((last, last, since) for _ in since[:1])]
     if since or not over: changes += [(m.start() - (text[m.start() - 1] in " \t"), m.end(), "") for m in marks_of(outline, node, "closed")]
     if not again: return settled(outline, replaced(text, changes), node, keyword=state, done=over)
+    if gone: return settled(outline, replaced(text, [(node.start, last, successor_of(outline, node, rule, now))]), node, keyword="TODO", done=False)
     after = replaced(text, [(node.start, node.start, successor_of(outline, node, rule, now) + ending_at(outline, node.start)), *changes])
     new = reread(outline, after)
     if [n.title for n in new.nodes[node.index:node.index + 2]] != [node.title] * 2 or len(new.nodes) != len(outline.nodes) + 1:

@@ -62,6 +62,7 @@ _DONE = Regex(r"(?:(?:i(?:'ve|'m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|
 _MARK = Regex(r"(?:mark|set|put|change|switch|tick|check|flag)\s+(?:the\s+(?:state|status)\s+of\s+)?(.+?)\s+(?:(?:back\s+)?(?:as|to|on|into)\s+)?(not done|on hold|in progress|[\w-]+)", re.I)
 _WITH_NOTE = Regex(r"([^:\n]{3,120}?):\s+(\S.{0,300})")
 _REOPEN = Regex(r"(?:re-?open|undone|unfinish|uncomplete)\s+(.+)|open\s+(.+)\s+again", re.I)
+_START = Regex(r"(?:(?:start|begin)(?:\s+(?:on|with|work(?:ing)?\s+on))?|i(?:'m|\s+am|'ve|\s+have)?\s+(?:now\s+|just\s+)?(?:started|begun|began)(?:\s+(?:on|with|work(?:ing)?\s+on))?)\s+(.+)", re.I)
 _CANCEL = Regex(r"(?:cancel|abandon|drop|call\s+off)\s+(.+)", re.I)
 DONE_WORDS = frozenset(("done", "finished", "complete", "completed", "closed"))
 STATE_WORDS = frozenset(("waiting", "wait", "hold", "on hold", "blocked", "next", "started", "doing", "in progress", "someday", "cancelled",
@@ -70,10 +71,12 @@ OPEN_WORDS = frozenset(("todo", "to-do", "open", "undone", "not done", "unfinish
 
 # %% ../../nbs/reflex/commands.ipynb #d4799353
 def state_command(text: str) -> list[Command] | None:
-    "done X, finish X, mark X as WAITING, reopen X, cancel X"
+    "done X, finish X, start X, mark X as WAITING, reopen X, cancel X"
     if found := _DONE.fullmatch(text): return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"}, "open")]
     if found := _REOPEN.fullmatch(text):
         return [Command("state", object_of(found[1] or found[2]), "open {} again", {"state": "todo"}, "done")]
+    if found := _START.fullmatch(text):
+        return [Command("state", object_of(found[1]), "start {}", {"state": "started"}, "open", weak=True)]
     if found := _CANCEL.fullmatch(text): return [Command("state", object_of(found[1]), "cancel {}", {"state": "cancelled"}, "open")]
     text, note = (told[1], told[2].strip()) if (told := _WITH_NOTE.fullmatch(text)) and _MARK.fullmatch(told[1]) else (text, "")
     if not (found := _MARK.fullmatch(text)): return None

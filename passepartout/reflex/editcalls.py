@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from ..capture import word_for
+from ..indexing.query import GIVEN_UP
 from ..outline.checkboxes import list_items
 from ..outline.moves import archive_name
 from ..org import Node, Outline
@@ -40,7 +41,7 @@ def call(tool: str, command: Command, place: Place, around: Surroundings, **args
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa28881
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "WARTEN", "WARTET", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
-               "in progress": ("STARTED", "DOING", "IN-PROGRESS", "INPROGRESS", "NEXT"), "started": ("STARTED", "DOING"), "cancelled": ("CANCELLED", "CANCELED", "CANX", "CANC", "WONTDO", "ABORTED", "DROPPED", "KILLED", "ABANDONED", "ABGESAGT", "ABGEBROCHEN", "GESTRICHEN", "STORNIERT", "VERWORFEN"),
+               "in progress": ("STARTED", "DOING", "IN-PROGRESS", "INPROGRESS", "NEXT"), "started": ("STARTED", "STRT", "DOING", "IN-PROGRESS", "INPROGRESS", "NOW", "ACTIVE", "BEGONNEN", "ANGEFANGEN", "IN-ARBEIT"), "cancelled": GIVEN_UP,
                "canceled": ("CANCELED", "CANCELLED")}
 
 # %% ../../nbs/reflex/editcalls.ipynb #bb9bb56d

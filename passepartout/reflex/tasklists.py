@@ -64,7 +64,7 @@ _IMPORTANT = Regex(r"(?:(?:what|which)(?:['’]?s|\s+is|\s+are)?|show|list|give)
 _IN_STATE = Regex(r"(?:what|which\s+tasks)(?:['’]?s|\s+is|\s+are)\s+(delegated|started|deferred)|(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:(?:tasks|todos|items|things)\s+(?:in\s+(?:the\s+)?(?:state\s+)?|marked\s+(?:as\s+)?|with\s+(?:the\s+)?state\s+)"
                   r"(next|waiting|wait|started|doing|someday|hold|blocked)(?:\s+state)?|next\s+actions)", re.I)
 _BY_STATE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?|(?:what|which)(?:['’]?s|\s+is|\s+are)\s+)?(?:all\s+|my\s+|the\s+)*((?-i:[A-Z][A-Z_-]{2,30}))\s+(?:tasks?|todos?|items?|actions?|things|ones|list)", re.I)
-_CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:did|have)\s+(?:i|we)\s+cancel(?:l?ed)?", re.I)
+_CANCELLED = Regex(r"(?:(?:show|list)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*cancell?ed\s+(?:tasks|todos|items|ones)|(?:what|which\s+tasks)\s+(?:(?:did|have)\s+(?:i|we)\s+(?:cancel(?:l?ed)?|give\s+up|given\s+up|drop(?:ped)?)|(?:was|were|is|are|got)\s+(?:cancell?ed|given\s+up|dropped))(?:\s+(?P<when>.+))?", re.I)
 _GOING = Regex(r"(?:(?:what|which\s+tasks?)(?:['’]?s|\s+is|\s+are)\s+(?:currently\s+)?in\s+progress|what\s+(?:am|was)\s+i\s+(?:currently\s+)?(?:working\s+on|doing|busy\s+with)|(?:(?:show|list)\s+(?:me\s+)?)?(?:my\s+|the\s+)?(?:tasks|todos|items)\s+in\s+progress)"
                 r"(?:\s+(?:now|right\s+now|at\s+the\s+moment|currently))?", re.I)
 _NOTES_TAGGED = Regex(r"(?:(?:show|list|give|find|which|what|search(?:\s+for)?)\s+)?(?:me\s+)?(?:all\s+|my\s+|the\s+)*(?:notes|everything|anything|headings|sections|files|is|are)\s+(?:(?:that\s+)?(?:is|are|have)\s+)?(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*((?:\s*(?:,|and|\+)\s*[\"“#:]*[\w@%]{1,60}[\"”:]*){0,5})", re.I)
@@ -77,7 +77,7 @@ def filtered(request: Request) -> dict | None:
         span = read_span(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
         if span:
             return tool_call("org-find", f"You asked what was finished {span}",
-                             query=f"closed:{span.start.isoformat()}..{span.end.isoformat()}", limit=50)
+                             query=f"closed:{span.start.isoformat()}..{span.end.isoformat()} -todo:given-up", limit=50)
     if found := _IMPORTANT.fullmatch(line):
         letter = (found["letter"] or found["other"] or "").upper() or letter_for({"biggest": "high"}.get(word := (found["word"] or "high").lower(), word))
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
@@ -89,7 +89,9 @@ def filtered(request: Request) -> dict | None:
     if found := _IN_STATE.fullmatch(line):
         state = (found[1] or found[2] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
-    if _CANCELLED.fullmatch(line): return tool_call("org-find", "You asked for the tasks that were given up", query="todo:cancelled OR todo:canceled", limit=50)
+    if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := read_span(words_of(found["when"]), request.today))):
+        when = f" closed:{span.start.isoformat()}..{span.end.isoformat()}" if found["when"] else ""
+        return tool_call("org-find", f"You asked for the tasks that were given up{f' {span}' if when else ''}", query=f"todo:given-up{when}", limit=50)
     if _GOING.fullmatch(line):
         return tool_call("org-find", "You asked for the tasks that are in progress", query="todo:doing OR todo:started OR todo:now OR todo:in-progress", limit=50)
     if (found := _BY_STATE.fullmatch(line)) and found[1] != "TODO" and line != line.upper():

@@ -201,8 +201,9 @@ def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, no
     if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note)
     else: text = set_state(outline, node, meant, now=now, note=note)
     name = editor.name(outline, node)
-    said = f"Set {name} to {meant}" if meant else f"Took the state from {name}"
-    return opened.edit(text, said + begins_again(parse_note(text, outline.file, default=editor.cache.default), node))
+    said, after = f"Set {name} to {meant}" if meant else f"Took the state from {name}", parse_note(text, outline.file, default=editor.cache.default)
+    if len(after.nodes) < len(outline.nodes): return opened.edit(text, f"{said} and took out its line, as “delete” in it says")
+    return opened.edit(text, said + begins_again(after, node))
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5809f86b
 def begins_again(outline: Outline, before: Node) -> str:
