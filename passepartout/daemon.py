@@ -176,7 +176,7 @@ class Holding(Minding):
         self.agent, self.lock, self.path, self.numbers, self.stopping = None, None, None, 0, False
         self.big, self.queues = asyncio.Semaphore(limits.big_frames), Queues(limits.turns, self.gauges)
         self.strayed, self.missing, self.loop, self.reloading = asyncio.Event(), "", None, asyncio.Lock()
-        self.port_share, self.untell = asyncio.Semaphore(max(1, limits.turns // 2)), lambda: None
+        self.port_share, self.untell, self.ahead = asyncio.Semaphore(max(1, limits.turns // 2)), lambda: None, None
 
 # %% ../nbs/19h_daemon.ipynb #3dec9768
 class Listening(Holding):

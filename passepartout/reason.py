@@ -122,13 +122,13 @@ def system_prompt(agent, signal: Signal, local: bool = False, measure: Any = Non
     return world.prompt[1]
 
 # %% ../nbs/16_reason.ipynb #2e8c4419
-def read_ahead(agent) -> None:
-    "Have the provider of this machine that is asked first read what every prompt begins with, if it can. Does not wait for that."
+def read_ahead(agent) -> Any:
+    "Have the provider of this machine that is asked first read what every prompt begins with, if it can. Does not wait for that: the thread in which it is done, or `None`."
     names = () if callable(agent.provider_cascade) or not agent.settings.read_ahead else providers(agent, None, None)
     backend = agent.backends.get(names[0]) if names else None
-    if backend is None or not backend.local or (read := getattr(backend.fn, "read_ahead", None)) is None: return
+    if backend is None or not backend.local or (read := getattr(backend.fn, "read_ahead", None)) is None: return None
     signal = Signal(payload={"sensor": USER_INPUT, "text": ""}, label=PERSON)
-    read(Composing(agent, backend, "", partial(system_prompt, agent, signal), signal))
+    return read(Composing(agent, backend, "", partial(system_prompt, agent, signal), signal))
 
 # %% ../nbs/16_reason.ipynb #c124d4a5
 DEFAULT_PROMPT = "Nothing was asked. Say briefly what you could do next."

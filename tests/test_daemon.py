@@ -3,6 +3,7 @@
 A daemon runs in the event loop of the test, with its real socket and port. What needs a process of its own is in test_daemon_process.py.
 """
 import asyncio, io, os, socket, stat, subprocess, sys, tempfile, time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from passepartout.protocol import frame_message, read_framed_message
 from passepartout.storage.seal import Seal, open_key, sealed_steps
 from passepartout.serving.sockets import connect_to, peer_of, take_lock
 from passepartout.serving.telegram import Telegram
+from passepartout.terminal.client import Calls, DistantAgent
 from telegram_server import TelegramServer
 from test_mediation import EFFECTS, booted, forged_signals, intents
 
@@ -681,3 +683,24 @@ def test_who_stays_begins_without_a_long_pause_later(tmp_path, way, counts):
     for each in folders: each.mkdir()
     done = subprocess.run([sys.executable, "-c", STAYS, way, *map(str, folders)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[0] == f"0 True True 1 {counts}", done.stdout + done.stderr
+
+
+async def test_a_chat_that_is_opened_at_a_daemon_has_the_model_read_and_a_daemon_alone_does_not(house):
+    read = []
+    class Reads:
+        def __call__(self, prompt, system_prompt): return "ok"
+        def read_ahead(self, compose): read.append(compose(None, 0).text)
+    daemon = await house(port=0)
+    daemon.agent.settings = replace(daemon.agent.settings, read_ahead=True)
+    register_backend(daemon.agent, "reads", Reads(), local=True)
+    daemon.agent.provider_cascade = ("reads",)
+    await asyncio.sleep(1.2)                            # by then it looks after its notes
+    assert not read
+    def opens_a_chat():
+        chat = DistantAgent(Calls(daemon.path, connect_to(daemon.path)), daemon.agent.settings)
+        chat.follow_notes()
+        chat.link.close()
+    await asyncio.to_thread(opens_a_chat)
+    assert len(read) == 1 and "IDENTITY" in read[0]
+    port = await daemon.tcp()
+    assert "on the machine itself" in (await port.ask(action="read-ahead"))["text"] and len(read) == 1

@@ -14,6 +14,7 @@ __all__ = ['SERVICES', 'NEARBY', 'BUILT_IN', 'Service', 'dialect_of', 'named', '
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from threading import Thread
 from typing import Any
 
 from ..backends import BackendFailure, provider_name, register_backend
@@ -290,11 +291,11 @@ class Nearby(ReadsAhead, Around):
         super().let_go()
         if self.found is not None: self.found.let_go()
 
-    def read_ahead(self, compose: Any) -> Beforehand:
-        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background."
+    def read_ahead(self, compose: Any) -> Thread:
+        "Begin: the system prompt is put together here, for the model that was asked last, and sent to whoever is found, in the background, by the thread that is returned."
         first = self.make(Service(self.places[0].url, self.places[0].dialect, None, self.model))
         self.ahead = Beforehand(partial(self.begin, compose(first.measures.of(first.name, self.model), first.beside())))
-        return self.ahead
+        return self.ahead.thread
 
     async def begin(self, composed: Any) -> None:
         "Look around, and have the server that is found read `composed`."

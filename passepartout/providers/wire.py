@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Thread
 from typing import Any
 
 from ..backends import BackendFailure
@@ -233,10 +234,10 @@ class Putting(Asking):
 # %% ../../nbs/providers/wire.ipynb #209dc9ae
 class Ahead(ReadsAhead, Putting):
     "Has a server read the beginning of a question before there is one."
-    def read_ahead(self, compose: Any) -> Beforehand:
-        "Begin: the system prompt is put together here, by `compose(measure, beside)`, and sent in the background."
+    def read_ahead(self, compose: Any) -> Thread:
+        "Begin: the system prompt is put together here, by `compose(measure, beside)`, and sent in the background, by the thread that is returned."
         self.ahead = Beforehand(partial(self.begin, compose(self.measures.of(self.name, self.model), self.beside())))
-        return self.ahead
+        return self.ahead.thread
 
     async def begin(self, composed: Composed) -> None:
         "Send `composed` as a question with nothing in it. `BackendFailure` and `HttpFailed` as for any question."

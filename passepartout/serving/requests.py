@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/serving/requests.html.md"""
 __all__ = ['ACTIONS', 'Refused', 'text_in', 'number_in', 'join', 'is_reserved', 'in_use', 'session_of', 'reply_payload',
            'ask_payload', 'source_of', 'say', 'followed', 'step', 'drafts_to', 'on_the_socket', 'approve', 'deny',
            'offer', 'endorse', 'attest', 'endorsed', 'revoke', 'seen_session', 'pending', 'grants', 'plans', 'plan',
-           'trace', 'news', 'asked', 'undo', 'hello', 'handshake', 'health', 'metrics', 'status', 'plain_settings',
-           'log', 'cancel', 'at_the_desk', 'answer_to']
+           'trace', 'news', 'asked', 'undo', 'hello', 'handshake', 'health', 'metrics', 'read_on', 'status',
+           'plain_settings', 'log', 'cancel', 'at_the_desk', 'answer_to']
 
 # %% ../../nbs/serving/19f_requests.ipynb #1aacd511
 import contextlib
@@ -29,6 +29,7 @@ from .guests import Guest
 from ..messages import CLI
 from ..perceive import receive
 from ..plist import Keyword, key_name
+from ..reason import read_ahead
 from ..turns import only_refused, only_tried
 
 # %% ../../nbs/serving/19f_requests.ipynb #9748d126
@@ -306,6 +307,13 @@ def metrics(house: Any, guest: Guest, payload: Mapping) -> dict:
     "The numbers that a monitor reads."
     return {"action": "metrics", "text": house.gauges.text(house.now())}
 
+# %% ../../nbs/serving/19f_requests.ipynb #f64d7b83
+def read_on(house: Any, guest: Guest, payload: Mapping) -> dict:
+    "Have a model of this machine read what every question begins with, now that a chat has been opened. `Refused` on the port."
+    on_the_socket(guest)
+    if not house.agent.turns.open and (house.ahead is None or not house.ahead.is_alive()): house.ahead = read_ahead(house.agent)
+    return {"action": "read-ahead", "begun": house.ahead is not None}
+
 # %% ../../nbs/serving/19f_requests.ipynb #2645255a
 def status(house: Any, guest: Guest, payload: Mapping) -> dict:
     "What one should know at the start of a conversation."
@@ -353,7 +361,7 @@ def at_the_desk(name: str) -> Callable:
 
 # %% ../../nbs/serving/19f_requests.ipynb #5d4366f4
 ACTIONS = {"handshake": handshake, "health_check": health, "metrics": metrics, "status": status, "cancel": cancel, "approve": approve, "deny": deny, "offer": offer, "endorse": endorse, "endorsed": endorsed, "attest": attest, "revoke": revoke,
-           "pending": pending, "grants": grants, "plans": plans, "plan": plan, "trace": trace, "asked": asked, "undo": undo, "log": log, "news": news} | {key_name(name): at_the_desk(name) for name in desk.ACTIONS}
+           "pending": pending, "grants": grants, "plans": plans, "plan": plan, "trace": trace, "asked": asked, "undo": undo, "log": log, "news": news, "read_ahead": read_on} | {key_name(name): at_the_desk(name) for name in desk.ACTIONS}
 
 def answer_to(house: Any, guest: Guest, message: Mapping) -> Any:
     "What `message` asks for: a payload, or a coroutine for one. `Refused`, and other errors in a sentence, when it cannot be had."

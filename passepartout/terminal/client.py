@@ -259,8 +259,9 @@ class DistantAgent(Requests):
     def logs(self, limit: int = 20) -> list[str]: return json.loads(self.link.call(action="log", limit=limit)["json"])
     def news(self) -> list[News]: return [News(**each) for each in json.loads(self.link.call(action="news")["json"])]
     def follow_notes(self) -> None:
-        "The daemon does that. Here it means that the window has begun."
+        "The daemon does that. Here it means that the window has begun, and that a model may read ahead; a daemon of an older version does not know that."
         begun()
+        with contextlib.suppress(PassepartoutError): self.link.call(action="read-ahead")
 
     def approval(self, ident: str) -> dict | None:
         told = self.link.call(action="asked", approval=ident)
