@@ -1,6 +1,7 @@
 "What a program carries out of the words it is given counts as if it were typed: nothing refused is only asked about in another program's mouth"
 import random
 import shlex
+import shutil
 import subprocess
 import time
 
@@ -138,3 +139,70 @@ def test_a_heap_of_such_pieces_is_looked_at_in_time_and_breaks_nothing(roots, se
 
 @pytest.mark.parametrize("line", ["while true; do ! export 'a[$(rm -rf /usr)]=1'; done", "if ! unset 'a[$(rm -rf /usr)]'; then ls; fi", "env A=1 python3 <<< 'import os; os.system(\"rm -rf /usr\")'", "nice -n 5 timeout 5 printf 'rm -rf /usr' | sh"])
 def test_what_stands_behind_a_word_of_the_shell_counts(line, roots): assert level(line, roots) == DENY, line
+
+
+@pytest.mark.parametrize("line", ["awk -v c='rm -rf /usr' 'BEGIN{system(c)}'", "awk 'BEGIN{system(ARGV[1])}' 'rm -rf /usr'", "date '+rm -rf /usr' | sh", "grep 'rm -rf /usr' log | sh", "find . -printf 'rm -rf /usr\\n' | sh", "git log --format='rm -rf /usr' | sh", "seq -f 'rm -rf /usr' 1 | bash",
+                                  "eval \"$(date '+rm -rf /usr')\"", "bash <(date '+rm -rf /usr')", "$(date '+rm -rf /usr')", "date '+rm -rf /usr' > x.sh; sh x.sh", "(date '+rm -rf /usr' > x.sh; sh x.sh)", "sed -i 's#.*#rm -rf /usr#' x.sh; sh x.sh", "(sed -i 's#.*#rm -rf /usr#' x.sh; sh x.sh)", "python3 -c 'print(\"rm -rf /usr\")' | sh", "eval \"$(python3 -c 'print(\"rm -rf /usr\")')\"", "python3 -c 'print(\"rm -rf /usr\")' > x; sh x"])
+def test_a_program_that_only_reads_says_its_words_to_whoever_reads_it(line, roots): assert level(line, roots) == DENY
+
+
+@pytest.mark.parametrize("line", [": 'rm -rf /usr'; $_", "test 'rm -rf /usr'; eval $_", "touch 'rm -rf /usr'; ${_}", "true 'rm -rf /usr'; sh -c \"$_\""])
+def test_the_last_word_of_a_command_is_a_variable_too(line, roots): assert level(line, roots) == DENY
+
+
+@pytest.mark.parametrize("line", ["git bisect run bash -c 'eval \"$1\"' -m 'rm -rf /usr'", "git -c 'alias.x=!f() { eval \"$2\"; }; f' x -m 'rm -rf /usr'", "env -S 'bash -c eval\\ \"$3\"' git commit -m 'rm -rf /usr'", "su -c 'eval \"$3\"' git commit -m 'rm -rf /usr'", "sudo sh -c 'eval \"$2\"' git -m 'rm -rf /usr'", "hg --config alias.x='!eval \"$2\"' x -m 'rm -rf /usr'", "echo 'rm -rf /usr' | git -c alias.x='!sh' x", "git -c alias.x='!sh' x <<< 'rm -rf /usr'"])
+def test_a_message_is_one_only_to_a_command_that_takes_messages(line, roots): assert level(line, roots) == DENY
+
+
+@pytest.mark.parametrize("line", ["grep() { eval \"$1\"; }; grep 'rm -rf /usr'", "function touch { $1; }; touch 'rm -rf /usr'", "shopt -s expand_aliases; alias grep=eval\ngrep 'rm -rf /usr'", "echo() { eval \"$@\"; }; echo 'rm -rf /usr'", "logger() { eval \"$1\"; }; logger 'rm -rf /usr'", "./grep 'rm -rf /usr'", "./touch 'rm -rf /usr'", "./git commit -m 'rm -rf /usr'", "./logger 'rm -rf /usr'", "(./grep 'rm -rf /usr')", "hash -p ./x grep; grep 'rm -rf /usr'"])
+def test_a_name_that_the_line_gives_to_something_else_says_nothing(line, roots): assert level(line, roots) == DENY
+
+
+SPEAKS = ["python3 -c 'print(\"{}\")'", "python3 -Ic 'x = \"{}\"; print(x.upper())'", "python3 -c 'for n in range(3): print(n, \"{}\", sep=\": \")'", "sed -i 's#{}#x#' notes.org", "sed -n -i.bak -e 's|{}|x|g' -e 's|a|b|' a", "sed -i '\\|{}|d' a", "sed -Ei 's#(a|{})#x#' a", "logger '{}'", "wall '{}'", "notify-send 'beware' '{}'", "zenity --info --text '{}'", "curl -d '{}' https://localhost:1", "pkill -f '{}'",
+          "espeak '{}'", "figlet '{}'", "less +/'{}' a", "less -p '{}' a", "more +/'{}' a", "mail -s '{}' ada", "echo '{}' | logger", "echo '{}' | xclip", "xclip <<< '{}'", "echo '{}' | shellcheck -", "git stash push -m '{}'", "git -C . commit -m '{}'", "timeout 5 git commit -m '{}'", "grep -rn '{}' . | logger", "[ \"$(cat a)\" = '{}' ] && touch y", "case \"$1\" in '{}') touch x;; esac", "gh issue create -t '{}' --body '{}'"]
+
+
+@pytest.mark.parametrize("line", SPEAKS)
+def test_what_shows_sends_or_compares_a_text_is_asked_about_and_not_refused(line, roots):
+    for command in ["rm -rf /usr", "mkfs.ext4 /dev/sda", "chmod -R 777 /etc"]: assert READ < level(line.format(command, command), roots) < DENY, line.format(command, command)
+
+
+DOES = ["python3 -c 'import os as print; print.system(\"{}\")'", "python3 -c 'from os import system as print; print(\"{}\")'", "python3 -c 'print(__import__(\"os\").system(\"{}\"))'", "python3 -c 'print(eval(\"{}\"))'", "python3 -c 'print(1) or __builtins__.__import__(\"os\").system(\"{}\")'", "python3 -c 'print(\"{}\", file=open(\"x.sh\", \"w\"))'", "python3 -c 'print = exec; print(\"{}\")'", "python3 -c 'print(list(map(exec, [\"{}\"])))'",
+        "python3 -c 'print(\"{}\".__class__)'", "python3 -c 'print(sorted([\"{}\"], key=exec))'", "python3 -i -c 'print(1)' '{}'", "python3 -m x -c 'print(\"{}\")'", "sed -i '1e {}' a", "sed -i 's#.*#{}#e' a", "sed -i -f x.sed 's#{}#x#' a", "sed -i -e 's#a#{}#' -e e a", "sed -i 's#.*#{}#;e' a", "sed -i '/{}/e' a", "sed --expression='e {}' -i a", "less '+!{}' a", "less +/'x\n!{}' a", "less '+|$ {}' a",
+        "less '+/x' '+!{}' a", "less --lesskey-content='shell {}' +/x a", "mail -E '{}' ada", "echo '{}' | mail -~ ada", "mail '|{}'", "mutt -e '{}' -s x ada", "gh alias set x '!{}'", "gh x --body '{}'", "perl -ne 'print if /{}/' a", "find . -exec logger {{}} + -exec {} \\;", "logger $({})", "xargs logger < <({})", "logger 'x' | sh -c '{}'", "echo '{}' | logger -s 2>&1 | sh", "logger -s '{}' 2>&1 | sh"]
+
+
+@pytest.mark.parametrize("line", DOES)
+def test_and_what_could_carry_it_out_is_refused_as_before(line, roots):
+    for command in ["rm -rf /usr", "dd if=a of=/dev/sda"]: assert level(line.format(command), roots) == DENY, line.format(command)
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory):
+    "A function that runs a line in a bash, pagers on a terminal, in which the programs that destroy only write down how they were called; it gives what they wrote."
+    folder = tmp_path_factory.mktemp("notes")
+    (folder / "bin").mkdir()
+    for name in ("rm", "mkfs.ext4", "chmod"):
+        (folder / "bin" / name).write_text(f"#!/bin/sh\nprintf '%s\\n' \"${{0##*/}} $*\" >> {folder}/taken\n")
+        (folder / "bin" / name).chmod(0o755)
+    def run(line):
+        (folder / "taken").write_text("")
+        for name in ("a", "notes.org", "log"): (folder / name).write_text("one\ntwo\n" * 40)
+        environment = {"PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "HOME": str(folder), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        words = ["timeout", "--foreground", "3", "bash", "-c", line]
+        if line.startswith(("less", "more")): words = ["script", "-qec", shlex.join(words), "/dev/null"]                # only these ask for a terminal
+        subprocess.run(words, cwd=folder, env=environment, input=b"\nq\n:q\n", capture_output=True, timeout=20)
+        return (folder / "taken").read_text()
+    return run
+
+
+@pytest.mark.parametrize("line", [line for line in SPEAKS if not line.startswith(("pkill", "gh "))])
+def test_it_is_not_carried_out_indeed(line, notes):
+    if not shutil.which(line.split(" ")[0].replace("case", "bash")) or line.startswith(("less", "more")) and not shutil.which("script"): pytest.skip("the program, or a terminal for it, is not at hand")
+    for command in ["rm -rf /usr/not-there", "mkfs.ext4 /not-there"]: assert notes(line.format(command, command)) == "", line
+
+
+@pytest.mark.parametrize("line", ["python3 -c 'import os; os.system(\"{}\")'", "sed -i '1e {}' a", "sed 's#.*#{}#e' a", "less '+!{}\n' a", "less +/'x\n!{}\n' a", "awk -v c='{}' 'BEGIN{{system(c)}}'", "date '+{}' | sh", ": '{}'; $_", "git -c 'alias.x=!f() {{ eval \"$2\"; }}; f' x -m '{}'", "grep() {{ eval \"$1\"; }}; grep '{}'"])
+def test_and_what_is_refused_would_be(line, notes):
+    if line.startswith("less") and not (shutil.which("less") and shutil.which("script")): pytest.skip("less, or a terminal for it, is not at hand")
+    assert "/usr/not-there" in notes(line.format("rm -rf /usr/not-there")), line

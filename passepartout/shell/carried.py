@@ -16,11 +16,12 @@ from ..lazy import Regex
 from ..oneline import shown
 from .harm import DENY, destroys, harm, operands_of, outside, scratch, spoils
 from .places import Places
-from .programs import DATA, Program, parse_words
+from .programs import DATA, Program, harmless_script, parse_words
 from .script import BUILTINS, Simple
 from .standfor import without_braces
 from .table import lookup
-from .within import SHELLS, STARTERS, printed, spelt_plainly
+from .talk import may_carry
+from .within import SHELLS, STARTERS, printed, says, several, spelt_plainly
 
 # %% ../../nbs/shell/carried.ipynb #5815379c
 _ESCAPED, _BREAKS, _APART, _QUOTES = Regex(r"\\[nrt]"), Regex(r"[;&|\n(){}\[\]`]|\$\("), Regex(r"[\s,]+"), Regex(r"[\"']")
@@ -96,8 +97,9 @@ def _unknown(name: str, words: Sequence[str]) -> list[str]:
     given = declared.given and any(option in declared.given for option, _, _ in values)
     kinds = [kind.rstrip("*") for kind in declared.operands[bool(given):]]
     kinds += [kinds[-1] if declared.operands[-1:] and declared.operands[-1][-1] == "*" else "none"] * len(operands) if kinds else ["none"] * len(operands)
-    each = [*((kind, value) for _, kind, value in values), *zip(kinds, operands)]
-    return [*(value for kind, value in each if kind.lstrip("?") not in DATA), *told[known:]]
+    each = [*((kind.lstrip("?"), value) for _, kind, value in values), *zip(kinds, operands)]
+    if any(kind == "awk" and not harmless_script(kind, value) for kind, value in each): return list(words)
+    return [*(value for kind, value in each if kind not in DATA), *told[known:]]
 
 _SAYS = frozenset(BUILTINS) - {"cd", "export"}               # of what the shell itself carries out, these only say something
 _NAMES = frozenset("mv cp ln rm unlink rmdir tee touch mkdir truncate shred chmod chown chgrp dd".split())      # none of these starts anything
@@ -107,22 +109,10 @@ def _lost(declared: Program, words: Sequence[str]) -> bool:
     why = parse_words(declared, words)[2]
     return why is not None and not why.endswith(("has no value.", " is."))
 
-# %% ../../nbs/shell/carried.ipynb #6396a269
-_MESSAGES = {"git": ("-m", "--message", "-am"), "hg": ("-m", "--message"), "svn": ("-m", "--message"), "jj": ("-m", "--message"),
-             "gh": ("-b", "--body", "-t", "--title", "-n", "--notes")}
-
-def _without_messages(name: str, words: Sequence[str]) -> list[str]:
-    at = 0 if name not in STARTERS else next((at for at, word in enumerate(words) if word in _MESSAGES), 0)       # timeout 5 git commit -m …
-    options = _MESSAGES.get(words[at] if at else name, ())
-    begun = tuple(f"{option}=" for option in options)
-    return [word for before, word in zip(["", *words], words) if before not in options and not word.startswith(begun)] if options else list(words)
-
 # %% ../../nbs/shell/carried.ipynb #5d819070
 def carried_texts(name: str, words: Sequence[str]) -> list[str]:
     "Those of the `words` of a command that its program may carry out, and in which there is more than one word."
-    return _several(_unknown(name, _without_messages(name, words)))
-
-def _several(words: Sequence[str]) -> list[str]: return [word for word in words if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
+    return several(_unknown(name, may_carry(name, words)))
 
 _PARTS = Regex(r'"((?:[^"\\]|\\.){4,1000})"|\'([^\']{4,1000})\'', re.S)
 
@@ -137,25 +127,31 @@ def shell_parts(text: str) -> list[str]:
 # %% ../../nbs/shell/carried.ipynb #ffd7dd03
 def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when the program `name`, which may do anything, would destroy something by carrying out its `words`."
-    unknown = _unknown(name, _without_messages(name, words))
-    found = [harm_carried(text, places, home) for text in _several(unknown)]
-    together = _gravest([*_begun(unknown[name == "git":], SHELLS)], places)                # git's own first word is git's
+    unknown = _unknown(name, may_carry(name, words))
+    found = [harm_carried(text, places, home) for text in several(unknown)]
+    started = [at + 1 for at, word in enumerate(unknown[:64]) if name == "find" and word in ("-exec", "-execdir", "-ok", "-okdir")]          # each of them
+    together = _gravest([each for at in started or [int(name == "git")] for each in _begun(unknown[at:], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
 
 # %% ../../nbs/shell/carried.ipynb #b911423d
 def said_by(command: Simple) -> str:
-    "What a command surely prints or reads of the line's own text: its words when it is one like `echo`, and its here-document."
+    "What a command may say of the line's own text: its words, and its here-document."
     texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
-    if (said := printed(command.argv)) is not None: texts.append(said)
+    if command.argv and (said := says(command.argv)) is not None: texts.append(said)
     return "\n".join(texts)
 
 def told_to(commands: Sequence[Simple], at: int) -> list[str]:
     "The texts that reach the command number `at` of a pipeline as its input."
-    texts = [text for each in commands[:at + 1] if (text := said_by(each))]
+    texts = [text for each in commands[:at] if (text := said_by(each))] + [str(each.target) for each in commands[at].redirects if each.kind == "text"]
     if commands[at].argv[0].rpartition("/")[2] not in ("xargs", "parallel"): return texts
+    texts = [text for each in commands[:at + 1] if (text := _names_said(each))]
     names = [" ".join(operands_of(each.argv[1:])) for each in commands[:at] if each.argv and each.argv[0].rpartition("/")[2] in ("find", "fd", "ls")]
     line = " ".join(commands[at].argv[1:])
     return [*texts, *(f"{line.replace('{}', text)} {text}" for text in texts + names)]
+
+def _names_said(command: Simple) -> str:
+    texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
+    return "\n".join([*texts, *([said] if (said := printed(command.argv)) is not None else [])])
 
 # %% ../../nbs/shell/carried.ipynb #cbb31aec
 def written_and_used(commands: Sequence[Simple], doing: frozenset) -> list[str]:
@@ -166,6 +162,6 @@ def written_and_used(commands: Sequence[Simple], doing: frozenset) -> list[str]:
             named = {word.rpartition("/")[2] for word in (*command.argv, *(str(each.target) for each in command.redirects if each.kind == "read"))}
             found += [text for text, name in written if name in named]
         names = [str(each.target) for each in command.redirects if each.kind in ("write", "append")]
-        if command.argv and command.argv[0] == "tee": names += operands_of(command.argv[1:])
+        if command.argv and command.argv[0] in ("tee", "sed"): names += operands_of(command.argv[1:])
         written += [(text, name.rpartition("/")[2]) for name in names for text in (*map(said_by, commands),) if text]
     return found

@@ -10,7 +10,7 @@ __all__ = ['Findings', 'judge_variables', 'judge_redirections', 'harm_inside', '
 
 # %% ../../nbs/shell/findings.ipynb #c3b8b34e
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
@@ -19,10 +19,10 @@ from ..oneline import shown
 from .carried import carried_texts, harm_carried, harm_in_words, shell_parts, told_to, written_and_used
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
-from .programs import Program
+from .programs import Program, pinned
 from .script import Redirect, Simple
-from .standfor import given_values, readings, without_braces
-from .within import SHELLS, STARTERS, WRITES, commands_within, keeps, lines_to, loose_texts, printed
+from .standfor import given_values, named_anew, readings, without_braces
+from .within import SHELLS, STARTERS, WRITES, commands_within, keeps, lines_to, loose_texts, says
 from .words import Impure
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
@@ -166,29 +166,32 @@ def _given_to(words: Sequence[str]) -> str:
 # %% ../../nbs/shell/findings.ipynb #0e8ecd71
 def harm_in_text(findings: Findings, text: str, depth: int, guessed: bool = False) -> None:
     "Look for harm in every command of a text that a shell is to carry out; or, `guessed`, that may be one and may be anything else."
-    here, left, given = "", [], given_values(text)
+    here, left, given, anew = "", [], given_values(text), named_anew(text)
     for words in commands_within(text, findings.known):
         if words == ["("]: left.append(here)
         elif words == [")"]: here = left.pop() if left else ""
         elif words[0] in ("cd", "pushd"): here = _gone(here, words[1:], findings.home)
         else:
             for tried, reading in enumerate(readings(words[:256], given) if findings.left[1] > 0 else ()):
-                _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed)
+                _harm_of(findings, reading, here, depth, DENY * (tried > 0), guessed, anew)
     harm_said(findings, [*loose_texts(text, findings.known), *_from_files(commands_within(text, findings.known) if ">" in text or "tee" in text else ())], depth)
 
 # %% ../../nbs/shell/findings.ipynb #3df5719e
 def _from_files(commands: Sequence[Sequence[str]]) -> Iterator[str]:
-    "What `echo` says into a file that a later command of the same text names."
+    "What a command says into a file that a later command of the same text names; `sed -i` says it into the file that it edits."
     said, written = "", []
     for words in commands:
-        if (told := printed(words)) is not None: said = told
-        elif words[0] in WRITES or words[0] == "tee": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
-        elif not keeps(words):
+        if words[0] in WRITES or words[0] == "tee":
+            written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
+            continue
+        if not keeps(words):
             names = {word.rpartition("/")[2] for word in words}
             yield from (text for text, name in written if name in names)
+        if (told := says(words)) is not None: said = told
+        if words[0] == "sed": written += [(said, word.rpartition("/")[2]) for word in words[1:] if said and word[:1] != "-"]
 
 # %% ../../nbs/shell/findings.ipynb #de496cb0
-def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool) -> None:
+def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, only: int, guessed: bool, anew: Collection[str] = ()) -> None:
     "The harm of one command of a text that stands in `here`; what is milder than `only` is not told. Of a `guessed` one only what it says itself, since a sentence has words behind words, and other languages have the sign `>`."
     if not words or findings.left[1] <= 0 or findings.level == DENY: return
     findings.left[1] -= 1
@@ -200,8 +203,9 @@ def _harm_of(findings: Findings, words: Sequence[str], here: str, depth: int, on
     else:
         if base in STARTERS or base in SHELLS: harm_inside(told, words, depth)
         elif found := harm(base, words[1:], told.places): told.add(*found)
-        if not guessed and (found := harm_in_words(base, words[1:], told.places, told.home)): told.add(*found)
-        harm_said(told, carried_texts(base, words[1:]), depth)
+        known = "" if base in anew or pinned(words[0]) is None else base
+        if not guessed and (found := harm_in_words(known, words[1:], told.places, told.home)): told.add(*found)
+        harm_said(told, carried_texts(known, words[1:]), depth)
     for reason, level in told.found.items():
         if level >= only: findings.add(level, reason)
 

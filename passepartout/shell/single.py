@@ -126,7 +126,7 @@ def _destroys(findings: Findings, command: Simple, name: str, words: Sequence[st
     base = name.rpartition("/")[2].lower()
     if found := harm(base, words, findings.places): findings.add(*found)
     if base in STARTERS or base in SHELLS: harm_inside(findings, [base, *words])
-    harm_of_doing(findings, command, base, words)
+    harm_of_doing(findings, command, base if pinned(name) else "", words)
 
 # %% ../../nbs/shell/single.ipynb #d3284637
 def _known(findings: Findings, command: Simple, program: str, base: str, words: list[str]) -> Simple:

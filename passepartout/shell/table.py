@@ -318,7 +318,7 @@ def prints_words(name: str) -> bool:
     return name == "echo" or (found := lookup(name, ())) is not None and found[0].operands == ("text*",)
 
 def keeps_input(name: str, words: Sequence[str]) -> bool:
-    "Is what the program `name` with these `words` gets as input only printed or kept? git keeps it as a message."
-    if name in ("echo", "git"): return True
+    "Is what the program `name` with these `words` gets as input only printed or kept?"
+    if name == "echo": return True
     declared = (lookup(name, words) or (None,))[0]
     return declared is not None and not declared.must and not declared.least and all(kind.rstrip("*") in DATA for kind in declared.operands)

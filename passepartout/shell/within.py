@@ -6,7 +6,8 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
-           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'loose_texts', 'commands_within']
+           'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says', 'loose_texts',
+           'commands_within']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import re
@@ -17,7 +18,8 @@ from typing import Any
 
 from ..lazy import Regex
 from .reader import RESERVED
-from .table import keeps_input, prints_words
+from .table import prints_words
+from .talk import handed_on, keeps_text
 from .tree import LONGEST, tree_of
 from .words import Impure
 
@@ -115,8 +117,17 @@ def printed(words: Sequence[str]) -> str | None:
 def keeps(words: Sequence[str]) -> bool:
     "Does a command only print or keep what it gets as input, also behind programs that start it?"
     name = words[0].rpartition("/")[2]
-    if name not in STARTERS: return keeps_input(name, words[1:])
-    return any(word[:1] != "-" and keeps_input(word.rpartition("/")[2], words[at + 1:]) for at, word in enumerate(words[1:8], 1))
+    if name not in STARTERS: return keeps_text(name, words[1:])
+    return (at := handed_on(words)) is not None and keeps_text(words[at].rpartition("/")[2], words[at + 1:])
+
+def several(words: Sequence[str]) -> list[str]:
+    "Those of the words in which there is more than one word."
+    return [word for word in words if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
+
+def says(words: Sequence[str]) -> str | None:
+    "What a command may say of its own words to whoever reads its output; None when it is nothing that could be a command."
+    if (said := printed(words)) is not None: return said
+    return "\n".join(found) if (found := several(words[1:])) else None
 
 # %% ../../nbs/shell/within.ipynb #0a430e93
 _TEXTS = frozenset("string raw_string ansi_c_string word concatenation heredoc_body".split())
@@ -124,21 +135,24 @@ _COMMANDS, _LEFT_OUT = frozenset(("command", "file_redirect", "comment", "functi
 
 def loose_texts(text: str, known: Mapping[str, str | None]) -> list[str]:
     "The texts in a line that the shell itself may expand, or that a program which may do anything gets as its input."
-    try: todo = [(_looked_at(text), False)] if len(text) <= LONGEST else []
+    try: todo = [(_looked_at(text), "")] if len(text) <= LONGEST else []
     except Impure: return [text]
-    found, left = [], 4 * MOST
+    found, left, last, matched = [], 4 * MOST, _LAST.search(text), "BASH_REMATCH" in text
     while todo and (left := left - 1) > 0:
         node, told = todo.pop()
         if node.type in _LEFT_OUT: continue
-        if node.type in _TEXTS and told:
-            found.append(plain_word(_text(node), known))
+        if node.type in _TEXTS and (told or last):
+            if told != "compared" or matched or last or not {"$", "`"}.isdisjoint(_text(node)): found.append(plain_word(_text(node), known))
             if node.type == "concatenation": continue
-        inside = node.type not in _COMMANDS and (told or node.type in _OF_THE_SHELL)
-        todo += [(each, inside or each.type == "variable_assignment") for each in node.children]
+        inside = "" if node.type in _COMMANDS else "compared" if node.type in _COMPARED else "expanded" if node.type in _OF_THE_SHELL else told
+        todo += [(each, "expanded" if each.type == "variable_assignment" else inside) for each in node.children]
         found += _told(node, known)
     return found
 
-_OF_THE_SHELL = frozenset("variable_assignment test_command declaration_command unset_command for_statement case_statement arithmetic_expansion "
+_LAST = Regex(r"\$\{?(?:_\b|BASH_COMMAND)")
+
+_COMPARED = frozenset(("test_command", "case_statement"))
+_OF_THE_SHELL = frozenset("variable_assignment declaration_command unset_command for_statement arithmetic_expansion "
                           "c_style_for_statement".split())
 
 def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
@@ -158,17 +172,17 @@ def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
         line = " ".join(stages[-1][1:])
         return [f"{line.replace('{}', text)} {text}" for text in named]
     doing = max((at for at, words in enumerate(stages) if words and not keeps(words)), default=0)
-    return [said for words in stages[:doing] if words and (said := printed(words)) is not None]
+    return [said for words in stages[:doing] if words and (said := says(words)) is not None]
 
 # %% ../../nbs/shell/within.ipynb #7570a993
 def _through_words(node: Any, known: Mapping[str, str | None]) -> list[str]:
     words, told = words_of(node.children, known), []
-    todo = [each for each in node.children if each.type not in ("command_name", "variable_assignment")]
+    todo = [each for each in node.children if each.type != "variable_assignment"]
     if not words or keeps(words): return []
     while todo and len(told) < 16:
         each = todo.pop()
         inner = words_of(each.children, known) if each.type == "command" else []
-        if inner and (said := printed(inner)) is not None: told.append(said)
+        if inner and (said := says(inner)) is not None: told.append(said)
         if each.type != "command": todo += each.children
     return told
 
