@@ -681,3 +681,11 @@ def test_what_is_started_is_so_in_the_words_of_its_file(tmp_path):
     answers, files = play(tmp_path, STARTED, "start the report", "start roof", "start paint", "I've started on the report", "start a fire", "start report 2 days earlier")
     assert files == {**STARTED, "a.org": STARTED["a.org"].replace("TODO Report", "DOING Report"), "c.md": STARTED["c.md"].replace("[ ]", "[/]")}, answers
     assert "b.org has the states TODO, DONE, and not STARTED" in answers[1] and "DOING already" in answers[3] and "didn't understand" in answers[4], answers
+
+
+CHOIR = "---\r\ntitle: Choir\r\ntype: recurring\r\ndaysOfWeek:\r\n  - T\r\n  - R\r\nstartRecur: 2026-11-10\r\nendRecur: 2026-11-27\r\nstartTime: 19:00\r\nendTime: 20:30\r\n---\r\n"
+
+def test_a_page_of_a_calendar_that_repeats_is_on_the_agenda_and_one_that_is_not_understood_is_named(tmp_path):
+    (answer,), _ = play(tmp_path, {"choir.md": CHOIR, "odd.md": "---\ntype: rrule\nrrule: FREQ=WEEKLY;COUNT=3\nstartDate: 2026-11-16\n---\n"}, "agenda next week")
+    assert answer.count("Choir") == 2 and answer.count("19:00-20:30") == 2 and "Tue 24 November" in answer and "Thu 26 November" in answer, answer
+    assert "not understood" in answer and "odd.md:2 type: rrule FREQ=WEEKLY;COUNT=3" in answer, answer

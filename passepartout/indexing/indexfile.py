@@ -19,7 +19,7 @@ from pathlib import Path
 from ..conditions import PassepartoutError
 
 # %% ../../nbs/indexing/08gb_indexfile.ipynb #f49fb635
-VERSION = 22
+VERSION = 23
 SCHEMA = """
 CREATE TABLE counter(next INTEGER NOT NULL, first INTEGER NOT NULL);
 INSERT INTO counter VALUES (1, 1);
