@@ -1,5 +1,6 @@
 "The first hour with other people's folders: Logseq, Obsidian, German, names with blanks, pasted lines"
 import asyncio
+import re
 
 import pytest
 
@@ -680,4 +681,42 @@ STARTED = {"a.org": "#+TODO: TODO DOING | DONE\n* TODO Report\n* TODO start the 
 def test_what_is_started_is_so_in_the_words_of_its_file(tmp_path):
     answers, files = play(tmp_path, STARTED, "start the report", "start roof", "start paint", "I've started on the report", "start a fire", "start report 2 days earlier")
     assert files == {**STARTED, "a.org": STARTED["a.org"].replace("TODO Report", "DOING Report"), "c.md": STARTED["c.md"].replace("[ ]", "[/]")}, answers
-    assert "b.org has the states TODO, DONE, and not STARTED" in answers[1] and "DOING already" in answers[3] and "didn't understand" in answers[4], answers
+    assert "b.org has the states TODO, DONE, and none for what has begun" in answers[1] and "DOING already" in answers[3] and "didn't understand" in answers[4], answers
+
+
+CHOIR = "---\r\ntitle: Choir\r\ntype: recurring\r\ndaysOfWeek:\r\n  - T\r\n  - R\r\nstartRecur: 2026-11-10\r\nendRecur: 2026-11-27\r\nstartTime: 19:00\r\nendTime: 20:30\r\n---\r\n"
+
+def test_a_page_of_a_calendar_that_repeats_is_on_the_agenda_and_one_that_is_not_understood_is_named(tmp_path):
+    (answer,), _ = play(tmp_path, {"choir.md": CHOIR, "odd.md": "---\ntype: rrule\nrrule: FREQ=WEEKLY;COUNT=3\nstartDate: 2026-11-16\n---\n"}, "agenda next week")
+    assert answer.count("Choir") == 2 and answer.count("19:00-20:30") == 2 and "Tue 24 November" in answer and "Thu 26 November" in answer, answer
+    assert "not understood" in answer and "odd.md:2 type: rrule FREQ=WEEKLY;COUNT=3" in answer, answer
+
+
+NOTED = {"g.org": "#+TODO: TODO WAITING | DONE\n* TODO garlic\n* TODO peas\nDEADLINE: <2026-11-30 Mon>\nText.\n", "a.md": "- [ ] roof\n- TODO hedge\n"}
+
+def test_a_note_that_was_given_with_a_state_is_written_or_nothing_is_done(tmp_path):
+    answers, files = play(tmp_path, NOTED, "mark garlic as waiting: frost", "set peas to done: all in", "mark roof as in progress: sunny", "mark roof as done: sunny", "mark hedge as done: sunny")
+    assert re.sub(r"\[2026-11-19 Thu \d\d:\d\d\]", "[now]", files["g.org"]) == ("#+TODO: TODO WAITING | DONE\n* WAITING garlic\n- Note taken on [now] \\\\\n  frost\n* DONE peas\nDEADLINE: <2026-11-30 Mon>\n- Note taken on [now] \\\\\n  all in\nText.\n")
+    assert files["a.md"] == NOTED["a.md"] and all("keeps no note of a change" in answer for answer in answers[2:]), answers
+
+
+def test_of_several_things_for_a_list_those_that_are_not_there_are_offered(tmp_path):
+    notes = {"shopping.md": "# Shopping\n- [ ] milk\n"}
+    answers, files = play(tmp_path, notes, "add milk, cheese and ham to shopping", "yes")
+    assert "“add cheese to shopping; add ham to shopping”" in answers[0] and files["shopping.md"] == "# Shopping\n- [ ] milk\n- [ ] cheese\n- [ ] ham\n", answers
+
+
+def test_a_line_behind_a_list_is_an_item_and_no_part_of_the_last_one(tmp_path):
+    notes = {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n", "ana.md": "# Ana\n* figs\n  and dates\n", "bo.md": "# Bo\nTall.\n", "t.org": "* Tom\n- tea\n"}
+    _, files = play(tmp_path, notes, "add to nele: blue jacket", "add to ana: tea", "add to bo: thin", "add to tom: milk")
+    assert files == {"nele.md": "# Nele\n- shoe size: 34\n- nuts\n- blue jacket\n", "ana.md": "# Ana\n* figs\n  and dates\n\ntea\n", "bo.md": "# Bo\nTall.\nthin\n", "t.org": "* Tom\n- tea\nmilk\n"}
+
+
+def test_a_counter_stays_where_a_heading_is_renamed(tmp_path):
+    _, files = play(tmp_path, {"a.org": "* House [1/2]\n** DONE a\n** TODO b\n* Boat [50%]\n"}, "rename house to home", "rename boat to ship [%]")
+    assert files["a.org"] == "* home [1/2]\n** DONE a\n** TODO b\n* ship [%]\n"
+
+
+def test_what_logseq_has_for_later_is_now_when_it_is_started(tmp_path):
+    answers, files = play(tmp_path, {"a.md": "- LATER hedge\n- TODO lawn\n"}, "start hedge", "start lawn", "add to lawn: mower")
+    assert files["a.md"] == "- NOW hedge\n- DOING lawn\n" and "I put no text below one" in answers[2], answers

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
+from passepartout.outline.diarydates import diary_dates
 from passepartout.outline.moves import archive, insert_headline, refile, refile_to
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
@@ -504,3 +505,30 @@ async def test_a_subtask_is_added_by_its_name(tmp_path):
     assert (tmp_path / "m" / "a.md").read_text() == "# Home\n- [/] Tax return ⏫ 📅 2026-11-30\n  - [ ] statements\n  - [ ] print form 📅 2026-11-20\n- [h] letter\n"
     assert "WAITING" in str(await agent.handle("put the tax return on hold")) and "- [h] Tax return ⏫" in (tmp_path / "m" / "a.md").read_text()
     await agent.close()
+
+
+# Pages of the plug-in Full Calendar; python-dateutil reads the same rules for itself.
+RULES = st.builds(lambda rule, until: rule + until, st.one_of(
+    st.builds("FREQ=DAILY;INTERVAL={}".format, st.integers(1, 40)), st.builds("FREQ=WEEKLY;INTERVAL={}".format, st.integers(1, 5)), st.sampled_from(["FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "FREQ=YEARLY"]),
+    st.lists(st.sampled_from(["MO", "TU", "WE", "TH", "FR", "SA", "SU"]), min_size=1, unique=True).map(",".join).map("FREQ=WEEKLY;BYDAY={}".format),
+    st.integers(1, 31).map("FREQ=MONTHLY;BYMONTHDAY={}".format), st.builds("FREQ=MONTHLY;BYDAY={}{}".format, st.sampled_from([1, 2, 3, 4, -1, -4]), st.sampled_from(["MO", "WE", "SU"]))), st.sampled_from(["", ";UNTIL=20270310"]))
+
+@given(RULES, st.dates(date(2026, 1, 1), date(2026, 12, 31)), st.booleans())
+def test_a_page_that_repeats_by_a_rule_is_on_the_days_of_the_rule(rule, first, skip):
+    from dateutil.rrule import rrulestr
+    wanted = [day.date() for day in rrulestr(rule, dtstart=datetime.combine(first, datetime.min.time())).between(datetime(2026, 1, 1), datetime(2027, 6, 30), inc=True)]
+    left_out = wanted[1:2] if skip else []
+    page = f"---\ntitle: Bins\ntype: rrule\nrrule: \"DTSTART:{first:%Y%m%d}T000000Z\\nRRULE:{rule}\"\nstartDate: {first}\nskipDates: [{', '.join(map(str, left_out))}]\nallDay: true\n---\n"
+    items = agenda([parse_note(page, "bins.md")], date(2026, 1, 1), date(2027, 6, 30), date(2026, 1, 1))
+    assert [item.day for item in items] == [day for day in wanted if day not in left_out] and {item.title for item in items} <= {"Bins"}
+
+
+@pytest.mark.parametrize("front", ["type: rrule\nrrule: FREQ=WEEKLY;COUNT=3\nstartDate: 2026-11-02", "type: rrule\nstartDate: 2026-11-02", "type: recurring", "type: recurring\ndaysOfWeek: [X]", "type: recurring\ndaysOfWeek: [M]\nendRecur: 2026-13-01",
+                                   "type: rrule\nrrule: FREQ=HOURLY\nstartDate: 2026-11-02", "type: rrule\nrrule: FREQ=MONTHLY;BYDAY=5MO\nstartDate: 2026-11-02", "type: rrule\nrrule: FREQ=YEARLY;BYWEEKNO=3\nstartDate: 2026-11-02"])
+def test_a_rule_that_is_not_understood_is_named_and_not_listed_in_part(front):
+    outline = parse_note(f"---\n{front}\n---\n", "a.md")
+    assert stamps(outline) == () and diary_dates(outline) == ((), ((2, diary_dates(outline)[1][0][1]),)) and diary_dates(outline)[1][0][1].startswith("type: r")
+
+
+def test_a_page_of_another_type_is_no_event():
+    assert diary_dates(parse_note("---\ntype: person\ndaysOfWeek: [M]\n---\n", "a.md")) == ((), ()) == diary_dates(parse_note("---\ntype: [recurring]\n---\n", "a.md"))

@@ -83,6 +83,7 @@ def set_state(outline: Outline, node: Node, state: str | None, *, now: datetime,
     `now` is written into the log; `note` goes with it, and is asked for nowhere. `logging` is what the person logs where the file says nothing. Raises `RewriteError`."""
     if node.kind == "file": raise RewriteError("A whole file has no state; name a heading in it. Nothing was changed.")
     if outline.format == "markdown":
+        if note.strip(): raise RewriteError(f"In Markdown nothing keeps a note of a change of state; set it without one, and put “{note.strip()[:60]}” where it belongs. Nothing was changed.")
         return set_word(outline, node, state, now) if is_bullet(outline, node) else set_box(outline, node, state, now)
     if state is not None and state not in outline.keywords.states:
         raise RewriteError(f"{outline.file} has no state {state}; it has {', '.join(outline.keywords.states)}. Nothing was changed.")
@@ -91,6 +92,7 @@ def set_state(outline: Outline, node: Node, state: str | None, *, now: datetime,
     line = change_state(draft, state, node.keyword, how, now)
     draft.make(*counted(draft.outline, draft.node))
     if state in outline.keywords.done and not node.done: line = repeat(draft, state, node.keyword, how, now, line)
+    if note.strip() and not line: line = f"Note taken on {log_time(now)}"
     if line: draft.make(log_change(draft.outline, draft.node, with_note(line, note), how))
     return as_wanted(outline, draft, node)
 

@@ -6,11 +6,11 @@ Docs: https://example.org/passepartout/outline/timestamps.html.md"""
 
 # %% auto #0
 __all__ = ['BRACKETS', 'CLOCK', 'REPEAT', 'WARN', 'DAYS', 'ACTIVE', 'INACTIVE', 'WORDS', 'BEFORE', 'KINDS', 'HINTS', 'PAGE_DATE',
-           'LAST_DAY', 'HOUR', 'NAMES', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'NAMED', 'Repeat', 'Stamp', 'read_details',
-           'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day', 'planned_kind', 'is_quoted', 'Place', 'around',
-           'find_marks', 'mark_stamps', 'is_start', 'with_repeat', 'page_event', 'page_hour', 'stamps', 'broken_stamps',
-           'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later', 'clipped_day', 'write_stamp',
-           'brackets_in', 'write_mark']
+           'REPEATED', 'LAST_DAY', 'HOUR', 'NAMES', 'SIGNS', 'FIELDS', 'ENDS', 'BRACE', 'NAMED', 'Repeat', 'Stamp',
+           'read_details', 'clock_time', 'dates_in', 'bracket_stamps', 'calendar_day', 'planned_kind', 'is_quoted',
+           'Place', 'around', 'find_marks', 'mark_stamps', 'is_start', 'with_repeat', 'page_event', 'page_hour',
+           'stamps', 'broken_stamps', 'read_stamps', 'occurrences', 'days_later', 'hours_later', 'months_later',
+           'clipped_day', 'write_stamp', 'brackets_in', 'write_mark']
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #2166d365
 import re
@@ -223,12 +223,14 @@ def with_repeat(stamp: Stamp, rule: Rule | None) -> Stamp:
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #01e553be
 PAGE_DATE = Regex(rf"^(start|date)(?:[ _-]?date)?[ \t]*:[ \t]*[\"']?(?:\[\[)?(\d{{4}})-(\d\d)-(\d\d)(?:[ T](\d{{1,2}}):(\d\d))?", re.M | re.I)
+REPEATED = ("recurring", "rrule")                  # what the front matter of a page that repeats has for its `type`
 LAST_DAY, HOUR = Regex(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d{1,2}):(\d\d))?"), Regex(r"(\d{1,2}):(\d\d)(?!\d)")
 
 # %% ../../nbs/outline/08a_timestamps.ipynb #1afee0cc
 def page_event(outline: Outline) -> Stamp | None:
     "The appointment that a Markdown page is by its front matter, or None."
     page, said = outline.nodes[0], outline.nodes[0].properties
+    if said.get("TYPE") in REPEATED: return None
     calendar = "ALLDAY" in said or "STARTTIME" in said
     found = next((m for m in PAGE_DATE.finditer(outline.text, 0, page.body_start) if calendar or m[1].lower() == "start"), None)
     day = calendar_day(found[2], found[3], found[4]) if found else None
@@ -263,6 +265,7 @@ def read_stamps(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, s
     found, broken = bracket_stamps(outline)
     if outline.format == "markdown":
         marked, more = mark_stamps(outline)
+        if (page := outline.nodes[0]).properties.get("TYPE") in REPEATED: marked = [s for s in marked if s.start >= page.body_start]
         if event := page_event(outline): marked = [event, *(s for s in marked if not event.start <= s.start < event.end)]
         spans = tuple([(stamp.start, stamp.end) for stamp in marked])            # due: [[2026-11-22]] is one date
         found, broken = sorted([stamp for stamp in found if not inside(spans, stamp.start)] + marked, key=lambda s: s.start), sorted(broken

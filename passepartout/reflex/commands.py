@@ -81,12 +81,13 @@ def state_command(text: str) -> list[Command] | None:
     text, note = (told[1], told[2].strip()) if (told := _WITH_NOTE.fullmatch(text)) and _MARK.fullmatch(told[1]) else (text, "")
     if not (found := _MARK.fullmatch(text)): return None
     word, joined = found[2].lower(), re.search(r"\s(?:as|to|on|into)$", text[:found.start(2)].rstrip(), re.I)
-    if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"}, "open")]
-    if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True})]
-    if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"}, "done")]
+    said = {"note": note} if note else {}
+    if word in DONE_WORDS: return [Command("state", object_of(found[1]), "mark {} as done", {"state": "done"} | said, "open")]
+    if word in ("todo", "to-do"): return [Command("state", object_of(found[1]), "mark {} as todo", {"state": "todo", "plainly": True} | said)]
+    if word in OPEN_WORDS: return [Command("state", object_of(found[1]), "open {} again", {"state": "todo"} | said, "done")]
     if not joined or words_of(text)[0] in ("tick", "check"): return None
     if words_of(text)[0] not in ("mark", "flag") and word not in STATE_WORDS and not found[2].isupper(): return None
-    return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | ({"note": note} if note else {}))]
+    return [Command("state", object_of(found[1]), f"mark {{}} as {found[2]}", {"state": found[2]} | said)]
 
 # %% ../../nbs/reflex/commands.ipynb #36fbb265
 _PUT_OFF = Regex(r"(?:put\s+(.+?)\s+off|push\s+(.+?)\s+back)\s+(?=(?:(?:to|until|till|for|by)\s)|\w+\s+(?:days?|weeks?|months?)$)", re.I)

@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'odd_in_text', 'onto_day', 'beyond', 'by_days', 'next_such_day',
            'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule', 'to_next_turn',
-           'to_move', 'is_on', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'to_field',
-           'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
+           'to_move', 'is_on', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
+           'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -52,20 +52,27 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
     if word == "done":
         if place.done: return say(f"{name} is {place.keyword} already.")
         if not place.open: return decline(f"{name} is no task: it has no state. Nothing was done.")
-        return call("org-set-todo", command, place, around, state="done")
+        if command.args.get("note") and outline.format == "markdown":
+            return decline(f"{name} stands in a list of Markdown, which keeps no note of a change, so nothing was done. Say “done {object_of(command.target)}” without one.")
+        return call("org-set-todo", command, place, around, state="done", **({"note": command.args["note"]} if command.args.get("note") else {}))
     if word == "todo":
         wanted = known[:1] if outline.format == "markdown" else outline.keywords.open[:1]
         if place.open and not (command.args.get("plainly") and wanted and place.keyword != wanted[0]): return say(f"{name} is open already: {place.keyword}.")
     else: wanted = STATE_NAMES.get(word, (command.args["state"],))
+    if word == "started" and place.keyword == "LATER": wanted = ("NOW", *wanted)                     # Logseq has two pairs: LATER and NOW, TODO and DOING
     state = next((s for w in wanted for s in known if s.casefold() == w.casefold()), None)
     if state is None and (letter := letter_for(word)):
         return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around,
                            today)
+    if state is None and word == "started":
+        return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done.")
     if state is None:
         return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."
                        + (f" To put it away: archive {place.title[:60]}" if word == "cancelled"
                           else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
+    if command.args.get("note") and outline.format == "markdown":
+        return decline(f"{name} stands in a list of Markdown, which keeps no note of a change, so nothing was done. Say “mark {object_of(command.target)} as {command.args['state']}” without one. The note can be a task below it: add a subtask to {object_of(command.target)}: {command.args['note'][:80]}")
     return call("org-set-todo", command, place, around, state=state, **({"note": command.args["note"]} if command.args.get("note") else {}))
 
 # %% ../../nbs/reflex/editcalls.ipynb #0606f703
@@ -333,14 +340,29 @@ def as_spelled(name: str, outline: Outline) -> dict[str, str]:
     found = re.search(rf"^[ \t]*:({re.escape(name)}):(?=[ \t]|$)", outline.text, re.I | re.M) if outline.format == "org" else None
     return {"name": found[1]} if found and found[1] != name else {}
 
+# %% ../../nbs/reflex/editcalls.ipynb #df342dd4
+def with_counter(title: str, before: str) -> str:
+    "`title` with the counter that the title `before` ends in, if it has none itself."
+    found = re.search(r"(?:^|\s)(\[(?:\d*/\d*|\d*%)\])$", before.rstrip())
+    return f"{title} {found[1]}" if found and not re.search(r"\[(?:\d*/\d*|\d*%)\]", title) else title
+
+def as_item(outline: Outline, node: Node) -> str:
+    "What an item of the list begins with in which the text of a Markdown heading ends; empty for none."
+    lines = outline.text[node.body_start:outline.nodes[node.index + 1].start if node.index + 1 < len(outline.nodes) else len(outline.text)].rstrip().splitlines()
+    found = re.match(r"[-*+][ \t]+(?!\[.\])(?=\S)", lines[-1]) if lines and outline.format == "markdown" else None
+    return found[0] if found else ""
+
 # %% ../../nbs/reflex/editcalls.ipynb #e7f0fbb4
 def to_field(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "The tools that change title, properties and text, and the one that archives."
     args = dict(command.args)
     match command.verb:
-        case "rename": return call("org-retitle", command, place, around, title=args["title"])
+        case "rename": return call("org-retitle", command, place, around, title=with_counter(args["title"], place.title))
         case "property": return call("org-set-property", command, place, around, **(args | as_spelled(args["name"], node_at(place, around)[0])))
-        case "body": return call("org-edit-body", command, place, around, text=args["text"], mode="append")
+        case "body":
+            if place.kind == "task":
+                return decline(f"{name_of(place, around)} is a task in a list, and I put no text below one. Nothing was done. To put it there as a task: add a subtask to {object_of(command.target)}: {args['text'][:80]}")
+            return call("org-edit-body", command, place, around, text=as_item(*node_at(place, around)) + args["text"], mode="append")
         case "archive": return call("org-archive", command, place, around, archive=archive_name(place.file))
 
 # %% ../../nbs/reflex/editcalls.ipynb #e4064419

@@ -122,6 +122,8 @@ def several(request: Request, exact: Callable[[str], dict | None]) -> dict | Non
     if 1 < len(parts := parts_of(request.text, THEN)) <= MOST_PARTS: return one_after_the_other(parts, exact)
     calls = [*map(exact, each_item(request.text))]
     if calls and all(call is not None and call["payload"]["tool"] in _TO_LISTS for call in calls): return in_one_plan(calls)
+    if some := [item for item, call in zip(each_item(request.text), calls) if call is not None and call["payload"]["tool"] in _TO_LISTS]:
+        return decline(f"Not all of these can be added: one may be there already. Did you mean “{'; '.join(some)}”? Say “yes”, and I'll do it.")
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
     if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]): return in_one_plan(calls)
     goes_on = lambda part: _WRITTEN.match(part) or _REMIND.match(parts[0]) and _GOES_ON.match(part)

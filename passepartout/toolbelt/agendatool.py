@@ -58,7 +58,7 @@ def say_broken(found: Iterable[tuple[str, int, str]], most: int = 5) -> str:
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #194bda48
 def say_programs(found: Iterable[tuple[str, int, str]], most: int = 3) -> str:
     "The dates that are programs, which are not run."
-    return say_places("Not listed, because programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found],
+    return say_places("Not listed, because what they say is not understood, and programs in notes are not run", [f"{file}:{line} {text[:60]}" for file, line, text in found],
                       most)
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #04158ccf
