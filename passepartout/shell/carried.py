@@ -68,7 +68,7 @@ def _written(text: str, places: Places) -> tuple[int, str] | None:
 # %% ../../nbs/shell/carried.ipynb #80e6edac
 _HOME = Regex(r"(?:^|(?<=[\s=:\"'(,]))(?:~|\$\{?HOME\}?)(?=[/\s\"'),;]|$)")
 
-# %% ../../nbs/shell/carried.ipynb #25306640
+# %% ../../nbs/shell/carried.ipynb #20343314
 def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind."
     text = _HOME.sub(lambda _: home, text[:_MOST_CHARACTERS])
@@ -76,6 +76,7 @@ def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] 
     gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 
+# %% ../../nbs/shell/carried.ipynb #25306640
 _MOST_FAR, _MOST_NEAR = 32, 4                  # what may lie outside is looked at first, since that is what would be refused
 
 def _gravest(commands: Sequence[tuple[str, Sequence[str]]], places: Places) -> tuple[int, str] | None:
@@ -102,6 +103,7 @@ def _unknown(name: str, words: Sequence[str]) -> list[str]:
 _SAYS = frozenset(BUILTINS) - {"cd", "export"}               # of what the shell itself carries out, these only say something
 _NAMES = frozenset("mv cp ln rm unlink rmdir tee touch mkdir truncate shred chmod chown chgrp dd".split())      # none of these starts anything
 
+# %% ../../nbs/shell/carried.ipynb #b77ff242
 def _lost(declared: Program, words: Sequence[str]) -> bool:
     "Does reading these words end at one that is not known?"
     why = parse_words(declared, words)[2]
@@ -117,13 +119,15 @@ def _without_messages(name: str, words: Sequence[str]) -> list[str]:
     begun = tuple(f"{option}=" for option in options)
     return [word for before, word in zip(["", *words], words) if before not in options and not word.startswith(begun)] if options else list(words)
 
-# %% ../../nbs/shell/carried.ipynb #5d819070
+# %% ../../nbs/shell/carried.ipynb #94562810
 def carried_texts(name: str, words: Sequence[str]) -> list[str]:
     "Those of the `words` of a command that its program may carry out, and in which there is more than one word."
     return _several(_unknown(name, _without_messages(name, words)))
 
+# %% ../../nbs/shell/carried.ipynb #1d46acbe
 def _several(words: Sequence[str]) -> list[str]: return [word for word in words if any(map(str.isspace, word)) or not {",", "(", ">"}.isdisjoint(word)]
 
+# %% ../../nbs/shell/carried.ipynb #5d819070
 _PARTS = Regex(r'"((?:[^"\\]|\\.){4,1000})"|\'([^\']{4,1000})\'', re.S)
 
 _SIGNS_BEFORE = Regex(r"^[^\w/$\"'({\\.~]+")
@@ -142,13 +146,14 @@ def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "
     together = _gravest([*_begun(unknown[name == "git":], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
 
-# %% ../../nbs/shell/carried.ipynb #b911423d
+# %% ../../nbs/shell/carried.ipynb #92891cbe
 def said_by(command: Simple) -> str:
     "What a command surely prints or reads of the line's own text: its words when it is one like `echo`, and its here-document."
     texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
     if (said := printed(command.argv)) is not None: texts.append(said)
     return "\n".join(texts)
 
+# %% ../../nbs/shell/carried.ipynb #b911423d
 def told_to(commands: Sequence[Simple], at: int) -> list[str]:
     "The texts that reach the command number `at` of a pipeline as its input."
     texts = [text for each in commands[:at + 1] if (text := said_by(each))]
