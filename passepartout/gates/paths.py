@@ -60,9 +60,10 @@ def _objections(resource: OpenedPath) -> tuple[str | None, str | None]:
         return None, f"{resource.display} is a file from which other agents take instructions, and would do what stands there."
     return None, None
 
-# %% ../../nbs/gates/paths.ipynb #bc08e5c9
+# %% ../../nbs/gates/paths.ipynb #e68b5713
 def no_more(action: Action, signal: Signal, resolved: Mapping) -> None: "Nobody has anything against what was opened."
 
+# %% ../../nbs/gates/paths.ipynb #bc08e5c9
 def paths_gate(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, Mapping], Any] = no_more) -> Callable[[Action, Signal],
         Allowed | ApprovalRequired | Rejected]:
     """A gate for calls of `tools` beneath `roots`. Allowed with `resolved`: argument name → open resource; rejected when a path is refused or

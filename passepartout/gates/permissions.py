@@ -34,12 +34,13 @@ def tier(tiers: Mapping[str, str], name: str) -> str:
     found = str(tiers.get(name, tiers.get("default", "ask"))).strip().lower()
     return found if found in TIERS else "deny"
 
-# %% ../../nbs/gates/permissions.ipynb #9f3dc979
+# %% ../../nbs/gates/permissions.ipynb #ca886699
 def _names_of(path: str, memex: str) -> tuple[str, ...]:
     "The names of a place: absolute, and beneath the memex if it lies there."
     below = path.removeprefix(memex.rstrip("/") + "/")
     return (path,) if below == path else (path, below)
 
+# %% ../../nbs/gates/permissions.ipynb #9f3dc979
 def looked_up(roots: Sequence[Root]) -> Places:
     "The places of an argument, as they are on the disk now."
     def places(name: str, value: Any) -> Iterator[Any]:
@@ -159,6 +160,7 @@ def request_sentence(action: Action, name: str) -> str:
     told = ", ".join(f"{k.replace('_', '-')} {shortened(v)}" for k, v in (args or {}).items() if v is not None and v != "")
     return f"It would use {name}" + (f" with {told}." if told else ".")
 
+# %% ../../nbs/gates/permissions.ipynb #6d1f0bea
 def shortened(value, most: int = 200) -> str:
     "A value for a sentence: quoted, and cut visibly."
     return cited(value, most)
@@ -192,11 +194,12 @@ def unread(mine: Permissions, tool: Tool, action: Action) -> str:
     lost = said is not None and any(UNREADABLE in said(text).forms for name in tool.commands if isinstance(text := args.get(name), str))
     return "The command cannot be taken apart, so it may be what the rule is about: if it is not, write it in plain commands, without what only a shell can do. " if lost else ""
 
-# %% ../../nbs/gates/permissions.ipynb #ea587c3e
+# %% ../../nbs/gates/permissions.ipynb #dc0cb011
 def switched_off(name: str) -> str:
     "What is said of a tool that the settings deny."
     return f"{name} is switched off in the settings ([permissions] {name} = deny). Tell the person what you would have done."
 
+# %% ../../nbs/gates/permissions.ipynb #ea587c3e
 def locked(problem: str) -> str:
     "What is said while the rules have a fault."
     return f"The rules cannot be trusted, so nothing is changed, sent or run until they are corrected and the agent is started again. {problem}"
@@ -266,6 +269,7 @@ def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | A
         return ApprovalRequired(action, request_sentence(action, name))
     return permissions
 
+# %% ../../nbs/gates/permissions.ipynb #bdbf658c
 def permissions_skill(mine: Permissions) -> Skill:
     "The mandatory skill `permissions`."
     return Skill("permissions", priority=900, deterministic=permissions_gate(mine))
@@ -286,6 +290,7 @@ class KeptOut:
         counts = Counter(self.files.values())
         return " ".join(f"Left out, because of the rule “{name}”: {count:,} file{'s' * (count != 1)}." for name, count in counts.items())
 
+# %% ../../nbs/gates/permissions.ipynb #a330b5b0
 def kept_out(mine: Permissions, tool: Tool, args: Mapping[str, Any], places: Places) -> KeptOut | None:
     "What keeps files from a call of `tool`: the rules that tighten, speak of places, and say nothing against the call itself; `None` when there are none."
     said = Said(args, places)
@@ -305,6 +310,7 @@ def opened_verdict(mine: Permissions, action: Action, signal: Signal, resolved: 
     verdict = call_verdict(mine, action, signal, tool, places)
     return None if verdict is action or TIERS.index(mine._latest[1]) <= TIERS.index(before) else verdict
 
+# %% ../../nbs/gates/permissions.ipynb #fff4bb42
 def names_addresses(mine: Permissions, action: Action) -> bool:
     "Does a rule that allows this call speak of every address in it?"
     tool, args = mine.tools.get(str(pick(action.payload, "tool"))), pick(action.payload, "args") or NOTHING

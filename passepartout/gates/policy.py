@@ -84,6 +84,7 @@ def against_effect(action: Action) -> str | None:
     if (problem := says_nothing(pick(action.payload, "explanation"), action)) is None: return None
     return f"The explanation is refused: {problem}. Add :EXPLANATION with one sentence for the person: what this is good for, in their terms."
 
+# %% ../../nbs/gates/policy.ipynb #6d831dad
 def policy_skill(most: int = 262_144) -> Skill:
     "The mandatory skill `policy`."
     return Skill("policy", priority=1000, deterministic=policy_gate(most))

@@ -28,12 +28,14 @@ def goes_out(tools: ToolRegistry, action: Action, signal: Signal) -> bool:
     if tool is None or not tool.effects.open_world: return tool is None
     return tool.foreign or not tool.commands or any(args.get(p.name) != p.default for p in tool.parameters if p.name not in tool.spared)
 
+# %% ../../nbs/gates/privacy.ipynb #0046e65c
 def values_of(action: Action) -> Iterator[Any]:
     "Everything that would go out with `action`: the arguments of a call, or all of the payload but its explanation. Of tables and lists every part."
     args = (pick(action.payload, "args") or {}) if pick(action.payload, "action") is CALL else action.payload
     for name, value in args.items():
         if args is not action.payload or name not in ("explanation", "action"): yield from _all_parts(value)
 
+# %% ../../nbs/gates/privacy.ipynb #2f072a99
 def _all_parts(value: Any) -> Iterator[Any]:
     if is_mapping(value):
         for name, each in value.items():
@@ -67,6 +69,7 @@ def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], word
                         "they can send it themselves.", "privacy")
     return privacy
 
+# %% ../../nbs/gates/privacy.ipynb #00a20fdd
 def privacy_skill(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
                   influence_of: Callable[[Signal], Label]) -> Skill:
     "The mandatory skill `privacy`."

@@ -21,31 +21,34 @@ from ..provenance import Seen, Words, near_text, parts_of
 from ..skills import Skill
 from ..tools import Tool, ToolRegistry, tool_name
 
-# %% ../../nbs/gates/provenance.ipynb #375e3f17
+# %% ../../nbs/gates/provenance.ipynb #ea81c38b
 def is_harmless(tool: Tool) -> bool:
     "Does a call of `tool` stay on this machine, and either change nothing or only what can be taken back?"
     effects = tool.effects
     return not effects.open_world and (effects.read_only or tool.edits)
 
+# %% ../../nbs/gates/provenance.ipynb #375e3f17
 def gives_commands_only(tool: Tool, action: Action) -> bool:
     "Does a call of one of our own tools give command lines and limits, and otherwise only what the tool takes when nothing is said?"
     if tool.foreign or not tool.commands: return False
     given = (pick(action.payload, "args") or {}).items()
     return all([name in tool.spared or name in tool.by_name and value == tool.by_name[name].default for name, value in given])
 
-# %% ../../nbs/gates/provenance.ipynb #d7b4a706
+# %% ../../nbs/gates/provenance.ipynb #25192692
 Met = Callable[[Any, Callable[[str], bool]], Label | None]
 
 def nowhere_met(value: Any, but: Callable[[str], bool]) -> Label | None:
     "Where was this met? Nothing was ever met."
     return None
 
+# %% ../../nbs/gates/provenance.ipynb #d8bd3c88
 def touches(words: Words, value: Any) -> bool:
     "Does a part of `value` stand in these words?"
     if is_mapping(value): value = tuple(parts_of(value))
     if isinstance(value, (tuple, list)): return any([each not in (None, "") and touches(words, each) for each in value])
     return words.hold(value)
 
+# %% ../../nbs/gates/provenance.ipynb #d7b4a706
 _PORT = Regex(r"(?<=[\w\]]):\d{1,5}(?=/)")
 
 def is_named(place: str, words: Words, known: frozenset[str] = frozenset()) -> bool:
@@ -79,6 +82,7 @@ def is_unbidden(tool: Tool | None, args: Mapping[str, Any], words: Words) -> boo
     return not any([is_mapping(each) or each is not None and not isinstance(each, bool) and any(map(str.isalnum, str(each)))
                     and words.hold(each) for each in given])
 
+# %% ../../nbs/gates/provenance.ipynb #d0d9dfb9
 def calls_in(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     "(tool, arguments) of every call in the steps of a plan, in blocks as well."
     for step in steps if isinstance(steps, tuple) else (steps,):
@@ -154,6 +158,7 @@ def provenance_gate(tools: ToolRegistry, words_of: Callable[[Signal], Words], in
     "The gate function. `case_of`: what is known about a step of a plan; `endorsed`: for which values a person answers; `known`, `hosts`: targets and hosts that the settings name; `past_of`: the label of what was read before this turn and may still be remembered; `met`: where a place was read, whenever that was."
     return Provenance(tools, words_of, influence_of, view_of, rules, known, case_of, endorsed, hosts, past_of, met).judge
 
+# %% ../../nbs/gates/provenance.ipynb #4d991fe1
 def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Callable, view_of: Callable, rules: Mapping[str, str] = {},
                      known: Iterable[str] = (), case_of: Callable = lambda action, signal: None, endorsed: Callable = lambda *what: False,
                      hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON, met: Met = nowhere_met) -> Skill:

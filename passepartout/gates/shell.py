@@ -19,7 +19,7 @@ from ..messages import NOTHING, TOOL, Action, Allowed, ApprovalRequired, Rejecte
 from ..confinement.roots import PathRefused, Root
 from ..skills import Skill
 
-# %% ../../nbs/gates/shell.ipynb #91fdb4de
+# %% ../../nbs/gates/shell.ipynb #843ed4e1
 IRREVERSIBLE = "This cannot be taken back."
 LATE = "Some of its words are known only while it runs. They are judged then, and what does more than read is not run."
 
@@ -30,6 +30,7 @@ def _rooms():
     from passepartout.shell import judge, past, run, script
     return judge, run, script, walks, past
 
+# %% ../../nbs/gates/shell.ipynb #91fdb4de
 MOST_REASONS = 3                       # so many are read; that there are more is said
 
 def question(judged: Any, problem: str = "") -> str:
@@ -94,6 +95,7 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
                             shown="\n".join(filter(None, (shown, phrase))), phrase=phrase)
 
+# %% ../../nbs/gates/shell.ipynb #609f53fe
 def _lost(script: Any, roots: Sequence[Root]) -> str:
     from passepartout.shell.loss import loss
     return loss(script, roots)

@@ -27,11 +27,13 @@ def by_worker(journal: Any, signal: Signal) -> str:
     began = journal.records(turn=row["turn"], kinds=["turn"], limit=1) if row is not None and row["turn"] else []
     return row["reason"] if began and (began[0]["body"] or {}).get("sensor") == WORKER else ""
 
+# %% ../../nbs/gates/unattended.ipynb #b70220b1
 def only_looks(tools: ToolRegistry, action: Action) -> bool:
     "Is it a call that reads the notes, and reaches nobody?"
     tool = tools.get(str(pick(action.payload, "tool"))) if pick(action.payload, "action") is CALL else None
     return tool is not None and not tool.foreign and tool.effects.read_only and not tool.effects.open_world
 
+# %% ../../nbs/gates/unattended.ipynb #fcddddde
 def unattended_skill(tools: ToolRegistry, journal: Any) -> Skill:
     "The skill `unattended`: the gate for what jobs want."
     def unattended(action: Action, signal: Signal) -> Action | ApprovalRequired:

@@ -69,7 +69,7 @@ def _written(text: str, places: Places) -> tuple[int, str] | None:
 # %% ../../nbs/shell/carried.ipynb #80e6edac
 _HOME = Regex(r"(?:^|(?<=[\s=:\"'(,]))(?:~|\$\{?HOME\}?)(?=[/\s\"'),;]|$)")
 
-# %% ../../nbs/shell/carried.ipynb #25306640
+# %% ../../nbs/shell/carried.ipynb #20343314
 def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] | None:
     "(level, sentence) when a program that carries out `text` would destroy something; the gravest. `None` when it names nothing of the kind."
     text = _HOME.sub(lambda _: home, text[:_MOST_CHARACTERS])
@@ -77,6 +77,7 @@ def harm_carried(text: str, places: Places, home: str = "~") -> tuple[int, str] 
     gone.append(_written(text, places))
     return max(filter(None, [_gravest([each for words in _runs(text) for each in _begun(words)], places), *gone]), default=None)
 
+# %% ../../nbs/shell/carried.ipynb #25306640
 _MOST_FAR, _MOST_NEAR = 32, 4                  # what may lie outside is looked at first, since that is what would be refused
 
 def _gravest(commands: Sequence[tuple[str, Sequence[str]]], places: Places) -> tuple[int, str] | None:
@@ -104,16 +105,18 @@ def _unknown(name: str, words: Sequence[str]) -> list[str]:
 _SAYS = frozenset(BUILTINS) - {"cd", "export"}               # of what the shell itself carries out, these only say something
 _NAMES = frozenset("mv cp ln rm unlink rmdir tee touch mkdir truncate shred chmod chown chgrp dd".split())      # none of these starts anything
 
+# %% ../../nbs/shell/carried.ipynb #b77ff242
 def _lost(declared: Program, words: Sequence[str]) -> bool:
     "Does reading these words end at one that is not known?"
     why = parse_words(declared, words)[2]
     return why is not None and not why.endswith(("has no value.", " is."))
 
-# %% ../../nbs/shell/carried.ipynb #5d819070
+# %% ../../nbs/shell/carried.ipynb #b3f49e4c
 def carried_texts(name: str, words: Sequence[str]) -> list[str]:
     "Those of the `words` of a command that its program may carry out, and in which there is more than one word."
     return several(_unknown(name, may_carry(name, words)))
 
+# %% ../../nbs/shell/carried.ipynb #5d819070
 _PARTS = Regex(r'"((?:[^"\\]|\\.){4,1000})"|\'([^\']{4,1000})\'', re.S)
 
 _SIGNS_BEFORE = Regex(r"^[^\w/$\"'({\\.~]+")
@@ -133,13 +136,14 @@ def harm_in_words(name: str, words: Sequence[str], places: Places, home: str = "
     together = _gravest([each for at in started or [int(name == "git")] for each in _begun(unknown[at:], SHELLS)], places)                # git's own first word is git's
     return max(filter(None, [*found, together if together and together[0] == DENY else None]), default=None)
 
-# %% ../../nbs/shell/carried.ipynb #b911423d
+# %% ../../nbs/shell/carried.ipynb #d9b96447
 def said_by(command: Simple) -> str:
     "What a command may say of the line's own text: its words, and its here-document."
     texts = [str(redirect.target) for redirect in command.redirects if redirect.kind == "text"]
     if command.argv and (said := says(command.argv)) is not None: texts.append(said)
     return "\n".join(texts)
 
+# %% ../../nbs/shell/carried.ipynb #b911423d
 def told_to(commands: Sequence[Simple], at: int) -> list[str]:
     "The texts that reach the command number `at` of a pipeline as its input."
     texts = [text for each in commands[:at] if (text := said_by(each))] + [str(each.target) for each in commands[at].redirects if each.kind == "text"]

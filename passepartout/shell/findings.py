@@ -122,6 +122,7 @@ def harm_inside(findings: Findings, words: Sequence[str], depth: int = 0) -> Non
             for rest in _from_folders(words[:at], words[at + 1:]):
                 if found := harm(base, rest, findings.places): findings.add(*found)
 
+# %% ../../nbs/shell/findings.ipynb #bbca3835
 def _from_folders(before: Sequence[str], words: Sequence[str]) -> list[list[str]]:
     "The words of an inner command as they stand, and from each folder that a wrapper may change to: `env -C /`, `systemd-run --working-directory=/`."
     folders = [folder for word in before if (folder := word.rpartition("=")[2])[:1] == "/" and word[:1] != folder or word[:1] == "/"][:4]
@@ -141,18 +142,21 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
             for reason, level in inner.found.items():
                 if level == DENY: findings.add(level, reason)
 
+# %% ../../nbs/shell/findings.ipynb #b5ccdf2e
 def harm_of_doing(findings: Findings, command: Simple, name: str, words: Sequence[str]) -> None:
     "Note that a `command` may do anything, and look for harm in what it would carry out of its `words`."
     findings.doing.add(command.argv)
     if found := harm_in_words(name, words, findings.places, findings.home): findings.add(*found)
     harm_said(findings, carried_texts(name, words))
 
+# %% ../../nbs/shell/findings.ipynb #ea0d32ec
 def harm_in_pipeline(findings: Findings, commands: Sequence[Simple]) -> None:
     "Look for harm in what the commands of a pipeline tell those of them that may do anything."
     for at, command in enumerate(commands):
         if command.argv in findings.doing and not keeps(command.argv):
             harm_said(findings, told_to(commands, at))
 
+# %% ../../nbs/shell/findings.ipynb #5645aad7
 def harm_in_files(findings: Findings, commands: Sequence[Simple]) -> None:
     "Look for harm in what a line writes to files that its own later commands use."
     if findings.doing: harm_said(findings, written_and_used(commands, findings.doing))
@@ -225,4 +229,5 @@ def _gone(here: str, words: Sequence[str], home: str) -> str:
     folder = next((word for word in words if word[:1] != "-" or word == "-"), home)
     return "" if folder == "-" else _from(here, folder)
 
+# %% ../../nbs/shell/findings.ipynb #f3edec2f
 def _from(here: str, word: str) -> str: return word if not here or not word or word[0] in "-/~" or "=" in word else f"{here.rstrip('/')}/{word}"

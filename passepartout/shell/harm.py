@@ -48,6 +48,7 @@ def outside(names: Sequence[str], places: Places) -> str | None:
             if refusal.reason == "large": return f"{len(names):,} names, more than can be looked at"
     return None
 
+# %% ../../nbs/shell/harm.ipynb #592adf1a
 def spoils(names: Sequence[str], places: Places, what: str) -> tuple[int, str]:
     "Refused when something outside is among `names`, and marked otherwise."
     if (far := outside(names, places)) is not None: return DENY, f"{what} {far}."
@@ -62,6 +63,7 @@ def _flags(words: Sequence[str], letters: str, *long: str) -> bool:
         if word.startswith("-") and not word.startswith("--") and set(letters) & set(word[1:]): return True
     return False
 
+# %% ../../nbs/shell/harm.ipynb #9c236e10
 def operands_of(words: Sequence[str]) -> list[str]:
     "The words that are no options."
     if "--" in words:
@@ -75,6 +77,7 @@ def _rm(words, places):
     if _flags(words, "rR", "--recursive"): return spoils(names, places, "It deletes folders with all they hold:")
     return CONFIRM, f"It deletes {listed(names)}."
 
+# %% ../../nbs/shell/harm.ipynb #91969074
 def _dd(words, places):
     targets = [w[3:] for w in words if w.startswith("of=")]
     return spoils(targets, places, "It overwrites") if targets and targets != ["/dev/null"] else None
@@ -88,16 +91,18 @@ def _looks(name: str, words: Sequence[str]) -> bool:
     told = [w for w in words if not w.startswith("/dev/")]
     return name in _LOOKS and all(w in _LOOKS[name].split() for w in told) and (bool(told) or name == "wipefs")
 
+# %% ../../nbs/shell/harm.ipynb #b4828d40
 def _disk(words, places, name=""):
     if _looks(name, words): return None
     devices = [w for w in words if w.startswith("/dev/")]
     return (DENY, f"It changes the disk {shown(devices[0])}.") if devices else None
 
-# %% ../../nbs/shell/harm.ipynb #a6575129
+# %% ../../nbs/shell/harm.ipynb #865f4f0a
 def _modes(words, places):
     return (spoils(operands_of(words)[1:], places, "It changes the permissions of everything in") if _flags(words, "R", "--recursive")
             else None)
 
+# %% ../../nbs/shell/harm.ipynb #a6575129
 def _find(words, places):
     if not {"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"} & set(words): return None
     first = next((i for i, w in enumerate(words) if w.startswith(("-", "(", "!"))), len(words))
@@ -105,13 +110,14 @@ def _find(words, places):
         return spoils(list(words[:first]) or ["."], places, "It deletes what it finds in")
     return None
 
-# %% ../../nbs/shell/harm.ipynb #c56bd0d9
+# %% ../../nbs/shell/harm.ipynb #bcb51694
 def _from_to(words: Sequence[str]) -> tuple[list[str], str]:
     "What is copied or moved by these words, and where to."
     operands, folders = operands_of(words), _values(words, "-t", "--target-directory")
     if folders: return [each for each in operands if each != folders[0]], folders[0]
     return (operands[:-1], operands[-1]) if len(operands) > 1 else (operands, ".")
 
+# %% ../../nbs/shell/harm.ipynb #c56bd0d9
 def _values(words: Sequence[str], short: str, long: str) -> list[str]:
     "What options of these names are given, behind them or in the same word."
     found = []
@@ -147,13 +153,14 @@ def thrown_away(name: str, words: Sequence[str], places: Places) -> list[str]:
     return ([each for each in sources if not _passing(each, places)] if name == "mv"
             and (_passing(target, places) or target == "/dev/null") else [])
 
-# %% ../../nbs/shell/harm.ipynb #26686478
+# %% ../../nbs/shell/harm.ipynb #04d2ce79
 def _passing(name: str, places: Places) -> bool:
     "Whether a name, however it is spelled, lies in a temporary folder and in none that is open to the agent."
     if not scratch(os.path.normpath(os.path.join(places.roots[0].path, places.absolute(name)))): return False
     try: return not places.place(name)
     except PathRefused: return True
 
+# %% ../../nbs/shell/harm.ipynb #26686478
 def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "Refused when a folder outside would be gone, or a file outside written over, as `rm -r` and `>` are."
     sources, target = _from_to(words) if name in ("mv", "cp", "install", "ln") else ([], "")
@@ -165,6 +172,7 @@ def _far(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | N
     there = [each for each in targets[:64] if os.path.isfile(at(each))]
     return (DENY, f"It writes over {far}.") if there and (far := outside(there, places)) else None
 
+# %% ../../nbs/shell/harm.ipynb #f3073d4e
 def _copies(words, places, name=""):
     if far := _far(name, words, places): return far
     if lost := thrown_away(name, words, places):
@@ -192,7 +200,7 @@ _RULES = {**{name: partial(_copies, name=name) for name in ("mv", "cp", "install
           "srm": lambda words, places: spoils(operands_of(words), places, "It overwrites"), **{name: _modes for name in ("chmod", "chown", "chgrp")},
           **{name: partial(_disk, name=name) for name in ("wipefs", "fdisk", "sfdisk", "gdisk", "parted", "mkswap", "blkdiscard", "hdparm", "cryptsetup")}}
 
-# %% ../../nbs/shell/harm.ipynb #f1698ec0
+# %% ../../nbs/shell/harm.ipynb #c8e4e2ce
 _VERBS = Regex(r"-{0,2}(?:\w+[-:])?(?:delete|destroy|remove|rm|rmi|rb|purge|prune|drop|terminate|uninstall|wipe|erase|flush|clear|cleanup|reset"
                r"|revoke|forget|shutdown|reboot|poweroff|halt|force|overwrite)(?:[-:=/]\S*)?", re.I)
 
@@ -200,6 +208,7 @@ def destroys(name: str) -> bool:
     "Whether a program of this name has a rule of its own here, so that its name alone says what is meant."
     return name in _RULES or name.startswith("mkfs")
 
+# %% ../../nbs/shell/harm.ipynb #f1698ec0
 def harm(name: str, words: Sequence[str], places: Places) -> tuple[int, str] | None:
     "(level, sentence) for a command that destroys what cannot be restored; `None` when nothing is known of it."
     base = name.rpartition("/")[2].lower()

@@ -134,11 +134,12 @@ def character(code: int, letter: str) -> str:
     if letter in "uU": return chr(code) if code < 0x110000 and not 0xd800 <= code < 0xe000 else ""
     return bytes([code & 255]).decode("utf-8", "surrogateescape")
 
-# %% ../../nbs/shell/inside.ipynb #762e935c
+# %% ../../nbs/shell/inside.ipynb #38b4befd
 def succeed(stage, words, table):
     "`true` and `:`."
     return 0
 
+# %% ../../nbs/shell/inside.ipynb #762e935c
 def fail(stage, words, table):
     "`false`."
     return 1

@@ -42,6 +42,7 @@ def _plain(name: str) -> str:
     return (base if base.isascii() and base.isprintable() and len(base) <= 40 and base == base.strip() and not set(base) & set("\"'`")
             else "")
 
+# %% ../../nbs/shell/loss.ipynb #1849198a
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}" if count <= MOST_COUNTED else f"more than {MOST_COUNTED} {what}s"
 

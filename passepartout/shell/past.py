@@ -96,6 +96,7 @@ class Past:
         tips = _ask_git(self.place, "for-each-ref", "--format=%(objectname)")
         if tips and branches(os.path.join(self.place, ".git")) == now: self.tips = tuple(tips.decode("ascii", "replace").split()[:500])
 
+# %% ../../nbs/shell/past.ipynb #1fbcc65b
 @lru_cache(maxsize=64)
 def _past(place: str) -> Past: return Past(place)
 
@@ -111,6 +112,7 @@ def past_objection(script: Script, roots: Sequence[Root], wait_s: float | None =
         if why := _objection(*_parted(command.argv, here), roots, wait_s): return why
     return None
 
+# %% ../../nbs/shell/past.ipynb #d76741ae
 def _parted(argv: Sequence[str], here: str) -> tuple[str, list[str]]:
     "(the folder in which git works, its words from the subcommand on)"
     at = 1
@@ -135,6 +137,7 @@ def _objection(folder: str, words: list[str], roots: Sequence[Root], wait_s: flo
         return "whether there are files of keys in the history of the repository is still being found out, and this prints what its commits hold; name the files behind -- or ask again in a moment."
     return f"a commit of the repository holds {shown(name)}, which is named like a file of keys, and this prints what its commits hold; name the files behind -- or add --stat." if name else None
 
+# %% ../../nbs/shell/past.ipynb #972962ad
 def _ordinary(places: Places, name: str) -> bool:
     try: found = places.place(name)
     except PathRefused: return False

@@ -102,4 +102,5 @@ def _step(places: Places, base: str, part: str, expression, last: bool) -> list[
     if any(e.is_symlink() for e in matching): raise Impure("the pattern goes through a link")
     return [base + e.name + end for e in matching if e.is_dir()]
 
+# %% ../../nbs/shell/places.ipynb #310ccc61
 def _path(places: Places, name: str) -> str: return os.path.join(places.roots[0].path, places.absolute(name))

@@ -21,7 +21,7 @@ from ..confinement.roots import PathRefused
 from .places import Places
 from .script import END, FILE
 
-# %% ../../nbs/shell/programs.ipynb #e1862f31
+# %% ../../nbs/shell/programs.ipynb #7af68544
 _FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin")
 
 def _owned(path: str) -> bool:
@@ -29,6 +29,7 @@ def _owned(path: str) -> bool:
     except OSError: return False
     return info.st_uid == 0 and not stat.S_IMODE(info.st_mode) & 0o022
 
+# %% ../../nbs/shell/programs.ipynb #e1862f31
 @lru_cache(maxsize=1024)
 def pinned(name: str) -> str | None:
     "The absolute path of the program `name`; `None` when a name with a slash lies outside the system's folders, or somebody else could change the file."
@@ -59,6 +60,7 @@ def shared_file(relative: str) -> bool:
     "Whether the hidden file with this path below a folder of notes is one that a project shares with everybody who reads it."
     return _SHARED.fullmatch(relative) is not None
 
+# %% ../../nbs/shell/programs.ipynb #a2783c4a
 def _is_shared(found: Place, places: Places) -> bool:
     if not found.sensitive.startswith("is hidden"): return False
     return any(shared_file(found.path[len(folder):]) for root in places.roots
@@ -93,6 +95,7 @@ _AS_IT_STANDS = frozenset("awk b2sum base32 base64 cat cksum cmp comm cut diff d
 def _name(value: str, places: Places) -> str | None:
     return _ADDRESSED.format(shown(value)) if "://" in value else _revision(value, places)
 
+# %% ../../nbs/shell/programs.ipynb #7352180d
 def _number(value: str, places: Places) -> str | None:
     return None if re.fullmatch(r"[-+]?\d{1,12}(?:\.\d{1,6})?[kKMGTbBcw]?", value, re.ASCII) else f"{shown(value)} is not a number."
 
@@ -132,17 +135,19 @@ def _redirects(script: str) -> bool:
         if ">" in plain or "|" in plain.replace("||", ""): return True
     return False
 
+# %% ../../nbs/shell/programs.ipynb #a21c0b9b
 def _awk(value: str, places: Places) -> str | None:
     if len(value) > 1_000 or value.count("print") > 20 or _AWK.search(value) or _redirects(value):
         return "the awk script may read, write or run something."
     return None
 
-# %% ../../nbs/shell/programs.ipynb #a493166a
+# %% ../../nbs/shell/programs.ipynb #2ad6bc62
 _JQ = Regex(r"import|include|input_filename|\$__prog|modulemeta|get_search_list|env\b|\$ENV", re.I)
 
 def _jq(value: str, places: Places) -> str | None:
     return "the jq filter reads other files, or the environment." if _JQ.search(value) or len(value) > 2_000 else None
 
+# %% ../../nbs/shell/programs.ipynb #a493166a
 _YQ = Regex(r"load|env|system|eval|import|include|input|\$__", re.I)
 
 def _yq(value: str, places: Places) -> str | None:
@@ -191,7 +196,7 @@ def _duration(value: str, places: Places) -> str | None:
 _NETWORK = frozenset("a addr address l link r route rule n neigh neighbor neighbour m maddr netc maddress ntable tcp_metrics netconf tunnel".split())
 _SHOWN = r"show|sh|list|lst|ls|l|get|g|dev|up|table|main|local|all|default|scope|host|global|type|to|from|lo|[0-9a-f]*[.:][0-9a-f.:]*(?:/[0-9]{1,3})?|(?:eth|enp|ens|eno|enx|wlp|wlan|docker|br-|veth|tun|tap|wg|bond|virbr)[\w.-]*[0-9][\w.-]*"
 
-# %% ../../nbs/shell/programs.ipynb #a94efcff
+# %% ../../nbs/shell/programs.ipynb #f6005bb0
 _FILTER_WORDS = frozenset("and or not eq neq ne gt ge lt le geq leq src dst sport dport dev fwmark cgroup".split())
 _STATES = frozenset("all connected synchronized bucket big established listening closed syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
                     "close-wait last-ack closing".split())
@@ -206,10 +211,12 @@ def _filter(value: str, places: Places) -> str | None:
                    None)
     return f"{shown(strange)} may be the name of a host, which is looked up." if strange else None
 
+# %% ../../nbs/shell/programs.ipynb #7f2c7d20
 def _sockets(value: str, places: Places) -> str | None:
     if _SOCKETS.fullmatch(value): return None
     return f"{shown(value)} may name a host, which is looked up." if "@" in value else _path(value, places)
 
+# %% ../../nbs/shell/programs.ipynb #a94efcff
 _CHECKS: dict[str, Callable[[str, Places], str | None]] = {
     "path": _path, "revision": _revision, "number": _number, "sed": _sed, "awk": _awk, "jq": _jq, "yq": _yq, "sql": _sql, "database": _database, "duration": _duration, "filter": _filter, "sockets": _sockets, "text": lambda value, places: None,
     "mounted": lambda value, places: f"{shown(value)} is looked for on the disks, and remembered." if "=" in value else None,
@@ -257,10 +264,11 @@ class Program:
     yes: tuple[str, ...] = ()                         # examples that pass
     no: tuple[str, ...] = ()                          # examples that are asked about
 
-# %% ../../nbs/shell/programs.ipynb #c20f998a
+# %% ../../nbs/shell/programs.ipynb #70d205ab
 class TableError(PassepartoutError):
     "A program is declared wrongly."
 
+# %% ../../nbs/shell/programs.ipynb #c20f998a
 def program(name: str, options: str = "", operands: str = "", *, given: str = "", must: str = "", listing: str = "", yes: str = "", no: str = "",
             add: str = "", tail: str = "", settings: str = "", apart: str = "", **more) -> Program:
     "A declaration from its text form. Examples are separated by line ends or semicolons. Raises `TableError`."

@@ -58,6 +58,7 @@ def is_whole(git: str) -> bool | None:
     with os.fdopen(fd, "rb") as file: head = file.read(255).decode("latin-1")
     return True if _HEAD.fullmatch(head) and all(os.path.isdir(part) and not os.path.islink(part) for part in parts[1:]) else None
 
+# %% ../../nbs/shell/repository.ipynb #a9990d40
 def repository_of(folder: str) -> str | None:
     "The folder of the repository in which git works when it is started in `folder`; `None` when there is none."
     place = folder
@@ -66,7 +67,7 @@ def repository_of(folder: str) -> str | None:
         place = above
     return place
 
-# %% ../../nbs/shell/repository.ipynb #9c3d56c4
+# %% ../../nbs/shell/repository.ipynb #01646264
 def repository_objection(folder: str, roots: Sequence[Root]) -> str | None:
     "Why git is not started unasked in `folder` (absolute, without links); `None` when there is no reason."
     place = folder
@@ -81,6 +82,7 @@ def repository_objection(folder: str, roots: Sequence[Root]) -> str | None:
         place = os.path.dirname(place)
     return "the folder is too deep."
 
+# %% ../../nbs/shell/repository.ipynb #9c3d56c4
 def _config_objection(git: str) -> str | None:
     if os.path.islink(git) or not os.path.isdir(git): return "the repository keeps its data somewhere else."
     for name in ("config", "config.worktree", "commondir", "info/attributes", "objects/info/alternates"):
@@ -116,7 +118,7 @@ def prints_contents(words: Sequence[str]) -> bool:
     if verb == "cat-file": return numbered and not {"-t", "-s", "-e"} & set(before)
     return verb == "grep" and ("--cached" in before or len(plain) > ("-e" not in before))
 
-# %% ../../nbs/shell/repository.ipynb #2bc86326
+# %% ../../nbs/shell/repository.ipynb #b0ea1c6f
 _LARGEST = 4 << 20
 
 @cache
@@ -124,6 +126,7 @@ def _key_names():
     return linear(r"(?i)[^\x00-\x1f/]{0,100}(?:\.(?:pem|p8|p12|pkcs12|pfx|ppk|jks|kdbx?|psafe3|ovpn|env)[^\x00-\x1f/]{0,40}|(?:id_|env\.|credential"
                   r"|secret|secring|passw|netrc|pgpass|key|token|wallet|shadow)[^\x00-\x1f/]{0,60})\x00")
 
+# %% ../../nbs/shell/repository.ipynb #2bc86326
 def kept_keys(git: str) -> str:
     "The name of a file of keys that the repository with this `.git` keeps, or empty. OSError when nobody can tell."
     try: fd = os.open(os.path.join(git, "index"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -132,6 +135,7 @@ def kept_keys(git: str) -> str:
     if len(data) > _LARGEST: raise OSError("its list of files is too large")
     return key_among(data)
 
+# %% ../../nbs/shell/repository.ipynb #031662fb
 def key_among(names: bytes) -> str:
     "The first of `names`, which end in a zero byte, that is one of a file of keys; or empty."
     data = names

@@ -89,13 +89,14 @@ def readable(data: bytes) -> str:
 class ShellError(PassepartoutError):
     "A script cannot be run as it is."
 
-# %% ../../nbs/shell/run.ipynb #b490377e
+# %% ../../nbs/shell/run.ipynb #64885b7a
 FILES = ("read", "write", "append")
 
 def file_redirects(script: Script) -> Iterator[Redirect]:
     "The redirections that open a file which has to be cleared, in the order written."
     return (r for command in script.commands() for r in command.redirects if r.kind in FILES and r.target != "/dev/null")
 
+# %% ../../nbs/shell/run.ipynb #b490377e
 def job_items(script: Script, file: Iterator[int] | None = None, late: list[Simple] | None = None) -> list:
     "A script as the program inside reads it. Commands that are judged once more are added to `late`; their place there is their number."
     file, late = iter(range(10_000)) if file is None else file, [] if late is None else late
@@ -132,6 +133,7 @@ class OpenedScript:
     def close(self) -> None:
         for file in self.files: file.close()
 
+# %% ../../nbs/shell/run.ipynb #32a132df
 def open_script(script: Script, roots: Sequence[Root], *, reads: bool = False) -> OpenedScript:
     "Open what the redirections of `script` name beneath `roots`. PathRefused says why not; nothing stays open then."
     files: list[OpenedPath] = []
@@ -335,6 +337,7 @@ async def _finish(running: Running, home: str) -> None:
             import shutil
             shutil.rmtree(home, ignore_errors=True)
 
+# %% ../../nbs/shell/run.ipynb #c2d9e198
 def _conclude(outcome: Outcome, report: dict) -> None:
     "Put the report into the outcome; without one, something killed the program inside."
     if not outcome.ended and isinstance(report.get("status"), int): outcome.status = report["status"]

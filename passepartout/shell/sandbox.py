@@ -104,14 +104,16 @@ def interpreter() -> tuple[str, str]:
 INSIDE, SANDBOX_HOME = "/run/passepartout/inside.py", "/tmp/home"
 MEMORY_FILES = 256 << 20                                   # bytes in /tmp, and in /dev/shm
 
-# %% ../../nbs/shell/sandbox.ipynb #12f8dc48
+# %% ../../nbs/shell/sandbox.ipynb #f1bc3bd6
 class SandboxError(PassepartoutError):
     "The folders are such that no safe sandbox can be made of them."
 
+# %% ../../nbs/shell/sandbox.ipynb #47b6a8d6
 def beneath(path: str, folder: str) -> bool:
     "Is `path` the folder or something in it?"
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
+# %% ../../nbs/shell/sandbox.ipynb #12f8dc48
 @record
 class Cover:
     "Something in a workspace that a command must not open: an absolute path without links, and whether it is a folder."
@@ -130,6 +132,7 @@ def mounted(roots: Sequence[Root]) -> list[Cover]:
             found.append(Cover(point, _is_folder(point)))
     return found
 
+# %% ../../nbs/shell/sandbox.ipynb #9e33821c
 def _is_folder(point: str) -> bool:
     "Is it a folder that something is mounted on? Asked of the folder above."
     above, _, name = point.rpartition("/")

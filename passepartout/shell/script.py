@@ -55,19 +55,22 @@ WHOLE, SPLIT, FILE, END = "\x02", "\x04", "\x05", "\x03"
 _HOLE, _FILE = Regex("[\x02\x04]([^\x03]*)\x03"), Regex("\x05(\\d+)\x03")
 _BLANKS = Regex("[ \t\n]+")
 
-# %% ../../nbs/shell/script.ipynb #03026247
+# %% ../../nbs/shell/script.ipynb #a88d7d8f
 def has_hole(word: str) -> bool:
     "Does the word have a part that is not known before it runs?"
     return WHOLE in word or SPLIT in word
 
+# %% ../../nbs/shell/script.ipynb #f7dc2943
 def any_hole(words: Sequence[str]) -> bool:
     "Has one of the `words` a hole? Most commands have none, and one look at all their words tells."
     return END in "".join(words) and any(map(has_hole, words))
 
+# %% ../../nbs/shell/script.ipynb #9add5929
 def holes(words: Sequence[str]) -> list[str]:
     "The numbers and names of the holes in `words`."
     return [found for word in words if has_hole(word) for found in _HOLE.findall(word)]
 
+# %% ../../nbs/shell/script.ipynb #03026247
 def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
     "The words with their holes filled. KeyError when a value is missing."
     made: list[str] = []
@@ -100,6 +103,7 @@ class Script(Remembers):
 
     def __str__(self) -> str: return script_text(self)
 
+# %% ../../nbs/shell/script.ipynb #fa6db4da
 def _commands(script: Script) -> Iterator[Simple]:
     for _, pipeline in script.items:
         for command in pipeline.commands:
@@ -132,12 +136,13 @@ def unwrapped(command: Simple) -> Simple:
     at = next((i for i, word in enumerate(command.argv) if i and word.startswith("/")), None)
     return command if at is None else unwrapped(Simple(command.argv[at], command.argv[at:], command.assignments, command.redirects))
 
-# %% ../../nbs/shell/script.ipynb #7ae71e99
+# %% ../../nbs/shell/script.ipynb #30673702
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 def _shows(char: str) -> bool: return char.isprintable() and char.isascii() or char.isalpha() and char not in UNSEEN
 
+# %% ../../nbs/shell/script.ipynb #7ae71e99
 def _spell(char: str) -> str:
     "One character in `$'…'` notation."
     if char in _ESCAPES: return _ESCAPES[char]
@@ -175,6 +180,7 @@ def _word(word: str, inner: Mapping[str, Fill]) -> str:
         said, at = said + (quoted(word[at:hole.start()]) if hole.start() > at else "") + mark + told(hole[1]) + mark, hole.end()
     return said + (quoted(word[at:]) if at < len(word) else "")
 
+# %% ../../nbs/shell/script.ipynb #020ddaa9
 def plainly(word: str) -> str:
     "A word as it is; one with holes as it is shown."
     return _word(word, {}) if has_hole(word) or FILE in word else word

@@ -94,6 +94,7 @@ def _asks_where(name: str, words: Sequence[str]) -> list[str]:
     else: return []
     return [*all_of_them, *names] if names and not any(word.startswith("-") for word in names) else []
 
+# %% ../../nbs/shell/single.ipynb #fe6f3587
 def _own(findings: Findings, name: str) -> str:
     return name if name.startswith("/") else f"{findings.places.here or findings.roots[0].path}/{name}"
 
@@ -152,6 +153,7 @@ def _git_objection(findings: Findings, words: list[str], places: Places) -> str 
     folder = places.here or findings.roots[0].path
     return repository_objection(folder, findings.roots) or history_objection(words, folder, lambda name: _ordinary(places, name))
 
+# %% ../../nbs/shell/single.ipynb #972962ad
 def _ordinary(places: Places, name: str) -> bool:
     try: found = places.place(name)
     except PathRefused: return False
@@ -193,11 +195,12 @@ def _git_options(findings: Findings, words: list[str]) -> tuple[list[str], list[
         at += 1
     return kept, words[at:], places, None
 
-# %% ../../nbs/shell/single.ipynb #ff96bd2e
+# %% ../../nbs/shell/single.ipynb #1acf5a95
 _MOVES = ("cd", "export")                                  # what would change what later commands see
 
 def _sampled(words: Sequence[str]) -> tuple[str, ...]: return tuple(filled(words, {name: "1" for name in holes(words)}))
 
+# %% ../../nbs/shell/single.ipynb #ff96bd2e
 def _late(findings: Findings, command: Simple) -> Simple:
     "Judge a command some of whose words may not be known yet; gives it with the holes left in."
     if not command.fills and not any_hole(command.argv): return _single(findings, command)
@@ -241,6 +244,7 @@ def judge_late(command: Simple, roots: Sequence[Root], values: Mapping[str, str]
         return made, why or f"{len(left)} of {len(names)} names were left out, such as {shown(left[0])}, which need a person's yes."
     except KeyError: return None, "Something that it needs was not run before."
 
+# %% ../../nbs/shell/single.ipynb #e81d78ee
 def _with_names(command: Simple, roots: Sequence[Root], values: Mapping[str, str], names: list[str]) -> tuple[Simple | None, str]:
     words, put = filled(command.each.words, values), command.each.put
     return _only_reads(command, roots, [word.replace(put, names[0]) for word in words] if put and names else [*words, *names])

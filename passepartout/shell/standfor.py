@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ..lazy import Regex
 
-# %% ../../nbs/shell/standfor.ipynb #aa499f72
+# %% ../../nbs/shell/standfor.ipynb #6dc938df
 _GIVEN = Regex(r"(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]\s]{0,40}\])?\+?=(\([^()]{0,400}\)|\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s;&|()]{1,400})")
 _LOOPS = Regex(r"\b(?:for|select)\s{1,9}(\w{1,60})\s{1,9}in\s([^;\n]{0,400})")
 _READS = Regex(r"\b(?:read|mapfile|readarray)\b([^;|&<\n)]{0,200})")
@@ -23,6 +23,7 @@ _TOKENS = Regex(r"[\s'\"()\\]+")
 
 def _tokens(text: str) -> list[str]: return [each for each in _TOKENS.split(text)[:40] if each and each[0] != "-"]
 
+# %% ../../nbs/shell/standfor.ipynb #aa499f72
 def given_values(text: str) -> dict[str, list[str]]:
     "Name -> the values that `text` gives to it somewhere; what a function or the script is called with stands under `1`."
     found: dict[str, list[str]] = {}
@@ -72,6 +73,7 @@ def readings(words: Sequence[str], given: dict[str, list[str]]) -> Iterator[list
                 made = [made for word in now for made in _put(word, expansion, value)]
                 if sum(map(len, made)) <= longest: todo.append(made)
 
+# %% ../../nbs/shell/standfor.ipynb #bf1f5598
 def _put(word: str, expansion: str, value: str) -> list[str]:
     made = word.replace(expansion, value) if expansion in word else word
     return [made] if made or not word else []

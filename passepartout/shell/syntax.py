@@ -35,12 +35,13 @@ def _spans(reader: Reader, nodes: Sequence) -> list[list[int]]:
     reader.used += spans
     return spans
 
-# %% ../../nbs/shell/syntax.ipynb #3b5953fc
+# %% ../../nbs/shell/syntax.ipynb #413d83e6
 def _note_inner(reader: Reader, node) -> None:
     if node.type in ("command_substitution", "process_substitution"): reader.inner[node.start_byte] = node
     elif node.child_count:
         for child in node.children: _note_inner(reader, child)
 
+# %% ../../nbs/shell/syntax.ipynb #3b5953fc
 def _raw(reader: Reader, a: int, b: int) -> str:
     "The text from `a` to `b`, with a hole for everything that has to run first."
     if not reader.inner: return reader.text(a, b)
@@ -155,6 +156,7 @@ def _command(reader: Reader, node) -> Simple:
         if kind == "command_name" and b"$" in child.text: _named(reader, child)
     return Simple("", tuple(words + _words(reader, _spans(reader, run))), tuple(assignments), tuple(redirects))
 
+# %% ../../nbs/shell/syntax.ipynb #180fba7a
 def _assignment(reader: Reader, node) -> tuple[str, str]:
     reader.use(node)
     _note_inner(reader, node)
@@ -166,12 +168,13 @@ def _named(reader: Reader, node) -> None:
     if node.children and node.children[0].type not in ("command_substitution", "process_substitution"):
         expand_word(reader.text(node.start_byte, node.end_byte), {name: value for name, value in reader.variables.items() if name})
 
-# %% ../../nbs/shell/syntax.ipynb #a2b13038
+# %% ../../nbs/shell/syntax.ipynb #e9f3055c
 def _leaves(node) -> list:
     if node.type in ("unary_expression", "binary_expression", "negated_expression", "parenthesized_expression"):
         return [leaf for child in node.children for leaf in _leaves(child)]
     return [node]
 
+# %% ../../nbs/shell/syntax.ipynb #a2b13038
 def _test(reader: Reader, node) -> Simple:
     if node.children[0].type != "[": raise Impure("[[ … ]] is a construct of the shell")
     return Simple("", tuple(_words(reader, _spans(reader, [leaf for child in node.children for leaf in _leaves(child)]))))
@@ -223,7 +226,7 @@ def _read(reader: Reader, node, operator: str) -> None:
             settle(reader, operator)
             put(reader, operator, *_pipeline(reader, node, ()))
 
-# %% ../../nbs/shell/syntax.ipynb #e6a6071c
+# %% ../../nbs/shell/syntax.ipynb #ad561ae5
 def _read_tail(reader: Reader, node, operator: str, redirects: Sequence) -> None:
     "Read `node`, whose last command also has the `redirects`."
     if node.type == "list" and len(node.children) == 3 and node.children[1].type in ("&&", "||"):
@@ -235,6 +238,7 @@ def _read_tail(reader: Reader, node, operator: str, redirects: Sequence) -> None
     settle(reader, operator)
     put(reader, operator, *_pipeline(reader, node, redirects))
 
+# %% ../../nbs/shell/syntax.ipynb #e6a6071c
 def _redirected(reader: Reader, node, redirects: Sequence) -> Simple:
     "A simple command with all its redirections, and with what has to run before it."
     if node is not None and node.type == "redirected_statement":
@@ -311,6 +315,7 @@ def _group(reader: Reader, node, operator: str, redirects: Sequence = ()) -> Non
     reader.branch -= 1
     if run or reader.items[-1][1].mark not in _CLOSES: raise Impure("a construct does not end where it seems to")
 
+# %% ../../nbs/shell/syntax.ipynb #8b1d5414
 def _read_within(reader: Reader, nodes: Sequence) -> bool:
     "Read the statements of one branch; is there any?"
     count = len(reader.items)

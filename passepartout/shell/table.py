@@ -221,13 +221,14 @@ _GIT = ("--no-pager --no-optional-locks -c core.fsmonitor=false -c core.pager=ca
 _DIFF = "pusRabwzMBC -U=number -S=text -G=text -l=number --patch --no-patch --unified=number --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status --color? --no-color --word-diff? --color-words? --no-renames --check --full-index --binary --abbrev? --find-renames? --find-copies? --diff-filter=text --pickaxe-regex --pickaxe-all --minimal --patience --histogram --diff-algorithm=text --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-space-at-eol --text --exit-code --quiet --inter-hunk-context=number --function-context --relative? --src-prefix=text --dst-prefix=text --no-prefix --compact-summary --cc --combined-all-paths --merge-base"
 _LOG = _DIFF + " cgiEFPmqr -# -n=number -L=lines --oneline --graph --decorate? --no-decorate --all --branches? --tags? --remotes? --not --author=text --committer=text --grep=text --all-match --invert-grep --since=text --after=text --until=text --before=text --max-count=number --skip=number --merges --no-merges --first-parent --reverse --follow --format=format --pretty=format --date=text --relative-date --abbrev-commit --no-abbrev-commit --topo-order --date-order --simplify-by-decoration --left-right --cherry-pick --cherry-mark --cherry --boundary --parents --children --show-pulls --full-history --source --no-notes --no-walk? --walk-reflogs --no-expand-tabs --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --ancestry-path"
 
-# %% ../../nbs/shell/table.ipynb #6212f08f
+# %% ../../nbs/shell/table.ipynb #63b72092
 _QUIET = "--no-ext-diff --no-textconv"
 _HERE = "--ignore-submodules=dirty"                              # a repository inside has settings of its own, and is not asked whether it changed
 
 def _sub(verb: str, options: str, operands: str = "", **more) -> Program:
     return program(f"git {verb}", options, operands.replace("path", "revision"), add=_GIT, **more)
 
+# %% ../../nbs/shell/table.ipynb #6212f08f
 def _git_contents() -> list[Program]:
     "Subcommands that show commits, files and differences."
     sub, quiet = _sub, _QUIET
@@ -312,11 +313,12 @@ def lookup(name: str, words: Sequence[str]) -> tuple[Program, int] | None:
         if not count or tuple(words[:count]) == more: return declared, count
     return None
 
-# %% ../../nbs/shell/table.ipynb #deb186bc
+# %% ../../nbs/shell/table.ipynb #168504d5
 def prints_words(name: str) -> bool:
     "Does the program `name` print the words that it is given?"
     return name == "echo" or (found := lookup(name, ())) is not None and found[0].operands == ("text*",)
 
+# %% ../../nbs/shell/table.ipynb #deb186bc
 def keeps_input(name: str, words: Sequence[str]) -> bool:
     "Is what the program `name` with these `words` gets as input only printed or kept?"
     if name == "echo": return True

@@ -58,9 +58,10 @@ def words_of(nodes: list, known: Mapping[str, str | None]) -> list[str]:
     while words and words[0] in RESERVED: del words[0]
     return words
 
+# %% ../../nbs/shell/within.ipynb #756b4bb8
 def _text(node: Any) -> str: return node.text.decode("utf-8", "surrogateescape")
 
-# %% ../../nbs/shell/within.ipynb #bbcfdb57
+# %% ../../nbs/shell/within.ipynb #11776c5d
 STARTERS = frozenset("sudo doas su env nohup setsid xargs parallel time nice ionice timeout stdbuf watch command exec builtin eval busybox "
                      "chroot unshare nsenter strace ssh pkexec runuser flock chrt taskset caffeinate setpriv script tmux screen systemd-run".split())
 TAKE_LINES, BY_OPTION = frozenset("watch ssh tmux screen parallel".split()), frozenset("su runuser script flock env".split())          # to them one word may be a whole line
@@ -68,6 +69,7 @@ SHELLS = frozenset("sh bash dash zsh ksh fish ash".split())
 
 def _is_shell(words: list[str]) -> bool: return any(word.rpartition("/")[2] in SHELLS for word in words[:8])
 
+# %% ../../nbs/shell/within.ipynb #bbcfdb57
 _OPTION = Regex(r"(?:-[a-zA-Z]*[cS]|--command|--split-string|--session-command)=?")
 
 def lines_to(words: Sequence[str]) -> list[str]:
@@ -78,11 +80,13 @@ def lines_to(words: Sequence[str]) -> list[str]:
     return [word[_OPTION.match(word).end():] if word[:1] == "-" and _OPTION.match(word) else word for before, word in zip(words[:63], words[1:64])
             if any(map(str.isspace, word)) and (name in TAKE_LINES or behind(word, before))]
 
+# %% ../../nbs/shell/within.ipynb #f2a551fa
 def body_of(node: Any) -> str:
     "The text of a here-document, by its lines: the parser takes a first line that begins with a backslash for words of the command."
     end = next((each.start_byte - node.start_byte for each in node.children if each.type == "heredoc_end"), len(node.text))
     return node.text[:end].partition(b"\n")[2].decode("utf-8", "surrogateescape")
 
+# %% ../../nbs/shell/within.ipynb #10281f67
 def given_texts(node: Any, words: list[str], known: Mapping[str, str | None]) -> list[str]:
     "The texts that a node of the tree gives to `eval`, to `trap`, or to the input of a shell. `words`: those of a command."
     if node.type == "command": return _for_command(node, words, known)
@@ -107,13 +111,14 @@ def _for_pipeline(node: Any, known: Mapping[str, str | None]) -> list[str]:
     said = [next((words[at + 1:] for at, word in enumerate(words[:8]) if word in ("echo", "printf")), []) for words in stages]
     return [" ".join(words).replace("\\n", "\n") for words, after in zip(said, stages[1:]) if _is_shell(after)]
 
-# %% ../../nbs/shell/within.ipynb #3a9938cd
+# %% ../../nbs/shell/within.ipynb #778a7f0c
 def printed(words: Sequence[str]) -> str | None:
     "The words that a command prints, also behind programs that start it; None when it is not known to print them."
     names = [word.rpartition("/")[2] for word in words[:8 if words and words[0].rpartition("/")[2] in STARTERS else 1]]
     at = next((at for at, name in enumerate(names) if prints_words(name)), None)
     return None if at is None else " ".join(words[at + 1:])
 
+# %% ../../nbs/shell/within.ipynb #3a9938cd
 def keeps(words: Sequence[str]) -> bool:
     "Does a command only print or keep what it gets as input, also behind programs that start it?"
     name = words[0].rpartition("/")[2]
@@ -155,6 +160,7 @@ _COMPARED = frozenset(("test_command", "case_statement"))
 _OF_THE_SHELL = frozenset("variable_assignment declaration_command unset_command for_statement arithmetic_expansion "
                           "c_style_for_statement".split())
 
+# %% ../../nbs/shell/within.ipynb #f046dd07
 def _told(node: Any, known: Mapping[str, str | None]) -> list[str]:
     "What a node of the tree tells a program on its input: a here-document, a `<<<`, or words through a pipe."
     if node.type == "heredoc_redirect": return _in_document(node, known)
@@ -200,7 +206,7 @@ def _in_document(node: Any, known: Mapping[str, str | None]) -> list[str]:
     if any(words and not keeps(words) for words in told): return [body]
     return [] if {"'", '"', "\\"} & set(start) else _BACKTICKS.findall(body)
 
-# %% ../../nbs/shell/within.ipynb #86e34291
+# %% ../../nbs/shell/within.ipynb #d1055f7e
 MOST, MOST_INNER = 64, 4_000                # commands and pipes, those of inner texts included; characters of all inner texts
 
 _SCOPES = frozenset(("subshell", "command_substitution", "process_substitution"))
@@ -211,12 +217,14 @@ def _writes(node: Any, known: Mapping[str, str | None]) -> list[str]:
     sign = next((each.type for each in node.children if each.type in WRITES), "")
     return [sign, plain_word(_text(node.children[-1]), known)] if sign and node.children[-1].is_named and node.children[-1].type != "number" else []
 
+# %% ../../nbs/shell/within.ipynb #36b6d12c
 _NOT = Regex(r"(?:!|\bcoproc)(?=\s)")           # changes nothing in which commands there are, and the parser stumbles over what stands behind it
 
 def _looked_at(text: str) -> Any:
     "The tree of a text, without line ends that a shell passes over and without words that change nothing in which commands there are."
     return tree_of(_NOT.sub(" ", text.replace("\\\n", "")).encode("utf-8", "surrogateescape"), whole=False)
 
+# %% ../../nbs/shell/within.ipynb #86e34291
 def commands_within(text: str, known: Mapping[str, str | None], left: list[int] | None = None) -> list[list[str]]:
     "The words of every command in `text`, redirections that write and those in texts that it gives to `eval`, `trap` or the input of a shell included; nothing when it is too tangled to be parsed. `known`: variables with their values."
     left, found = [MOST, MOST_INNER] if left is None else left, []

@@ -25,13 +25,14 @@ class Impure(PassepartoutError):
 _FORBIDDEN = Regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufeff]")
 _PLAIN_TEXT = Regex(r"[\t\n -~]*")
 
-# %% ../../nbs/shell/words.ipynb #f58e4fbd
+# %% ../../nbs/shell/words.ipynb #c11764fe
 def bad_character(text: str) -> str | None:
     "The first character that no command may hold, as U+…; `None` when there is none."
     if text.isascii() and text.isprintable() or _PLAIN_TEXT.fullmatch(text): return None
     found = _FORBIDDEN.search(text)
     return f"U+{ord(found[0]):04X}" if found else None
 
+# %% ../../nbs/shell/words.ipynb #f58e4fbd
 def unseen_character(text: str) -> str | None:
     "The first other character that does not show, as U+…; `None` when there is none."
     if text.isascii() and text.isprintable() or _PLAIN_TEXT.fullmatch(text): return None
@@ -76,13 +77,14 @@ def _value(name: str, variables: Mapping[str, str | None]) -> str:
         raise Impure(f"${name} is not known before the command runs")
     return value or ""
 
+# %% ../../nbs/shell/words.ipynb #b404bbb2
 def _unquoted(name: str, variables: Mapping[str, str | None]) -> str:
     "The value of a variable outside quotes, where the shell would split it."
     value = _value(name, variables)
     if any(c in " \t\n[\\" for c in value): raise Impure(f"${name} stands outside quotes, and its value would be split")
     return value.replace(WHOLE, SPLIT)
 
-# %% ../../nbs/shell/words.ipynb #f21ab822
+# %% ../../nbs/shell/words.ipynb #c3d00045
 def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> int:
     "Read on within double quotes; returns where they end."
     while found := _IN.match(raw, at):
@@ -92,6 +94,7 @@ def _inside(raw: str, at: int, variables: Mapping[str, str], pieces: list) -> in
         elif found[kind] != "\n" or kind == "raw": pieces.append(found[kind])
     raise Impure(_why_not(raw, at))
 
+# %% ../../nbs/shell/words.ipynb #f21ab822
 def _why_not(raw: str, at: int) -> str:
     rest = raw[at:at + 24]
     if rest.startswith(("$((", "$[")): return f"{rest} is a calculation, which only the shell makes"
@@ -166,6 +169,7 @@ def expand_word(raw: str, variables: Mapping[str, str]) -> list[tuple[str, str]]
     text, mask = dequote(raw, variables)
     return [_home(t, m, raw, variables) for t, m in _spread(text, mask) if t or QUOTED in m or _quoted_empty(raw)]
 
+# %% ../../nbs/shell/words.ipynb #b3161925
 def _quoted_empty(raw: str) -> bool: return "'" in raw or '"' in raw
 
 # %% ../../nbs/shell/words.ipynb #b52b09f3
