@@ -301,6 +301,46 @@ def test_a_page_in_the_memex_cannot_take_the_place_of_the_persons_own_gate(tmp_p
     finally: book.close()
 
 
+@pytest.mark.parametrize("known", ['{"disabled": [["x"]]}', '{"good": {"x": 5}}', '{"good": {"x": ["a"]}}', "[" * 100_000, '{"made": {"a": 1}}', '{"tested": [1, [2]]}'])
+def test_a_damaged_memory_of_skills_keeps_no_agent_from_starting(tmp_path, known):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "skills.json").write_text(known)
+    (tmp_path / "state" / "good-strict.md").write_text("no page any more")
+    book = SkillBook(agent := Agent.bare(), [SkillFolder(tmp_path / "skills")], WRAP, tmp_path / "state")
+    book.load()
+    book.close()
+    assert isinstance(judge(agent, CALL, Signal.of({"payload": {"sensor": "user-input", "text": "x"}})).verdict, Rejected)          # what was insisted on is still
+
+
+@jailed
+def test_a_dependency_by_id_counts_when_it_is_not_loaded(tmp_path):
+    (tmp_path / "base.md").write_text("---\nskill: base\nid: abc-1\npermissions: gate\n---\n```python\ndef gate(action, signal):\n    return None\ndef test_x():\n    assert False\n```\n")
+    (tmp_path / "guard.md").write_text("---\nskill: guard\ndepends: abc-1\npermissions: gate\n---\n```python\ndef gate(action, signal):\n    return None\n```\n")
+    book = SkillBook(Agent.bare(gate_timeout_s=120), [SkillFolder(tmp_path)], WRAP, limits=PATIENT)
+    book.load()
+    book.close()
+    assert not book.versions and "needs the skill base" in book.problems["guard"]
+
+
+@jailed
+@pytest.mark.parametrize("needs, about", [("abc-1", "skill: theirs\nid: abc-1"), ("base", "skill: theirs\nid: base"), ("abc-1", "skill: abc-1"), ("there", "skill: theirs\nid: there")])
+def test_a_page_in_the_memex_cannot_be_what_the_persons_own_gate_needs_when_theirs_is_there(tmp_path, needs, about):
+    "Whose page fails its tests would take with it every gate that needs it."
+    home, memex = tmp_path / "skills", tmp_path / "memex"
+    home.mkdir(); memex.mkdir()
+    page = "---\n{}\npermissions: gate\n---\n```python\ndef gate(action, signal):\n    return {}\n{}```\n"
+    (home / "base.md").write_text(page.format("skill: base\nid: abc-1", "None", ""))
+    (home / "guard.md").write_text(page.format(f"skill: guard\ndepends: {needs}", 'reject("no mail, ever")', ""))
+    (memex / "theirs.md").write_text(page.format(about, "None", "def test_x():\n    assert False\n"))
+    agent = Agent.bare(gate_timeout_s=120)
+    agent.skills.register(Skill("there", deterministic=lambda action, signal: action))
+    book = SkillBook(agent, [SkillFolder(home), SkillFolder(memex, own=False)], WRAP, tmp_path / "state", limits=PATIENT)
+    try:
+        book.load()
+        assert isinstance(judge(agent, CALL, Signal.of({"payload": {"sensor": "user-input", "text": "x"}})).verdict, Rejected)
+    finally: book.close()
+
+
 @jailed
 def test_a_broken_page_in_the_memex_keeps_no_skill_of_the_person_that_is_gone(tmp_path):
     home, memex = tmp_path / "skills", tmp_path / "memex"

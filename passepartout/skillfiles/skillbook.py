@@ -22,7 +22,7 @@ from ..shell.sandbox import Bubblewrap
 from .skillfolders import RESERVED, SkillFolder, found_pages, read_whole
 from .skilljail import JailLimits, SkillDied, SkillProcess, test_skill
 from .skillmemory import Remembered
-from .skillpage import SkillPage, read_skill, sort_skills, words_of
+from .skillpage import SkillPage, meant, read_skill, sort_skills, words_of
 from ..skills import Skill, SkillError
 from .skilltalk import lines_of, shown_action, shown_signal, verdict_of
 from ..verify import is_answer
@@ -99,12 +99,12 @@ class Vetted(Looked):
     "Pages are let in, or it is said why not."
     def vetted(self, pages: Sequence[SkillPage], refused: dict[str, str], again: bool = False) -> list[SkillPage]:
         "The pages that may be loaded, in order; why others may not goes into `refused`. Runs their tests, each digest once unless `again`."
-        order, wrong = sort_skills([p for p in pages if p.name not in self.memory.disabled],
-                                   [s.name for s in self.agent.skills if s.name not in self.versions])
+        wanted, present = [p for p in pages if p.name not in self.memory.disabled], [s.name for s in self.agent.skills if s.name not in self.versions]
+        order, wrong = sort_skills(wanted, present)
         refused |= wrong
         good: list[SkillPage] = []
         for page in order:
-            if missing := [d for d in page.dependencies if d in refused]:
+            if missing := [name for d in page.dependencies if (name := meant(d, wanted, present)) in refused]:
                 refused[page.name] = f"{page.path.name} needs the skill {missing[0]}, which was not loaded."
             elif why := self.untestable(): refused[page.name] = f"{page.path.name} was not loaded: {why}"
             elif (again or page.digest not in self.memory.tested) and (why := test_skill(page, self.wrap, self.limits)[1]):

@@ -29,10 +29,11 @@ class Stored:
     def at(cls, folder: Path | None) -> "Stored":
         "What stands there. What cannot be read counts as nothing, except that last good pages are looked for by name."
         try: known = json.loads((folder / "skills.json").read_text(encoding="utf-8")) if folder else {}
-        except (OSError, ValueError): known = {}
+        except (OSError, ValueError, RecursionError): known = {}
         kinds = {"disabled": list, "tested": list, "good": dict, "made": dict}
+        texts = lambda value: all(isinstance(each, str) for each in (value.values() if isinstance(value, dict) else value))
         found = cls(folder, **{name: known[name] for name, kind in kinds.items() if isinstance(known, dict)
-                               and isinstance(known.get(name), kind)})
+                               and isinstance(known.get(name), kind) and texts(known[name])})
         if folder and folder.is_dir():
             for file in folder.glob("good-*"): found.good.setdefault(file.stem.removeprefix("good-"), file.name)
         return found

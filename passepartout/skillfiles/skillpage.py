@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/skillfiles/skillpage.html.md"""
 # %% auto #0
 __all__ = ['PERMISSIONS', 'NEEDS', 'MODULES', 'REACHING', 'MOST_NESTED', 'NAME', 'MOST_PRIORITY', 'MOST_CODE', 'SkillPage',
            'words_of', 'said_about', 'code_and_cells', 'faults', 'permission_faults', 'nesting', 'read_skill',
-           'read_schedule', 'read_priority', 'sort_skills']
+           'read_schedule', 'read_priority', 'meant', 'sort_skills']
 
 # %% ../../nbs/skillfiles/10d_skillpage.ipynb #b1a16053
 import ast
@@ -202,6 +202,12 @@ def read_priority(value: Any, problems: list) -> float:
         problems.append((1, f"its priority is {str(value)[:20]!r}, and has to be a number from 0 to {MOST_PRIORITY}"))
     return number
 
+# %% ../../nbs/skillfiles/10d_skillpage.ipynb #52205fb1
+def meant(wanted: str, pages: Sequence[SkillPage], present: Sequence[str] = ()) -> str:
+    "The name of the skill that a page means by the dependency `wanted`."
+    name = skill_name(wanted)
+    return name if name in present else next((page.name for page in pages if page.name == name or page.id and page.id == wanted), name)
+
 # %% ../../nbs/skillfiles/10d_skillpage.ipynb #94c559ca
 def sort_skills(pages: Sequence[SkillPage], present: Sequence[str] = ()) -> tuple[list[SkillPage], dict[str, str]]:
     "Pages in the order in which they can be loaded, and for the others (by name) why not. `present` are names of skills that are there already."
@@ -211,8 +217,7 @@ def sort_skills(pages: Sequence[SkillPage], present: Sequence[str] = ()) -> tupl
         if page.name in by_name:
             refused[page.name] = f"{by_name[page.name].path.name} and {page.path.name} are both called {page.name}, so neither is loaded. Rename one of them."
         by_name.setdefault(page.name, page)
-    ids = {page.id: page.name for page in pages if page.id}
-    needs = {name: [ids.get(d) or skill_name(d) for d in page.dependencies] for name, page in by_name.items()}
+    needs = {name: [meant(d, pages, present) for d in page.dependencies] for name, page in by_name.items()}
     while True:
         gone = {name: d for name, wanted in needs.items() if name not in refused
                 for d in wanted if d not in present and (d not in by_name or d in refused)}
