@@ -305,7 +305,10 @@ def _look(edit: FileEdit, folder: int, name: str) -> int | None:
         if err.errno == errno.ENOENT and edit.before is None: return None
         if err.errno in (errno.ENOENT, errno.ELOOP): raise _conflict(edit, folder) from None
         raise
-    if edit.before is not None and stat.S_ISREG(os.fstat(fd).st_mode) and _bytes(fd) == edit.before: return fd
+    if edit.before is not None and stat.S_ISREG(mode := os.fstat(fd).st_mode) and _bytes(fd) == edit.before:
+        if mode & 0o222 and os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids): return fd
+        os.close(fd)
+        raise EditFailed(f"{edit.resource.display} is read-only, so it was left as it is. Make it writable first if you want this.")
     os.close(fd)
     raise _conflict(edit, folder)
 

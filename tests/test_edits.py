@@ -502,3 +502,15 @@ def test_a_crash_is_settled_whatever_the_note_is_called(tmp_path, name):
     assert recover_edit(record, [root]) == "after"
     root.close()
     assert (tmp_path / name).read_text() == "* New\n" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("after", [b"* TODO a\n* b\n", None])
+def test_a_note_that_is_read_only_is_left_alone(tmp_path, after):
+    root, note = Root(tmp_path), tmp_path / "a.org"
+    note.write_bytes(b"* TODO a\n"); note.chmod(0o444)
+    with resolve([root], "a.org", "write") as file:
+        with pytest.raises(EditFailed, match="is read-only, so it was left as it is"): apply_edit(FileEdit(file, file.read_bytes(), after))
+    assert note.read_bytes() == b"* TODO a\n" and os.listdir(tmp_path) == ["a.org"]
+    note.chmod(0o644)
+    with resolve([root], "a.org", "write") as file: apply_edit(FileEdit(file, file.read_bytes(), after))
+    assert (note.read_bytes() if note.exists() else None) == after

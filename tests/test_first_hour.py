@@ -720,3 +720,33 @@ def test_a_counter_stays_where_a_heading_is_renamed(tmp_path):
 def test_what_logseq_has_for_later_is_now_when_it_is_started(tmp_path):
     answers, files = play(tmp_path, {"a.md": "- LATER hedge\n- TODO lawn\n"}, "start hedge", "start lawn", "add to lawn: mower")
     assert files["a.md"] == "- NOW hedge\n- DOING lawn\n" and "I put no text below one" in answers[2], answers
+
+
+LISTS = {"Lists/Packing.md": "# Packing Lisbon\n- [ ] passports\n", "shop.md": "# Shopping\n- [ ] milk\n", "odd.md": "# Odd; archive Shopping\n- [ ] x\n", "p.org": "#+TITLE: Tools\n* Things\n- [ ] saw\n"}
+
+def test_a_list_that_was_spoken_of_goes_on(tmp_path):
+    answers, files = play(tmp_path, LISTS, "add butter to shopping", "cheese, milk and jam", "yes", "add honey", "yes", "add a hat to the packing list", "soap and towels", "yes", "what's on the shopping list", "done passports", "tea, oil and figs", "add axe to tools")
+    assert files == {**LISTS, "Lists/Packing.md": "# Packing Lisbon\n- [x] passports\n- [ ] a hat\n- [ ] soap and towels\n", "shop.md": "# Shopping\n- [ ] milk\n- [ ] butter\n- [ ] cheese\n- [ ] jam\n- [ ] honey\n", "p.org": LISTS["p.org"] + "- [ ] axe\n"}, answers
+    assert "didn't understand" in answers[10], answers
+
+
+def test_a_title_that_reads_as_a_request_is_no_name_of_a_list_to_go_on_with(tmp_path):
+    answers, files = play(tmp_path, LISTS, "add y to odd", "add z", "yes", "a, b and c", "yes")
+    assert files == {**LISTS, "odd.md": LISTS["odd.md"] + "- [ ] y\n"} and not any("Did you mean" in answer and "archive" in answer for answer in answers), answers
+
+
+BORN = {"people.org": "* Ana Carvalho\n:PROPERTIES:\n:BIRTHDAY: 1988-05-20\n:END:\n* Dates\n%%(org-anniversary 1990 11 25) Tom is %d\n* Doctor :@private:\n:PROPERTIES:\n:BIRTHDAY: 1970-05-01\n:END:\n",
+        "Family/Nele.md": "---\naliases: [Nelly]\nbirthday: 2017-05-12\n---\n# Nele\n", "bo.org": "* Bo\n:PROPERTIES:\n:Geburtstag: --11-30\n:END:\n* TODO age the cheese\n"}
+
+@pytest.mark.parametrize("line, said", [
+    ("how old is Nele?", "Nele: 9, and 10 on Wednesday 12 May 2027 (Family/Nele.md:1)"), ("wie alt ist Nelly", "Nele: 9, and 10 on"), ("when is Ana's birthday?", "Ana Carvalho: 38, and 39 on Thursday 20 May 2027 (people.org:1)"),
+    ("how old is Tom", "Tom: 35, and 36 on Wednesday 25 November 2026 (people.org:6)"), ("birthdays in may", "Nele: 9, and 10 on Wednesday 12 May 2027 (Family/Nele.md:1)\nAna Carvalho: 38, and 39 on Thursday 20 May 2027 (people.org:1)"),
+    ("birthdays this month", "Tom: 35, and 36 on Wednesday 25 November 2026 (people.org:6)\nBo: Monday 30 November 2026 (bo.org:1)"), ("whose birthday is next", "Tom: 35"), ("Geburtstage im Mai", "Nele: 9"), ("birthdays in june", "No birthday that I can read")])
+def test_an_age_is_worked_out(tmp_path, line, said):
+    (answer,), files = play(tmp_path, BORN, line)
+    assert answer.startswith(said) and "Doctor" not in answer and "1 May" not in answer and files == BORN
+
+
+def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
+    answers, _ = play(tmp_path, BORN, "how old is the cheese", "how old is the doctor")
+    assert "age the cheese" in answers[0] and "56" not in answers[1], answers

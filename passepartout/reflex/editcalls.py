@@ -7,8 +7,8 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'odd_in_text', 'onto_day', 'beyond', 'by_days', 'next_such_day',
            'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule', 'to_next_turn',
-           'to_move', 'is_on', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
-           'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
+           'to_move', 'is_on', 'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled',
+           'with_counter', 'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -264,10 +264,20 @@ def is_on(item: str, outline: Outline, node: Node) -> bool:
              else [each.text for each in list_items(outline, node) if each.box == " "])
     return any(fold(title) == fold(item) for title in open_)
 
+# %% ../../nbs/reflex/editcalls.ipynb #71e24fa9
+def list_in(place: Place, outline: Outline) -> Place:
+    "The one heading of a file below which its boxes stand; the file itself where they stand elsewhere, or below several."
+    holders = ({node.parent for node in outline.nodes if node.kind == "task" and outline.nodes[node.parent].kind != "task"} if outline.format == "markdown"
+               else {node.index for node in outline.nodes if node.index and any(item.box for item in list_items(outline, node))})
+    lines = {outline.nodes[index].line for index in holders if index}
+    found = [each for each in places_of(outline) if each.kind == "heading" and each.line in lines and not each.hidden]
+    return found[0] if len(holders) == len(lines) == len(found) == 1 else place
+
 # %% ../../nbs/reflex/editcalls.ipynb #55de5da7
 def to_item(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-check with a new item, where there is a list or one was named."
     outline, node = node_at(place, around)
+    if place.kind == "file" and (there := list_in(place, outline)) != place: return to_item(replace(command, args={**command.args, "sure": True}), there, around, today)
     has_list = any(c.kind == "task" for c in outline.children(node)) if outline.format == "markdown" else any(list_items(outline, node))
     bulleted = place.kind == "file" and outline.format == "markdown" and word_for(outline, "note") == ""
     plain = bulleted and not any(each.kind == "task" for each in outline.nodes)

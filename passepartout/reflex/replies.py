@@ -19,7 +19,7 @@ from .dates import say_day, words_of
 SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
   what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
-  when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas
+  when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas, how old is Nele
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …
   note: the fig is wrapped    a note; add “in FILE.org” to choose the file, otherwise the inbox; journal: … goes onto today's page
