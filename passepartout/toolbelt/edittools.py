@@ -271,7 +271,7 @@ def archive_edit(editor: Editor, context: ToolContext, heading: str) -> list[Fil
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #b96e60c4
 def add_edit(editor: Editor, context: ToolContext, heading: str, title: str, kind: str, details: dict) -> list[FileEdit]:
     "The edit that adds a heading or task below `heading`, or to the file when that is empty."
-    from passepartout.outline.moves import insert_headline
+    from passepartout.outline.insertions import insert_headline
     note, node = editor.find(context, heading, new=True)
     begin, due = read_when(details.pop("scheduled")), read_when(details.pop("deadline"))
     after = insert_headline(note.outline, node, title, kind=kind.strip().lower(), scheduled=begin, deadline=due, **details)
@@ -365,7 +365,7 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def move(path, heading, target, under, context): return refile_edit(do, context, heading, under)
     def store(path, heading, archive, context): return archive_edit(do, context, heading)
     def write(path, heading, text, mode, context):
-        from passepartout.outline.moves import edit_body
+        from passepartout.outline.bodytext import edit_body
         return do.change(context, heading, lambda outline, node: edit_body(outline, node, text, mode.strip().lower()),
                          "Changed the text below {}")
     def box(path, heading, item, done, add, context): return check_edit(do, context, heading, item, done, add)
