@@ -9,7 +9,8 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.outline.checkboxes import add_item, check, list_items
-from passepartout.toolbelt.edittools import edit_tools, find_heading
+from passepartout.toolbelt.addressing import find_heading
+from passepartout.toolbelt.edittools import edit_tools
 from passepartout.outline.bodytext import edit_body
 from passepartout.outline.insertions import insert_headline
 from passepartout.outline.moves import archive, refile, refile_to
