@@ -90,8 +90,8 @@ class Blocks:
     def read(self, size: int) -> bytes:
         "So many bytes, no fewer."
         try: data = self.stream.read(size)
-        except (OSError, EOFError, zlib.error) as error: raise ArchiveError(f"The archive is damaged: {error}.") from None
-        if len(data) < size: raise ArchiveError("The archive ends too early.")
+        except (OSError, EOFError, zlib.error) as error: raise ArchiveError(f"The archive is damaged ({error}). Take another copy of it.") from None
+        if len(data) < size: raise ArchiveError("The archive ends too early, so the copy is not complete. Take another copy of it.")
         return data
 
     def header(self) -> tuple[str, int] | None:
@@ -99,7 +99,7 @@ class Blocks:
         block = self.read(BLOCK)
         if not block.strip(b"\0"): return None
         try: found = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
-        except (tarfile.HeaderError, UnicodeError, ValueError) as error: raise ArchiveError(f"The archive is damaged: {error}.") from None
+        except (tarfile.HeaderError, UnicodeError, ValueError) as error: raise ArchiveError(f"The archive is damaged ({error}). Take another copy of it.") from None
         if found.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or found.size < 0:
             raise ArchiveError(f"The archive holds {found.name[:80]!r}, which is no plain file: a link, a folder or a device. Nothing "
                                "of it is used.")
@@ -123,16 +123,16 @@ class Reader(Blocks):
         if name != LIST or size > 4_000_000:
             raise ArchiveError("This is no backup of Passepartout: it does not begin with a list of what is in it.")
         try: self.told = json.loads(b"".join(self.content(size)))
-        except (ValueError, RecursionError): raise ArchiveError("The list at the beginning of the archive cannot be read.") from None
+        except (ValueError, RecursionError): raise ArchiveError("The list at the beginning of the archive cannot be read. Take another copy of it.") from None
         self.members = self.told.get("members") if isinstance(self.told, dict) else None
         if not isinstance(self.members, dict) or len(self.members) > most:
-            raise ArchiveError("The list at the beginning of the archive is none.")
+            raise ArchiveError("The list at the beginning of the archive is none. Take another copy of it.")
         for name, about in self.members.items():
             if not names.fullmatch(name):
                 raise ArchiveError(f"The archive names {name[:80]!r}, which no backup holds. Nothing was unpacked.")
             if not isinstance(about, dict) or type(about.get("size")) is not int or about["size"] < 0 or not isinstance(about.get("sha256"),
                     str):
-                raise ArchiveError("The list at the beginning of the archive is none.")
+                raise ArchiveError("The list at the beginning of the archive is none. Take another copy of it.")
 
     @property
     def size(self) -> int:

@@ -19,11 +19,11 @@ ROOMS = """
     protocol storage.seal
     storage.chain storage.breaks storage.journalfile storage.store storage.ledger storage.erasure journal
     objects changes memory recall
-    org outline.bullets outline.recurrences outline.markdown outline.privacy outline.properties awareness.budget awareness.measure outline.elements outline.links outline.live outline.timestamps outline.diarydates agenda awareness.views wallclock search notes capture outline.rewrite outline.logbook outline.planning outline.priorities outline.states outline.moves outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
+    org outline.bullets outline.recurrences outline.markdown outline.privacy outline.properties awareness.budget awareness.measure outline.elements outline.links outline.live outline.timestamps outline.diarydates agenda awareness.views wallclock search notes capture outline.rewrite outline.logbook outline.planning outline.priorities outline.states outline.insertions outline.moves outline.bodytext outline.checkboxes skillfiles.skillchild tangling.headerargs tangling.sourceblocks tangling.noweb tangling.setupfiles tangling.tablevalues tangling.tangle tangling.tanglefiles skillfiles.pagelines tangling.chapter
     indexing.identity indexing.entries indexing.indexfile indexing.identbook indexing.notefiles indexing.index indexing.query indexing.ranking indexing.finding targets indexing.objectsource indexing.inotify indexing.watch indexing.upkeep awareness.periphery awareness.fovea indexing.embeddings indexing.lent indexing.meaning
     awareness.summaries context
     schedule skills skillfiles.skillpage
-    toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.agendatool toolbelt.notetools toolbelt.edittools toolbelt.web
+    toolbelt.declarations tools rules rulefile toolbelt.notesource toolbelt.findtool toolbelt.agendatool toolbelt.notetools toolbelt.addressing toolbelt.edittools toolbelt.web
     shell.script shell.words shell.places shell.syscalls shell.sandbox shell.tree shell.reader shell.plain shell.syntax shell.programs shell.table shell.repository shell.harm shell.loss shell.later shell.standfor shell.talk shell.within shell.carried shell.findings shell.single shell.judge shell.inside shell.run shell.* skillfiles.skilljail toolbelt.walks toolbelt.reach toolbelt.bounds toolbelt.steady toolbelt.commandrules toolbelt.commandrun toolbelt.shelltool toolbelt.filesearch toolbelt.filetools
     plan plans.planrun plans.deciders plans.plantext
     normaliser askgate clearances verify

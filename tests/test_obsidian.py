@@ -10,7 +10,8 @@ from passepartout.agenda import agenda, say_when
 from passepartout.agent import Agent
 from passepartout.capture import append_headline
 from passepartout.outline.diarydates import diary_dates
-from passepartout.outline.moves import archive, insert_headline, refile, refile_to
+from passepartout.outline.insertions import insert_headline
+from passepartout.outline.moves import archive, refile, refile_to
 from passepartout.notes import parse_note
 from passepartout.org import print_outline
 from passepartout.outline.planning import schedule, unschedule

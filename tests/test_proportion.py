@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from passepartout.outline.checkboxes import add_item, check
 from passepartout.echoes import and_above, mark, readings
-from passepartout.toolbelt.edittools import find_heading, likeness_to, plain_path
+from passepartout.toolbelt.addressing import find_heading, likeness_to, plain_path
 from passepartout.tangling.headerargs import read_arguments, split_arguments
 from passepartout.labels import addresses_in
 from passepartout.outline.live import orders_in

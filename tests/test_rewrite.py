@@ -9,8 +9,11 @@ from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.outline.checkboxes import add_item, check, list_items
-from passepartout.toolbelt.edittools import edit_tools, find_heading
-from passepartout.outline.moves import archive, edit_body, insert_headline, refile, refile_to
+from passepartout.toolbelt.addressing import find_heading
+from passepartout.toolbelt.edittools import edit_tools
+from passepartout.outline.bodytext import edit_body
+from passepartout.outline.insertions import insert_headline
+from passepartout.outline.moves import archive, refile, refile_to
 from passepartout.notes import parse_note
 from passepartout.outline.planning import advanced, schedule, unschedule
 from passepartout.outline.priorities import set_priority

@@ -17,7 +17,8 @@ from conftest import org_version
 
 import passepartout
 from passepartout.outline.checkboxes import BULLET, add_item, check, list_items
-from passepartout.outline.moves import archive, insert_headline, refile, refile_to
+from passepartout.outline.insertions import insert_headline
+from passepartout.outline.moves import archive, refile, refile_to
 from passepartout.notes import decode, parse_note
 from passepartout.outline.planning import schedule, unschedule
 from passepartout.outline.priorities import set_priority

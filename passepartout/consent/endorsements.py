@@ -158,7 +158,7 @@ class Endorsements(Standing):
     def revoke(self, ident: str, by: str) -> Endorsement:
         "Take one back, durably. `EndorsementRefused` when there is none that stands."
         found = next((e for e in self.standing() if e.id == ident), None)
-        if found is None: raise EndorsementRefused(f"There is no endorsement {visible(ident)[:40]} that still stands.")
+        if found is None: raise EndorsementRefused(f"There is no endorsement {visible(ident)[:40]} that still stands. passepartout approvals list shows those there are.")
         self.write(found.session, {"id": ident, "state": "revoked", "by": by})
         return found
 

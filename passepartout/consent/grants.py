@@ -245,7 +245,7 @@ class Grants(StandingGrants):
     def revoke(self, ident: str, by: str) -> Grant:
         "Take a grant back, durably. `GrantRefused` when there is none that stands."
         found = next((g for g in self.standing() if g.id == ident), None)
-        if found is None: raise GrantRefused(f"There is no grant {visible(ident)[:40]} that still stands.")
+        if found is None: raise GrantRefused(f"There is no grant {visible(ident)[:40]} that still stands. passepartout approvals list shows those there are.")
         _write(self.journal, found.session, {"id": ident, "state": "revoked", "by": by})
         self.read()
         return found

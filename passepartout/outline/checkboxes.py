@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..lazy import Regex
-from .moves import insert_headline, own_end
+from .insertions import insert_headline, own_end
 from ..org import Node, Outline, inside
 from .rewrite import Change, RewriteError, ending_at, line_span, one_line, replaced, reread, settled
 from .states import COOKIE, cookie, set_state, states_of

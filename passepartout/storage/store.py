@@ -289,7 +289,7 @@ class Looked(Opened):
             db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5, isolation_level=None, check_same_thread=False)
             try:
                 if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    raise JournalError(f"{path} holds no journal.")
+                    raise JournalError(f"{path} holds no journal. If there was one, something else was put in its place: put back a copy of it.")
                 set_up(db, path)
                 find_key(db, path, key)
             except BaseException:

@@ -69,7 +69,7 @@ class Link(Stream):
         super().use(opened)
         opened.settimeout(3.0)
         try: greeting = self.receive()
-        except OSError as error: raise DaemonError("The daemon does not answer.") from error
+        except OSError as error: raise DaemonError("The daemon does not answer. Wait until it has done what it is at; if it stays so, passepartout doctor says what is wrong with it.") from error
         if greeting is None:
             raise DaemonError("The daemon went away before it had said a word. Try again; if it stays so, passepartout doctor says what is "
                               "wrong with it.")
@@ -157,7 +157,7 @@ class Connected:
 
     def beside(self) -> "Distant":
         "The same on a connection of its own, for a thread that looks while another waits for an answer. `DaemonError` when the daemon is gone."
-        if (opened := connect_to(self.link.path)) is None: raise DaemonError("The daemon has ended.")
+        if (opened := connect_to(self.link.path)) is None: raise DaemonError("The daemon has ended. Leave, and start again: then this works without one.")
         other = type(self)(Calls(self.link.path, opened), self.settings)
         other.desk = self.desk
         return other
