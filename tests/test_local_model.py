@@ -341,8 +341,10 @@ p = Gguf(Path({str(model)!r}), ToolRegistry(), 8000)
 p.dialect = OpenAICompatible(forms=("plist",))
 async def begun():
     words = asyncio.Event()
-    task = asyncio.create_task(p("Talk.", "IDENTITY", hear=lambda said: words.set()))
-    await words.wait()
+    while not words.is_set():           # a random model may say nothing at all
+        task = asyncio.create_task(p("Talk.", "IDENTITY", hear=lambda said: words.set()))
+        await asyncio.wait((task, asyncio.create_task(words.wait())), return_when=asyncio.FIRST_COMPLETED)
+        if task.done() and not words.is_set(): print(task.exception(), file=sys.stderr)
     print(p.server.process.pid, end=" ", flush=True)
     task.cancel()
 {ENDS[end]}
