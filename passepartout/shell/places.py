@@ -9,6 +9,7 @@ __all__ = ['MOST_ENTRIES', 'Places', 'expand_pattern']
 
 # %% ../../nbs/shell/places.ipynb #85b94962
 import os
+from itertools import islice
 from collections.abc import Sequence
 from ..oneline import shown
 from ..confinement.resources import Place, where
@@ -24,6 +25,7 @@ class Places:
 
     def __init__(self, roots: Sequence[Root], most: int = 512, entries: list[int] | None = None):
         self.roots, self.here, self.left, self.entries = roots, "", most, [MOST_ENTRIES] if entries is None else entries
+        self.listed: dict[str, list[os.DirEntry]] = {}
 
     def absolute(self, name: str) -> str:
         "`name` as seen from here: unchanged while the script stands in the memex itself."
@@ -48,19 +50,21 @@ _MOST_NAMES = 500
 
 def _listed(places: Places, folder: str) -> list[os.DirEntry]:
     "What the folder holds, as long as it lies inside and the budget lasts."
+    if (known := places.listed.get(name := places.absolute(folder or "."))) is None or places.left < 1:
+        known = places.listed[name] = _looked_at(places, folder)
+    else: places.left -= 1
+    places.entries[0] -= len(known)
+    if places.entries[0] < 0: raise Impure("the pattern looks at too many files")
+    return known
+
+def _looked_at(places: Places, folder: str) -> list[os.DirEntry]:
     try: found = places.place(folder or ".")
     except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message}") from None
     if found.kind != "dir": return []
     places.looked |= {found.path}
-    entries = []
     try:
-        with os.scandir(found.path) as scan:
-            for entry in scan:
-                places.entries[0] -= 1
-                if places.entries[0] < 0: raise Impure("the pattern looks at too many files")
-                entries.append(entry)
+        with os.scandir(found.path) as scan: return list(islice(scan, places.entries[0] + 1))
     except OSError: return []
-    return entries
 
 # %% ../../nbs/shell/places.ipynb #b8feb842
 def expand_pattern(places: Places, text: str, mask: str) -> list[str]:
