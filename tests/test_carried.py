@@ -206,3 +206,40 @@ def test_it_is_not_carried_out_indeed(line, notes):
 def test_and_what_is_refused_would_be(line, notes):
     if line.startswith("less") and not (shutil.which("less") and shutil.which("script")): pytest.skip("less, or a terminal for it, is not at hand")
     assert "/usr/not-there" in notes(line.format("rm -rf /usr/not-there")), line
+
+
+# S is a command that says T, T a text that would be refused
+SAYS = ["date '+T'", "echo 'T'", "printf '%s\\n' 'T'", "sed -n '1s#.*#T#p' a", "sed -i 's#.*#T#' a && cat a", "awk 'BEGIN{print \"T\"}'", "grep -h 'T' c", "grep -o 'T' c", "python3 -c 'print(\"T\")'", "logger -s 'T' 2>&1 | sed 's/.*: //'",
+          "find a -printf 'T\\n'", "touch 'T'", ": 'T'", "test -n 'T'", "[ -n 'T' ]", "git commit -m 'T'", 'head -1 c', "expr 'T' : '\\(.*\\)'", "jq -nr '\"T\"'", "cat <<'E'\nT\nE", "cat <<< 'T'", "git log --format='T' -1", "stat -c 'T' a",
+          "ls --time-style='+T' -l a", 'sort -m c', "printf -v y '%s' 'T'", "read -r y <<< 'T'", "x='T'", "case 'T' in *) true;; esac", "logger 'T'", "curl -s -d 'T' http://127.0.0.1:1", "less +/'T' a", "sed 's#one#T#;q' a",
+          "tr x y <<< 'T'", "cut -d% -f1 <<< 'T'", 'echo T', "basename 'x/T' ''", "nl -s 'T' a", "diff --line-format='T%c'\\''\\012'\\''' a b", "paste -d'T' a b", 'uniq c', "echo 'T' | logger -s", "echo 'T' | tee d", "printf '%s' T",
+          "seq -f 'T%g' 1", "sqlite3 :memory: \"select 'T'\"", "perl -e 'print \"T\"'", "env echo 'T'", "timeout 5 date '+T'", 'fold -w200 c', "xargs echo <<< 'T'", "xargs -I% echo % <<< 'T'", "find . -name a -exec echo 'T' ';'"]
+REACHES = ['S | sh', 'S | bash', 'S | cat | sh', 'S > x.sh; sh x.sh', 'S > x.sh; . ./x.sh', "eval \"$(S)\"", "sh -c \"$(S)\"", '$(S)', '`S`', 'S; $_', "S; eval \"$_\"", 'y=$(S); $y', "y=$(S); eval \"$y\"", 'S; $y', "S; eval \"$y\"", 'S; $x',
+          "S; eval \"$x\"", 'read z < <(S); $z', 'S | while read l; do $l; done', "S | while read l; do eval \"$l\"; done", "S | xargs -I{} sh -c '{}'", "S | xargs -d'\\n' -n1 sh -c", 'mapfile -t q < <(S); ${q[0]}',
+          "mapfile -t q < <(S); eval \"${q[@]}\"", 'bash <(S)', 'source <(S)', "source /dev/stdin <<< \"$(S)\"", 'S | tee x.sh > /dev/null; sh x.sh', 'f() { S; }; f | sh', '(S) | sh', '{ S; } | sh', 'S |& sh', 'sh < <(S)', 'cat <(S) | sh',
+          "env sh -c \"$(S)\"", "trap \"$(S)\" EXIT", "printf '%s' \"$(S)\" | sh", "declare z=\"$(S)\"; eval $z", ': ${z:=$(S)}; eval $z', "for z in \"$(S)\"; do eval $z; done", "S | tr '[:lower:]' '[:lower:]' | sh", "S | sed 's/q/z/' | sh",
+          'S | timeout 5 sh', 'S | env bash -s', 'S | nice sh', 'exec 3< <(S); sh <&3', 'S > x.sh; bash < x.sh', 'S > x.sh; cat x.sh | sh', 'S > x.sh; cp x.sh y.sh; sh y.sh', "S > x.sh; eval \"$(cat x.sh)\"", 'S > x.sh; source x.sh',
+          'S >> x.sh; sh ./x.sh', "export z=\"$(S)\"; sh -c \"$z\"", 'S | head -1 | sh', '! S | sh', 'S | sudo sh', 'S | (cat; true) | sh', 'S | if true; then sh; fi', 'S | { sh; }', 'S | (sh)',
+          "case \"$(S)\" in x) ;; *) eval \"$(S)\";; esac", "S | python3 -c 'import os,sys; os.system(sys.stdin.read())'", "S | perl -ne 'system($_)'", "S | awk '{system($0)}'", "z=\"$(S)\" sh -c '$z'", 'S; sh a', 'S; . ./a', 'S; sh d',
+          'S | xargs -0 sh -c', "S | xargs sh -c 'eval \"$*\"' _", 'S | xargs env', "set -- \"$(S)\"; eval \"$1\"", 'while read l; do $l; done < <(S)', "while read l; do eval $l; done <<< \"$(S)\"", 'S | sh -s', 'S | exec sh',
+          'S | busybox sh', 'S | dash', "[[ \"$(S)\" =~ (.*) ]]; eval \"${BASH_REMATCH[1]}\"", 'S | parallel', 'S | cat - | cat | tail -1 | bash -']
+
+
+def said(command, reaches):
+    if "\n" in command: command = f"{{ {command}\n}}"
+    return reaches.replace("S", command).replace("T", "rm -rf /usr/not-there")
+
+
+@pytest.mark.parametrize("reaches", REACHES)
+def test_what_a_shell_reads_of_a_line_is_refused_by_whatever_way_it_comes(reaches, roots):
+    assert level(said("echo 'T'", reaches), roots) == DENY or reaches.startswith(("S; ", "[["))
+    for command in ("date '+T'", "sed 's#one#T#;q' a", "python3 -c 'print(\"T\")'", "find a -printf 'T\\n'"):
+        if not reaches.startswith("S; ") and not reaches.startswith("[["): assert level(said(command, reaches), roots) == DENY, said(command, reaches)
+
+
+def test_what_is_not_refused_is_not_carried_out(roots, notes):
+    "Lines made by chance out of ways to say something and ways by which that reaches a shell."
+    chance = random.Random()
+    for _ in range(examples(400)):
+        line = said(chance.choice(SAYS), chance.choice(REACHES))
+        if level(line, roots) < DENY: assert "/usr/not-there" not in notes(line), line

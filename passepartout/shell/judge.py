@@ -16,7 +16,7 @@ from ..confinement.roots import Root
 from ..lazy import Regex
 from ..oneline import shown
 from ..records import record
-from .findings import Findings, harm_in_text
+from .findings import Findings, harm_in_text, harm_of_saying
 from .harm import ASK, CONFIRM, DENY, READ, nothing_there
 from .places import Places
 from .script import END, SPLIT, Pipeline, Script, Simple, any_hole
@@ -45,6 +45,7 @@ def _to_bash(findings: Findings, text: str, why: str) -> Judged:
         if word.rpartition("/")[2] in ("rm", "dd", "shred", "mkfs", "truncate", "unlink"):
             findings.add(CONFIRM, f"{shown(word)} occurs in it, which destroys.")
     harm_in_text(findings, text, 0)
+    harm_of_saying(findings, text)
     if max(findings.found.values()) < findings.level: findings.found |= graver
     return Judged(findings.level, findings.reasons,
                   Script((("", Pipeline((Simple("/usr/bin/bash", ("bash", "--noprofile", "--norc", "-c", text)),))),)))
@@ -96,6 +97,7 @@ def _judge_text(text: str, roots: Sequence[Root], known: Mapping[str, str]) -> J
             raise Impure("some of its words are not known before it runs")
     except Impure as refusal: return _to_bash(findings, text, refusal.message)
     if findings.level > READ and _SHELL_NAMED.search(text): harm_in_text(findings, text, 0)
+    if findings.level > READ: harm_of_saying(findings, text)
     if (findings.level == CONFIRM and len(alone := list(script.commands())) == 1 and alone[0].argv and not alone[0].redirects
         and (gone := nothing_there(alone[0].argv[0], alone[0].argv[1:], Places(roots)))):
         return Judged(ASK, (gone,), script)

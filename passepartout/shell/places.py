@@ -9,6 +9,7 @@ __all__ = ['MOST_ENTRIES', 'Places', 'expand_pattern']
 
 # %% ../../nbs/shell/places.ipynb #85b94962
 import os
+from itertools import islice
 from collections.abc import Sequence
 from ..oneline import shown
 from ..confinement.resources import Place, where
@@ -24,20 +25,16 @@ class Places:
 
     def __init__(self, roots: Sequence[Root], most: int = 512, entries: list[int] | None = None):
         self.roots, self.here, self.left, self.entries = roots, "", most, [MOST_ENTRIES] if entries is None else entries
-        self.written: dict[tuple[str, str, str], list[str]] = {}          # what patterns stand for that were written out already
+        self.listed: dict[str, list[os.DirEntry]] = {}
 
     def absolute(self, name: str) -> str:
         "`name` as seen from here: unchanged while the script stands in the memex itself."
         return name if name.startswith("/") or not self.here else f"{self.here}/{name}"
 
-    def spend(self) -> None:
-        "Count a name that is looked up. PathRefused when there were too many."
-        self.left -= 1
-        if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
-
     def place(self, name: str) -> Place:
         "Where `name` leads. PathRefused when that is outside, or when too many names were asked for."
-        self.spend()
+        self.left -= 1
+        if self.left < 0: raise PathRefused("The command names more files than can be looked up. Split it.", "large")
         return where(self.roots, self.absolute(name))
 
     def enter(self, name: str) -> str:
@@ -53,32 +50,25 @@ _MOST_NAMES = 500
 
 def _listed(places: Places, folder: str) -> list[os.DirEntry]:
     "What the folder holds, as long as it lies inside and the budget lasts."
+    if (known := places.listed.get(name := places.absolute(folder or "."))) is None or places.left < 1:
+        known = places.listed[name] = _looked_at(places, folder)
+    else: places.left -= 1
+    places.entries[0] -= len(known)
+    if places.entries[0] < 0: raise Impure("the pattern looks at too many files")
+    return known
+
+def _looked_at(places: Places, folder: str) -> list[os.DirEntry]:
     try: found = places.place(folder or ".")
     except PathRefused as refusal: raise Impure(f"the pattern looks outside: {refusal.message}") from None
     if found.kind != "dir": return []
     places.looked |= {found.path}
-    entries = []
     try:
-        with os.scandir(found.path) as scan:
-            for entry in scan:
-                places.entries[0] -= 1
-                if places.entries[0] < 0: raise Impure("the pattern looks at too many files")
-                entries.append(entry)
+        with os.scandir(found.path) as scan: return list(islice(scan, places.entries[0] + 1))
     except OSError: return []
-    return entries
-
-# %% ../../nbs/shell/places.ipynb #4e9fffdf
-def expand_pattern(places: Places, text: str, mask: str) -> list[str]:
-    "The names that the pattern stands for, sorted as in the C locale; the text itself when there are none. `Impure` when it asks for too much."
-    if (names := places.written.get(key := (places.here, text, mask))) is None: names = places.written[key] = _names_for(places, text, mask)
-    else:
-        try: places.spend()
-        except PathRefused as refusal: raise Impure(refusal.message) from None
-    return names
 
 # %% ../../nbs/shell/places.ipynb #b8feb842
-def _names_for(places: Places, text: str, mask: str) -> list[str]:
-    "What `expand_pattern` gives, looked up."
+def expand_pattern(places: Places, text: str, mask: str) -> list[str]:
+    "The names that the pattern stands for, sorted as in the C locale; the text itself when there are none. `Impure` when it asks for too much."
     parts, masks = text.split("/"), []
     if len(parts) > 12: raise Impure("the pattern is too deep")
     at = 0
@@ -102,5 +92,4 @@ def _step(places: Places, base: str, part: str, expression, last: bool) -> list[
     if any(e.is_symlink() for e in matching): raise Impure("the pattern goes through a link")
     return [base + e.name + end for e in matching if e.is_dir()]
 
-# %% ../../nbs/shell/places.ipynb #310ccc61
 def _path(places: Places, name: str) -> str: return os.path.join(places.roots[0].path, places.absolute(name))

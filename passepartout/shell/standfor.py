@@ -41,6 +41,7 @@ _ANEW = Regex(r"\bfunction\s{1,9}([\w.+-]{1,60})|([\w.+-]{1,60})\s{0,3}\(\s{0,3}
 
 def named_anew(text: str) -> set[str]:
     "The names that a text gives to a function, an alias or another program."
+    if not any(sign in text for sign in ("(", "function", "alias", "hash", "enable")): return set()
     return {name for found in _ANEW.findall(text) for name in found if name}
 
 # %% ../../nbs/shell/standfor.ipynb #3d66dec2

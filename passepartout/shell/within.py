@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
            'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says', 'loose_texts',
-           'commands_within']
+           'commands_within', 'carries_out', 'leads_on', 'texts_said']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import re
@@ -19,7 +19,7 @@ from typing import Any
 from ..lazy import Regex
 from .reader import RESERVED
 from .table import prints_words
-from .talk import handed_on, keeps_text
+from .talk import handed_on, keeps_text, may_carry
 from .tree import LONGEST, tree_of
 from .words import Impure
 
@@ -245,3 +245,39 @@ def commands_within(text: str, known: Mapping[str, str | None], left: list[int] 
             left[1] -= len(inner)
             if left[1] > 0: found += commands_within(inner, known, left)
     return found
+
+# %% ../../nbs/shell/within.ipynb #efd6eb48
+_TELLS, _LEADS = frozenset(("eval", "source", ".", "trap")) | SHELLS, Regex(r"[|>`]|\$\(|<\(|<<|\(\s*\)|\bsed\b[^;|&\n]*\s-[a-zA-Z]*i")
+_INTERPRETER, _STARTS = Regex(r"python[\d.]*|perl|ruby|node|[gmn]?awk|php|lua|tclsh|expect"), Regex(r"system|popen|subprocess|exec|spawn|qx|`|\| *\"|eval|-ok")
+
+def carries_out(words: Sequence[str]) -> bool:
+    "May this command carry out what it reads, or what a variable holds?"
+    name = words[0].rpartition("/")[2]
+    if words[0][:1] in ("$", "`") or words[0][:1] == "." or name in _TELLS: return True
+    if name == "parallel" and not any(word[:1] != "-" for word in words[1:]): return True                  # its lines are the commands
+    if name == "find": return any(word.rpartition("/")[2] in SHELLS | STARTERS for word in words[1:64])
+    if name in STARTERS:
+        inner = [word for word in words[1:64] if word]
+        if name in ("xargs", "parallel") and not STARTERS.isdisjoint(inner[:8]): return True
+        return any(word.rpartition("/")[2] in _TELLS or word[:1] in "$." or _INTERPRETER.fullmatch(word) for word in inner)
+    return _INTERPRETER.fullmatch(name) is not None and (any(_STARTS.search(word) for word in words[1:64]) or not any(word[:1] != "-" for word in words[1:]))
+
+def leads_on(text: str) -> bool:
+    "May what one command of a line says reach another one: by a pipe, a file, a substitution, a function?"
+    return _LEADS.search(text) is not None
+
+def texts_said(text: str, known: Mapping[str, str | None]) -> list[str]:
+    "The texts that are given to the commands of a line, but for messages and what is only shown."
+    try: todo = [_looked_at(text)] if len(text) <= LONGEST else []
+    except Impure: return []
+    found, left = [], 4 * MOST
+    while todo and (left := left - 1) > 0:
+        node = todo.pop()
+        todo += node.children
+        if node.type == "heredoc_redirect": found.append(body_of(node))
+        if node.type != "command" or not (words := words_of(node.children, known)): continue
+        name = words[0].rpartition("/")[2]
+        found += several(may_carry(name, words[1:]) if keeps_text(name, words[1:]) else words[1:])
+        found += [plain_word(_text(each.children[-1]), known) for each in node.children if each.type == "herestring_redirect"]
+        if prints_words(name): found.append(" ".join(words[1:]))
+    return list(dict.fromkeys(found))
