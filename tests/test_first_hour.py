@@ -750,3 +750,11 @@ def test_an_age_is_worked_out(tmp_path, line, said):
 def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
     answers, _ = play(tmp_path, BORN, "how old is the cheese", "how old is the doctor")
     assert "age the cheese" in answers[0] and "56" not in answers[1], answers
+
+
+MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "inbox.org": "* TODO x\n"}
+
+def test_more_than_one_change_is_told_apart(tmp_path):
+    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "split the report into outline and draft", "deadline slate 27 nov", "set effort of slate to 1:30")
+    assert "I send nothing to anybody" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
+    assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\nDEADLINE: <2026-11-27 Fri>\n:PROPERTIES:\n:Effort:   1:30\n:END:\n", "inbox.org": "* TODO x\n* TODO tell Ana\n"}, answers
