@@ -756,5 +756,11 @@ MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "
 
 def test_more_than_one_change_is_told_apart(tmp_path):
     answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "split the report into outline and draft", "deadline slate 27 nov", "set effort of slate to 1:30")
-    assert "I send nothing to anybody" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
+    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
     assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\nDEADLINE: <2026-11-27 Fri>\n:PROPERTIES:\n:Effort:   1:30\n:END:\n", "inbox.org": "* TODO x\n* TODO tell Ana\n"}, answers
+
+
+def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
+    answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
+    assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers
+    assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\n", "inbox.org": "* TODO x\n* TODO call Opitz\nSCHEDULED: <2026-11-20 Fri>\n"}, answers

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reasons.html.md"""
 
 # %% auto #0
 __all__ = ['THINKING', 'REASONS', 'BY_WORD', 'CLOCK', 'REPORTED', 'SUBJECTS', 'out_of_reach', 'list_begun', 'to_begin',
-           'to_delete', 'by_command', 'half_said', 'in_other_words', 'to_keep', 'of_several', 'cannot']
+           'to_delete', 'by_command', 'half_said', 'in_other_words', 'to_keep', 'to_copy', 'cannot']
 
 # %% ../../nbs/reflex/reasons.ipynb #c954a44e
 import re
@@ -213,14 +213,11 @@ def to_keep(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)\s+(?:to|into|under|in)\s+(.{2,60})", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
-_AND_TELL = Regex(r"((?:change|move|postpone|reschedule|schedule|cancel|done|finish|rename|push|mark)\s+[^\"“”;]{2,120}?),?\s+and\s+(?:then\s+)?((?:tell|inform|notify|email|e-mail|mail|message|text|call|let)\s+[^\"“”;]{2,80})", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503
-def of_several(request: Request, line: str) -> dict | None:
-    "A copy, parts of a task, or a change of which somebody is to be told."
-    if found := _AND_TELL.fullmatch(line):
-        return decline(f"I send nothing to anybody; that is for you to do. Did you mean “{re.sub(r'^change ', 'move ', found[1], flags=re.I)}; todo {found[2]}”? Say “yes”, and I'll do it.")
+def to_copy(request: Request, line: str) -> dict | None:
+    "A copy of something, or parts of a task."
     if found := _COPY.fullmatch(line):
         return decline(f"I copy nothing: two headings of one name could not be told apart. To put it there: move {object_of(found[1])} to {found[2]}. For a new task: todo {object_of(found[1])} in {found[2]}")
     if (found := _SPLIT.fullmatch(line)) and not _NO_PARTS.match(found[2]):
@@ -235,7 +232,7 @@ REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|er
                  r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed|(?:due|planned|scheduled|moved|postponed)\s+.{2,40})", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #835a7e05
-SUBJECTS = (of_several, out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)
+SUBJECTS = (to_copy, out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)
 
 def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."
