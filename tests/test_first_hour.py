@@ -764,3 +764,8 @@ def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
     answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
     assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers
     assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\n", "inbox.org": "* TODO x\n* TODO call Opitz\nSCHEDULED: <2026-11-20 Fri>\n"}, answers
+
+
+def test_a_project_is_found_by_the_name_of_its_file_without_blanks(tmp_path):
+    (answer,), _ = play(tmp_path, {"topic3.org": "#+TITLE: Topic 3\n* TODO review it\n", "topic4.org": "#+TITLE: Topic 4\n* TODO leave it\n"}, "tasks in topic3")
+    assert "review it" in answer and "leave it" not in answer, answer
