@@ -750,3 +750,22 @@ def test_an_age_is_worked_out(tmp_path, line, said):
 def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
     answers, _ = play(tmp_path, BORN, "how old is the cheese", "how old is the doctor")
     assert "age the cheese" in answers[0] and "56" not in answers[1], answers
+
+
+MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "inbox.org": "* TODO x\n"}
+
+def test_more_than_one_change_is_told_apart(tmp_path):
+    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "split the report into outline and draft", "deadline slate 27 nov", "set effort of slate to 1:30")
+    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
+    assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\nDEADLINE: <2026-11-27 Fri>\n:PROPERTIES:\n:Effort:   1:30\n:END:\n", "inbox.org": "* TODO x\n* TODO tell Ana\n"}, answers
+
+
+def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
+    answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
+    assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers
+    assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\n", "inbox.org": "* TODO x\n* TODO call Opitz\nSCHEDULED: <2026-11-20 Fri>\n"}, answers
+
+
+def test_a_project_is_found_by_the_name_of_its_file_without_blanks(tmp_path):
+    (answer,), _ = play(tmp_path, {"topic3.org": "#+TITLE: Topic 3\n* TODO review it\n", "topic4.org": "#+TITLE: Topic 4\n* TODO leave it\n"}, "tasks in topic3")
+    assert "review it" in answer and "leave it" not in answer, answer

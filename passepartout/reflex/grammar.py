@@ -39,7 +39,7 @@ from .tasklists import filtered, tasks
 from .reminders import appointment, remind
 from .reasons import CLOCK, cannot
 from .replies import HELP, SETTING, pleasantry, unfit
-from .sequences import each_item, found_and_added, offered_together, several
+from .sequences import each_item, found_and_added, offered_together, several, then_a_task
 from ..search import fold, fold_outline
 from ..targets import Place, files_called, files_holding, resolve_target
 
@@ -153,7 +153,7 @@ def exact_call(text: str, today: date, around: Surroundings) -> dict | None:
 def in_sequence(request: Request, around: Surroundings) -> dict | None:
     "The plan for a sentence of several requests, or what is not clear about it; `None` when it is one request."
     exact = lambda text: next_time(exact_call(text, request.today, around), request.today, around)
-    return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact)
+    return found_and_added(request, exact) or several(request, exact) or offered_together(request, exact) or then_a_task(request, exact)
 
 # %% ../../nbs/reflex/grammar.ipynb #3abfc2df
 def exact_form(text: str, today: date, around: Surroundings = Surroundings()) -> dict | None:

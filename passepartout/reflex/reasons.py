@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reasons.html.md"""
 
 # %% auto #0
 __all__ = ['THINKING', 'REASONS', 'BY_WORD', 'CLOCK', 'REPORTED', 'SUBJECTS', 'out_of_reach', 'list_begun', 'to_begin',
-           'to_delete', 'by_command', 'half_said', 'in_other_words', 'to_keep', 'cannot']
+           'to_delete', 'by_command', 'half_said', 'in_other_words', 'to_keep', 'to_copy', 'cannot']
 
 # %% ../../nbs/reflex/reasons.ipynb #c954a44e
 import re
@@ -210,12 +210,29 @@ def to_keep(request: Request, line: str) -> dict | None:
         return decline(f"Shall it be a task or a note? Say “todo {what}” or “note: {what}”, or only {TODO_OR_NOTE}.")
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
+# %% ../../nbs/reflex/reasons.ipynb #8938600c
+_COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)\s+(?:to|into|under|in)\s+(.{2,60})", re.I)
+_SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
+_NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
+
+# %% ../../nbs/reflex/reasons.ipynb #d2c7c503
+def to_copy(request: Request, line: str) -> dict | None:
+    "A copy of something, or parts of a task."
+    if found := _COPY.fullmatch(line):
+        return decline(f"I copy nothing: two headings of one name could not be told apart. To put it there: move {object_of(found[1])} to {found[2]}. For a new task: todo {object_of(found[1])} in {found[2]}")
+    if (found := _SPLIT.fullmatch(line)) and not _NO_PARTS.match(found[2]):
+        parts = [part for part in re.split(r"\s*,\s+(?:and\s+)?|\s+and\s+", found[2]) if part.strip()]
+        if 1 < len(parts) < 9:
+            told = "”, “".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
+            return decline(f"I split nothing; its parts can stand below it. Say them one after the other: “{told}”.")
+    return None
+
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe
 REPORTED = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why|delete|remove|erase|archive|show|list|find|search|send|hide)\b)(?!.*\b(?:that|which|what|who|everything|all)\s+(?:is|are|was|were|has\s+been)\b)"
                  r"(.{2,80}?)\s+(?:is|are|was|were|has\s+been)\s+(?:now\s+|already\s+|all\s+)?(?:done|finished|completed|(?:due|planned|scheduled|moved|postponed)\s+.{2,40})", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #835a7e05
-SUBJECTS = (out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)
+SUBJECTS = (to_copy, out_of_reach, to_begin, to_delete, by_command, half_said, in_other_words, to_keep)
 
 def cannot(request: Request) -> dict | None:
     "What is recognised and not possible, with the reason and what would help."

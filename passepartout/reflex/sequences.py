@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
            'with_it', 'carried', 'each_on_its_day', 'each_item', 'several', 'read_parts', 'one_after_the_other',
-           'each_with_both', 'offered_together', 'found_and_added', 'found_plan']
+           'each_with_both', 'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
 import re
@@ -171,6 +171,17 @@ def offered_together(request: Request, exact: Callable[[str], dict | None]) -> d
     wholes = next((each for each in readings if each and each != parts and all(map(exact, each))), None)
     if wholes is None or exact(request.text) is not None: return None
     return decline(f"Did you mean “{', '.join(wholes)}”? Say “yes”, and I'll do it.")
+
+# %% ../../nbs/reflex/sequences.ipynb #1dd6a76a
+_OWN_TO_DO = Regex(r"(?:tell|inform|notify|e-?mail|mail|message|text|call|ring|phone|write|ask|buy|pay|book|order|send|remind|let)\s+\S.{1,120}", re.I)
+
+def then_a_task(request: Request, exact: Callable[[str], dict | None]) -> dict | None:
+    "The offer of a change and a task, for a sentence that has both; `None` for every other."
+    if len(request.text) > MOST_SENTENCE or "\n" in request.text or len(parts := parts_of(request.text.strip().rstrip("!."), AND)) != 2: return None
+    if not _OWN_TO_DO.fullmatch(parts[1]) or re.match(r"remind\s+me\b", parts[1], re.I) or exact(request.text) is not None or exact(parts[1]) is not None: return None
+    call = exact(parts[0])
+    if call is None or call["payload"]["tool"] == "org-capture" or exact(f"todo {parts[1]}") is None: return None
+    return decline(f"I change notes; the other thing is for you to do. Did you mean “{parts[0]}; todo {parts[1]}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/sequences.ipynb #83609ca1
 _FOUND_ADDED = Regex(r"((?:find|search|look)\b.{1,200}?),?\s(?:and\s)?(?:then\s)?(?:add|append|put)\s(?:(it|that|the\s(?:first|result|best)(?:\sone)?)|them|these|those|all(?:\sof\sthem)?|the\sresults)\s(?:to|on|onto|in|into|under)\s(.{1,200}?)[.!]*", re.I)

@@ -143,6 +143,7 @@ def one_group(groups: Mapping[str, list[Item]], wanted: str, private: Sequence[s
 
     Where there is none, the text lists what there is instead, without what is private."""
     same = {name: items for name, items in groups.items() if fold(name).strip() == fold(wanted.lstrip("#@:")).strip()}
+    same = same or {name: items for name, items in groups.items() if name and fold(name).replace(" ", "") == fold(wanted).replace(" ", "")}       # topic3.org is titled Topic 3
     words = [w for w in fold(wanted).split() if w not in ("the", "my", "our", "project")] or ["\n"]
     found = same or {name: items for name, items in groups.items() if all(f" {w} " in f" {fold(name)} " for w in words)}
     plain = [name for name, items in groups.items() if name and not any(is_private(i.tags, private) for i in items)]
