@@ -102,7 +102,7 @@ async def execute_tool_action(agent, cleared: Cleared, signal: Signal) -> Signal
     if name not in agent.tools: return tool_error(signal, name, f"There is no tool {name}.")
     tool = agent.tools.cleared(cleared)
     try:
-        if tool.guard is not None: check_guard(tool, payload["args"])
+        check_guard(tool, payload["args"])
         result = await run_tool(agent, tool, cleared, signal)
         return tool_output(agent, signal, name, result)
     except NotAsShown: raise

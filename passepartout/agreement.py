@@ -36,6 +36,7 @@ def fields_of(action: Action) -> dict[str, Any]:
         else: yield path, value
     return {"type": kind, "target": target, **dict(flat("", payload))}
 
+# %% ../nbs/15b_agreement.ipynb #027c373a
 def spelled(text: str) -> str:
     "`text` with what cannot be seen as its number."
     return "".join(c if c.isprintable() and c not in UNSEEN else f"⟨U+{ord(c):04X}⟩" for c in text)

@@ -62,6 +62,7 @@ def ask_gate(skill: Skill, action: Action, signal: Signal, limit_s: float = 1.0)
         with time_limit(limit_s, f"gate {skill.name}"): return interpret(skill.deterministic(action, signal), action, skill.name)
     except (Exception, SystemExit, GeneratorExit) as error: return broken(skill, error)
 
+# %% ../nbs/12x_askgate.ipynb #692ac0a6
 def broken(skill: Skill, error: BaseException) -> Rejected:
     "The rejection by a gate that raised `error`."
     return Rejected(f"Gate {skill.name} failed ({type(error).__name__}: {brief(error, 200)}), so nothing was done.", skill.name)

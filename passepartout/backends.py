@@ -66,7 +66,7 @@ def exhausted(failures: list[tuple[str, str]], context: Any) -> Signal:
                               attempt_count=len(failures), signal=context if isinstance(context, Signal) else None))
     return Signal(type=LOG, payload={"text": text})
 
-# %% ../nbs/14_backends.ipynb #96c998d4
+# %% ../nbs/14_backends.ipynb #1bfba27d
 @record
 class Vote:
     "What one provider answered, or how it failed."
@@ -74,6 +74,7 @@ class Vote:
     content: str | None = None
     error: str | None = None
 
+# %% ../nbs/14_backends.ipynb #96c998d4
 async def consensus_call(agent, prompt: str, *, system_prompt: Prompt = "You are the probabilistic engine: propose one property list.",
                          cascade: Any = None, context: Any = None, timeout_s: float | None = None) -> list[Vote]:
     "Ask all providers in parallel; their votes in the order of the cascade, within `timeout_s` seconds (default: the setting, 30)."

@@ -116,12 +116,13 @@ def check_span(day: date | None, until: time, file: str) -> None:
         raise CaptureError("A task in Markdown has no place for the time at which it ends; say only when it begins, or add to an Org "
                            f"file. Nothing was added to {file}.")
 
-# %% ../nbs/08e_capture.ipynb #0d082d75
+# %% ../nbs/08e_capture.ipynb #87b49305
 def line_ending(text: str) -> str:
     "The line ending that `text` uses last; a plain newline when it has none yet."
     at = text.rfind("\n")
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
+# %% ../nbs/08e_capture.ipynb #0d082d75
 def new_text(outline: Outline, lines: Sequence[str], gap: bool) -> str:
     "What to add to the text of `outline`: `lines` on lines of their own, after a blank line if `gap`."
     text, end = outline.text, line_ending(outline.text)
@@ -174,6 +175,7 @@ def place_of_task(outline: Outline) -> int:
     last = next((n for n in reversed(listed) if not n.done), listed[-1])
     return behind(outline, last)
 
+# %% ../nbs/08e_capture.ipynb #c9527e63
 def behind(outline: Outline, node: Node) -> int:
     "The beginning of the line behind the last one of `node` that is not blank."
     return node.start + len(outline.text[node.start:node.end].rstrip()) + len(line_ending(outline.text))

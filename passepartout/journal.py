@@ -97,7 +97,7 @@ class Batch(Committing):
         batch.durable, batch.written, batch.error = False, False, None
         return batch
 
-# %% ../nbs/06_journal.ipynb #6b53962a
+# %% ../nbs/06_journal.ipynb #ea94373f
 def _write_together(journal: "Journal", batches: list[Batch]) -> None:
     try:
         journal.write(batches, any([batch.durable for batch in batches]))
@@ -107,6 +107,7 @@ def _write_together(journal: "Journal", batches: list[Batch]) -> None:
         for batch in batches:
             batch.written = True
 
+# %% ../nbs/06_journal.ipynb #6b53962a
 def _write_each(journal: "Journal", batches: list[Batch], error: Exception) -> None:
     "The group failed with `error`: write its batches one by one, unless that cannot help."
     alone = len(batches) == 1 or isinstance(error, JournalBusy)

@@ -44,6 +44,7 @@ def _watch(event: str, args: tuple) -> None:
     if "__pycache__" not in what: refused.append(what)
     raise LooksOnly(f"This was only to look, and was about to do more: {what}.")
 
+# %% ../nbs/16a_lookonly.ipynb #5e4cd82e
 @cache
 def _watching() -> None: sys.addaudithook(_watch)
 

@@ -39,12 +39,13 @@ async def one_pass(agent, signal: Any) -> Signal | None:
         if work.change.objects: note_written(agent, perceived, work)
         return result
 
-# %% ../nbs/18_loop.ipynb #e00c0911
+# %% ../nbs/18_loop.ipynb #67e588d3
 @record
 class Failed:
     "A pass that ended with an error nobody handled."
     error: Exception
 
+# %% ../nbs/18_loop.ipynb #e00c0911
 RESTARTS = {"skip_signal": lambda: None, "use_fallback": str, "retry_with": str, "abort_pipeline": lambda: None}
 
 async def guarded_pass(agent, signal: Signal) -> Any:

@@ -87,7 +87,7 @@ def publish(memory: Any, change: Change) -> None:
                 memory.history.append((memory.clock, tuple(change.objects)))
         del discarded
 
-# %% ../nbs/07_memory.ipynb #b49e4d91
+# %% ../nbs/07_memory.ipynb #e761b3bc
 MEMEX, SESSION, PROJECT = "memex", "session", "project"
 
 def scope_kind(scope: str) -> str:
@@ -98,6 +98,7 @@ def scope_kind(scope: str) -> str:
         raise PipelineError(f"{scope[:60]!r} is no scope; there are memex, session:NAME and project:ID.")
     return kind
 
+# %% ../nbs/07_memory.ipynb #b49e4d91
 def in_scope(memory: Any, found: MemoryObject, scope: str) -> bool:
     "Whether an object that may be in a scope is: something from it upwards belongs to the session, or is the project."
     kind, _, name = scope.partition(":")

@@ -72,11 +72,12 @@ def parse_note(text: str, file: str, *, modified: float = 0.0, default: Keywords
 # %% ../nbs/08d_notes.ipynb #a34063a5
 TEMPLATES = Regex(r"(?:.*[\W\d_])?(?:templates?|vorlagen?)", re.I)          # a folder with this name
 
-# %% ../nbs/08d_notes.ipynb #f2676d8d
+# %% ../nbs/08d_notes.ipynb #b7d8218e
 def is_template(file: str) -> bool:
     "Whether a file lies in a folder of templates, by the names of the folders."
     return any(TEMPLATES.fullmatch(name) for name in file.split("/")[:-1])
 
+# %% ../nbs/08d_notes.ipynb #f2676d8d
 def hide_templates(outline: Outline) -> None:
     "Mark as hidden what is a template: all of the outline, or the blocks that say so and what is in them."
     spans = ((-1, len(outline.text) + 1),) if is_template(outline.file) else tuple(template_blocks(outline.text))

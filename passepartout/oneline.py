@@ -40,6 +40,7 @@ def cited(value: object, most: int = 200) -> str:
     if not (text.isascii() and text.isprintable()) or "  " in text: text = _MANY.sub(_counted, text).translate(_NOT_CITED)
     return f"“{text}”" if len(text) <= most else f"“{text[:most]}…” ({len(str(value)):,} characters)"
 
+# %% ../nbs/10f_oneline.ipynb #e5e17848
 _MANY = Regex(r"[^\S\n]{4,}")
 _NOT_CITED = {ord("\n"): "⏎", 0x2028: "⏎", 0x2029: "⏎", 0x85: "⏎", ord("“"): '"', ord("”"): '"', ord("„"): '"'}
 

@@ -157,6 +157,7 @@ def _heading(change: Change, lines: Sequence[str]) -> str:
     else: kind = ""
     return f"{visible(change.path)}{kind}: {_counted(lines) or 'nothing changes'}"
 
+# %% ../nbs/16b_previews.ipynb #4a04ee38
 def _counted(lines: Sequence[str]) -> str:
     count = lambda sign, what: f"{n:,} line{'s' if n != 1 else ''} {what}" if (n := sum(line[:1] == sign for line in lines)) else ""
     return ", ".join(filter(None, (count("+", "added"), count("-", "removed"))))

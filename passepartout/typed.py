@@ -16,12 +16,13 @@ from .backends import backend_cascade_call
 from .conditions import PassepartoutError
 from .provenance import days_in, fold_text, numbers_in
 
-# %% ../nbs/14d_typed.ipynb #88bf21a8
+# %% ../nbs/14d_typed.ipynb #2f3019eb
 LONGEST_ANSWER = 2000
 
 class DoesNotFit(PassepartoutError):
     "What was read is not of the type that was asked for."
 
+# %% ../nbs/14d_typed.ipynb #88bf21a8
 def typed(kind: str, answer: str, choices: Sequence[Any], today: date) -> Any:
     "`answer` as a value of `kind`. `DoesNotFit` when it is none, or could be several."
     text = str(answer).strip()
@@ -35,6 +36,7 @@ def typed(kind: str, answer: str, choices: Sequence[Any], today: date) -> Any:
                          f"{'holds none' if not found else 'could be several'}: {text[:80]!r}.")
     return found[0]
 
+# %% ../nbs/14d_typed.ipynb #a94a0246
 def candidates(kind: str, text: str, choices: Sequence[Any], today: date) -> list[Any]:
     "What a text could mean as a value of `kind`."
     if kind == "choice": return [c for c in dict.fromkeys(choices) if fold_text(str(c)) == fold_text(text.strip("\"'.⟨⟩"))]

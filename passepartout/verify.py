@@ -56,11 +56,12 @@ class Judgement:
         "Close what the gates opened."
         close_all(self.resolved)
 
-# %% ../nbs/13_verify.ipynb #b43e3375
+# %% ../nbs/13_verify.ipynb #5d68aa43
 def word_for(verdict: Verdict) -> str:
     "A verdict in one word, for the record."
     return "allowed" if isinstance(verdict, Allowed) else "asks" if isinstance(verdict, ApprovalRequired) else "rejected"
 
+# %% ../nbs/13_verify.ipynb #b43e3375
 def explain(verdict: Verdict) -> str:
     "The reason of a verdict; empty for one that allows."
     return verdict.text if isinstance(verdict, Rejected) else verdict.reason if isinstance(verdict, ApprovalRequired) else ""

@@ -39,12 +39,13 @@ def clock_remark(day: date, at: time, zone: tzinfo | None = None) -> str:
         return f"On {say_day(day)} there is no {at:%H:%M}, because the clock is put forward; it is taken as {instant(day, at, zone).astimezone(zone):%H:%M}."
     return ""
 
-# %% ../nbs/08ma_wallclock.ipynb #2b8500af
+# %% ../nbs/08ma_wallclock.ipynb #7f78b3a4
 def clock_changes(day: date, zone: tzinfo | None = None) -> bool:
     "Whether the clock is changed on this day, or so near that a time of the day can be meant twice."
     try: return len({ahead_of_utc(datetime.combine(day + timedelta(n), time(12), zone)) for n in (-1, 0, 1)}) > 1
     except (OverflowError, ValueError): return False
 
+# %% ../nbs/08ma_wallclock.ipynb #2b8500af
 def clock_remarks(items: Iterable[Item], zone: tzinfo | None = None) -> list[str]:
     "The remarks on the times of agenda items, each once."
     timed = [(i.due, i.at) for i in items if i.at and i.day]

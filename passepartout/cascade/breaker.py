@@ -98,6 +98,7 @@ def read_rests(path: Path | None) -> dict[str, Rest]:
     return {name: Rest(int(r["failures"]), float(r["since"]), float(r["until"]), str(r.get("why", ""))[:200], at=str(r.get("at", ""))[:12])
             for name, r in found.items() if _is_rest(r)}
 
+# %% ../../nbs/cascade/13c_breaker.ipynb #6389df86
 def _is_rest(value: Any) -> bool:
     number = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and 0 <= v < 1e12
     return isinstance(value, dict) and all(number(value.get(name)) for name in ("failures", "since", "until"))

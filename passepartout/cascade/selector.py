@@ -27,6 +27,7 @@ def read_tiers(entries: Iterable[str]) -> tuple[dict[str, str], list[str]]:
                          f"{', '.join(TIERS)}; it was left out.")
     return found, wrong
 
+# %% ../../nbs/cascade/13g_selector.ipynb #080f1ce3
 def read_tier(entries: Iterable[str]) -> dict[str, str | None]:
     "The model by provider of the texts `name` and `name=model`; `None` for its usual one."
     pairs = (entry.partition("=") for entry in entries)

@@ -67,12 +67,13 @@ def search(root: Root, parts: Sequence[str]) -> Found:
     finally:
         for fd in stack: os.close(fd)
 
-# %% ../../nbs/confinement/10h_descent.ipynb #802b7515
+# %% ../../nbs/confinement/10h_descent.ipynb #57dde12d
 def _go_up(stack: list, names: list) -> None:
     if len(stack) == 1: raise OSError(errno.EXDEV, "leads out")
     os.close(stack.pop())
     names.pop()
 
+# %% ../../nbs/confinement/10h_descent.ipynb #802b7515
 def _go_down(stack: list, names: list, fd: int, name: str) -> None:
     stack.append(fd)
     names.append(name)

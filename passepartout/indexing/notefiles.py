@@ -73,6 +73,7 @@ def folder_times(root: Root) -> dict[str, tuple[int, int]]:
         for fd, _, _ in stack: os.close(fd)
     return found
 
+# %% ../../nbs/indexing/08gd_notefiles.ipynb #bbe717ce
 def _folders_in(fd: int) -> list[str]:
     with os.scandir(fd) as scan: return [each.name for each in scan if each.name[:1] != "." and each.is_dir(follow_symlinks=False)]
 

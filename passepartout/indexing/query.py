@@ -310,11 +310,12 @@ SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "ha
 DATES = ("due", "scheduled", "closed", "on")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task", "given-up": "was given up"}
 
-# %% ../../nbs/indexing/08i_query.ipynb #e83d7f74
+# %% ../../nbs/indexing/08i_query.ipynb #cb169ada
 def has_filter(query: str) -> bool:
     "Whether a query has a filter, and not words alone."
     return any(isinstance(leaf, Leaf) and leaf.field for leaf in read_tokens(query))
 
+# %% ../../nbs/indexing/08i_query.ipynb #e83d7f74
 def say_filter(query: str) -> str:
     "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several such."
     sides = [each.removeprefix("(").removesuffix(")") for each in re.split(r"\s+OR\s+", query[:2_000].strip())]

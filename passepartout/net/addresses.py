@@ -88,6 +88,7 @@ def _four(text: str) -> str:
     if not is_public(ip): raise AddressRefused(f"{ip} is not on the public network, so it is out of reach from here.")
     return str(ip)
 
+# %% ../../nbs/net/11c_addresses.ipynb #b56c60fe
 def _six(text: str) -> str:
     try: ip = IPv6Address(text)
     except ValueError: raise AddressRefused(f"{text[:80]!r} is not an IP address.") from None

@@ -32,10 +32,11 @@ def read_charset(name: str) -> str:
     except (LookupError, ValueError): return "utf-8"
     return known if known in _CHARSETS else "utf-8"
 
-# %% ../../nbs/net/11d_webclient.ipynb #fd8972e7
+# %% ../../nbs/net/11d_webclient.ipynb #eae1cb50
 class WebFailed(PassepartoutError):
     "A request that did not succeed, or an answer that is not taken; the message says why."
 
+# %% ../../nbs/net/11d_webclient.ipynb #fd8972e7
 @record
 class Limits:
     "What an answer may cost: seconds in all, bytes as they come and unpacked."

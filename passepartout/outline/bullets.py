@@ -64,6 +64,7 @@ def states_on(text: str) -> dict[str, bool]:
     spoken = is_outliner_page(text)
     return {word: word in DONE for word in OPEN + DONE if spoken or word not in SPOKEN}
 
+# %% ../../nbs/outline/08a_bullets.ipynb #807eb3a9
 def first_word(text: str) -> str:
     "The keyword of a new task on the page `text`."
     used = {found[1] for found in EACH.finditer(text)}

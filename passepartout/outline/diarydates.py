@@ -62,6 +62,7 @@ def cyclic(days: int, year: int, month: int, day: int) -> Meaning:
     if days < 1: raise ValueError("no cycle")
     return lambda at: (at - first).days // days if at >= first and (at - first).days % days == 0 else None
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #3140ff04
 def block(*numbers: int) -> Meaning:
     "All days from the first date to the second."
     first, last = date(*numbers[:3]), date(*numbers[3:])
@@ -75,16 +76,18 @@ def any_of(wanted: int | str | list) -> Callable[[int], bool]:
     if not numbers or not all(isinstance(number, int) for number in numbers): raise ValueError("neither t nor numbers")
     return lambda number: number in numbers
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #ee5876d4
 def on_date(year: int | str | list, month: int | str | list, day: int | str | list) -> Meaning:
     "The days of which year, month and day are meant."
     years, months, days = any_of(year), any_of(month), any_of(day)
     return lambda at: UNCOUNTED if days(at.day) and months(at.month) and years(at.year) else None
 
-# %% ../../nbs/outline/08ac_diarydates.ipynb #54f5d8cf
+# %% ../../nbs/outline/08ac_diarydates.ipynb #412ca4d3
 def weekday(at: date) -> int:
     "The day of the week as Emacs counts it: 0 is Sunday."
     return at.isoweekday() % 7
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #54f5d8cf
 def floating(month: int | str | list, day: int, nth: int, start: int | None = None) -> Meaning:
     "The `nth` such day of the week, counted from the day `start` of these months; backwards, and from the last day, if `nth` is negative."
     months = any_of(month)
@@ -116,6 +119,7 @@ def combined(name: str, meanings: list[Meaning]) -> Meaning:
         return next((number for number in said if number is not None), None)
     return meaning
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #5893a321
 def on_weekdays(wanted: list, name: str) -> Meaning:
     "What `(memq (calendar-day-of-week date) '(1 3))` means."
     if wanted != ["calendar-day-of-week", "date"] or not isinstance(name, list): raise ValueError("not a day of the week")
@@ -132,6 +136,7 @@ def reordered(make: Callable[..., Meaning], *numbers) -> Meaning:
         except (ValueError, TypeError): pass
     raise ValueError("no date in any order")
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #8eed85f2
 def yearly(*numbers: int) -> Meaning:
     "An anniversary in the order of the calendar, of which the year may be missing."
     if len(numbers) == 2: return anniversary(None, *(numbers if numbers[0] <= 12 else numbers[::-1]))
@@ -196,13 +201,14 @@ def ordinal(number: int) -> str:
 # %% ../../nbs/outline/08ac_diarydates.ipynb #24e375d3
 BRACKETED, LINES = Regex(r"<%%(?=\()"), Regex(r"^%%(?=\()", re.M)
 
-# %% ../../nbs/outline/08ac_diarydates.ipynb #bac19e41
+# %% ../../nbs/outline/08ac_diarydates.ipynb #7bbdde94
 def diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, str], ...]]:
     "The dates of a file that are expressions, and (line, text) of the expressions that are not understood."
     if outline.format == "markdown": return outline.derived("diary dates", page_turns) if outline.nodes[0].properties.get("TYPE") in REPEATED else ((), ())
     if outline.format != "org" or "%%(" not in outline.text: return (), ()
     return outline.derived("diary dates", read_diary_dates)
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #bac19e41
 def read_diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[int, str], ...]]:
     "What `diary_dates` keeps."
     text, found, left, where = outline.text, [], [], Place(outline)
@@ -215,6 +221,7 @@ def read_diary_dates(outline: Outline) -> tuple[tuple[Stamp, ...], tuple[tuple[i
         else: found.append(stamp)
     return tuple(found), tuple(left)
 
+# %% ../../nbs/outline/08ac_diarydates.ipynb #b8447962
 def ends_at(text: str, mark: re.Match) -> int:
     "Where the bracket, or the line, of an expression ends; a bracket is looked for as far as one is read."
     if mark[0][0] != "<": return end if (end := text.find("\n", mark.end())) >= 0 else len(text)

@@ -117,6 +117,7 @@ def ends_of(marks: list[re.Match | None]) -> dict[str, list[int]]:
         if key: ends.setdefault(key, []).append(at)
     return ends
 
+# %% ../../nbs/outline/08j_elements.ipynb #21f67cc5
 def next_of(places: Sequence[int], at: int) -> float:
     "The first place behind `at`, infinity when there is none."
     n = bisect_right(places, at)

@@ -129,13 +129,14 @@ MARK = Regex(rf"""
   """, re.X | re.I)
 HINT = Regex(r"[🔺⏫🔼🔽⏬]|📅|📆|⏰|🗓|⏳|🛫|✅|❌|➕|🔁|🆔|⛔|🏁|::|\^|\d{4}-\d\d|#")
 
-# %% ../../nbs/outline/08a_markdown.ipynb #fbf50065
+# %% ../../nbs/outline/08a_markdown.ipynb #d495a4c3
 SPAN = Regex(r"(?<!`)(`{1,8}+)(?!`)[^`\n]++\1(?!`)")
 
 def uncoded(text: str) -> str:
     "`text` with backticks in place of what is marked as code in it; as long as before."
     return SPAN.sub(lambda m: "`" * len(m[0]), text) if "`" in text else text
 
+# %% ../../nbs/outline/08a_markdown.ipynb #fbf50065
 def marks_in(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match]:
     "The marks in a stretch of `text` that are no code."
     end = len(text) if end is None else end

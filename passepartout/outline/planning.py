@@ -152,7 +152,7 @@ def unschedule(outline: Outline, node: Node, kind: str = "scheduled") -> str:
         raise RewriteError(f"The {kind} date of “{node.title}” stands outside of its planning line; edit it by hand. Nothing was changed.")
     return planned(outline, replaced(outline.text, [change]), node, kind, None)
 
-# %% ../../nbs/outline/08fb_planning.ipynb #1193db22
+# %% ../../nbs/outline/08fb_planning.ipynb #d98eaeb0
 def marks_of(outline: Outline, node: Node, kind: str) -> list[re.Match]:
     "The dates of `kind` in the line of a Markdown heading or task."
     start, end = words(outline, node)
@@ -161,10 +161,12 @@ def marks_of(outline: Outline, node: Node, kind: str) -> list[re.Match]:
         if not m["every"] and KINDS.get(name_of_mark(m), "deadline" if node.kind == "task" else "plain") == kind: found.append(m)
     return found
 
+# %% ../../nbs/outline/08fb_planning.ipynb #ea9fd360
 def name_of_mark(mark: re.Match) -> str:
     "The sign or the word that says what kind of date it is."
     return (mark["sign"] or mark["field"] or mark["word"] or mark["at"] or "").lower()
 
+# %% ../../nbs/outline/08fb_planning.ipynb #1193db22
 def brackets_of(outline: Outline, node: Node) -> str:
     "How the dates of a task are written, in its own line or else in its file: the bracket of a field, empty for signs."
     line = outline.text[slice(*words(outline, node))]

@@ -55,6 +55,7 @@ def markdown_priority(outline: Outline, node: Node, letter: str) -> Change:
     if letter: return *found.span(), SIGNS[letter]
     return found.start() - (outline.text[found.start() - 1] in " \t"), found.end(), ""
 
+# %% ../../nbs/outline/08fba_priorities.ipynb #83d3bfe8
 def write_level(letter: str, bracket: str = "") -> str:
     "A priority as it is written in a task: a sign, or a field that `bracket` opens."
     return f"{bracket}priority:: {WORDS[letter]}{ENDS[bracket]}" if bracket else SIGNS[letter]

@@ -34,6 +34,7 @@ def private_names(private: tuple[str, ...]) -> frozenset[str]:
     "The names that make a note private, from the tags of a setting."
     return frozenset([longest for tag in private if (longest := max(tag_names(tag), key=len, default=""))])
 
+# %% ../../nbs/outline/08aa_privacy.ipynb #1235d7ba
 def is_private(tags: Iterable[str], private: Iterable[str]) -> bool:
     "Whether a node with `tags`, inherited ones included, falls under one of the `private` ones."
     names = private_names(tuple(private))

@@ -278,11 +278,12 @@ def bullet_log(outline: Outline, node: Node, state: str, now: datetime) -> list[
     lead, at = LEAD.match(text, node.planning[0])[0], node.planning[1]
     return [(at, at, ("" if text[at - 1] == "\n" else end) + f"{lead}:LOGBOOK:{end}{lead}{line}{lead}:END:{end}")]
 
-# %% ../../nbs/outline/08fc_states.ipynb #1e518f25
+# %% ../../nbs/outline/08fc_states.ipynb #3f3596c2
 def is_bullet(outline: Outline, node: Node) -> bool:
     "Whether a Markdown node is a bullet with a keyword."
     return node.kind == "task" and BULLET.match(outline.text, node.start) is not None
 
+# %% ../../nbs/outline/08fc_states.ipynb #1e518f25
 def states_of(outline: Outline, node: Node) -> dict[str, bool]:
     "The states that `node` can have, and whether each means done; the first is that of a new task."
     if outline.format != "markdown": return outline.keywords.states

@@ -17,10 +17,11 @@ from ..lazy import Regex
 from .openpasswords import place_at, place_heads
 from .patterns import Finding, TooMuch, hasty, linear, still_a_key
 
-# %% ../../nbs/redaction/04ac_formsearch.ipynb #9388ef91
+# %% ../../nbs/redaction/04ac_formsearch.ipynb #d2e73562
 def _bounded(name: str, beginning: str) -> str:
     return beginning if beginning.startswith(("-", "/", ":", "(?i", "\\", "[?")) or name in BY_END else r"\b" + beginning
 
+# %% ../../nbs/redaction/04ac_formsearch.ipynb #9388ef91
 @cache
 def form_heads() -> str:
     "What has to stand in a text before `find_forms` can find anything: the beginnings of all forms, and what tells a password in an address or a command."

@@ -139,6 +139,7 @@ def _far_names() -> Any:
     names = sorted({name for name in (*SERVICES, *MORE_SERVICES) if len(name) > 3 and name not in _ALSO_WORDS})
     return linear(r"(?i)(?:^|[^a-z])(?:" + "|".join(name.replace(".", r"\.") for name in names) + ")")
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #29342652
 def below_names(raw: bytes) -> Callable[[int], bool]:
     "A function that says of a place in `raw` whether the name of a service ends within forty characters before it. The names are looked for once, when that is first asked."
     ends: list[int] | None = None
@@ -255,6 +256,7 @@ def forty(word: str) -> bool:
     if bare == word or len(bare) < 34 or len(set(bare.translate(_KINDS))) < 3 or word.startswith("/") or "//" in word: return False
     return sum(map(ne, kinds, kinds[1:])) >= 16 and (hasty("".join(filter(str.isalpha, bare))) or len(_NUMBER.findall(kinds)) > 3)
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #523410d0
 def _find_forty(raw: bytes) -> list[Finding]:
     found = []
     for hit in linear(_FORTY).finditer(raw):
@@ -264,11 +266,12 @@ def _find_forty(raw: bytes) -> list[Finding]:
         if len(found) > _MOST: raise TooMuch("It holds too much that looks random to be judged.")
     return found
 
-# %% ../../nbs/redaction/04ba_nearby.ipynb #2229816e
+# %% ../../nbs/redaction/04ba_nearby.ipynb #be2a7cc1
 _REST, _BACK = Regex(rb"[A-Za-z0-9+/=_.-]*"), Regex(rb"[A-Za-z0-9+/=_-]*")
 
 def _rest(raw: bytes, end: int) -> int: return _REST.match(raw, end, end + 200).end()
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #2229816e
 def _announced(raw: bytes, start: int, run: str) -> bool:
     "Is `run` announced, or the word of which it is the end?"
     before = raw[max(0, start - 60):start]
@@ -286,6 +289,7 @@ def chance(run: str) -> bool:
     return (sum(map(ne, kinds, kinds[1:])) >= 0.5 * len(run) and len(set(run)) >= 9
             and (len(_NUMBER.findall(kinds)) > 3 or hasty("".join(filter(str.isalpha, run)))))
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #a8ec1bac
 def blended(run: str) -> bool:
     "Does the long `run` hold all three kinds of characters, and no text in base64?"
     kinds = run.translate(_KINDS)
@@ -351,6 +355,7 @@ def _find_runs(raw: bytes) -> list[Finding]:
         found.append(Finding(start, _rest(raw, end), "secret"))
     return found
 
+# %% ../../nbs/redaction/04ba_nearby.ipynb #730323c8
 def find_nearby(raw: bytes) -> list[Finding]:
     "What in `raw` looks random and is a secret by the word before it, or by itself. `TooMuch` when there is too much to look at."
     found = _find_runs(raw) + _find_forty(raw)

@@ -96,6 +96,7 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
     if command.args.get("by"): return by_days(command, place, around, today, found, kind)
     return onto_day(command, place, around, today, found, kind)
 
+# %% ../../nbs/reflex/editcalls.ipynb #89ce52ae
 def odd_in_text(outline: Outline, found: Sequence[Stamp]) -> str:
     "Why the dates in the text of a heading cannot be moved; empty when they are one that can."
     if len(found) > 1: return "more than one date"
@@ -116,6 +117,7 @@ def onto_day(command: Command, place: Place, around: Surroundings, today: date, 
     until = command.args.get("until") or (same_length(found, kind, named) if outline.format != "markdown" else None)
     return call("org-schedule", command, place, around, date=named, kind=kind, until=until)
 
+# %% ../../nbs/reflex/editcalls.ipynb #c212477f
 def beyond(command: Command, name: str, days: Mapping[str, date], kind: str) -> str:
     "The question that there is when something is postponed to an earlier day, or planned for one behind its deadline; empty for neither."
     named, due = command.args["date"], days.get("deadline")

@@ -253,10 +253,11 @@ class Anchor(NamedTuple):
     genuine: bool
     met: int | None = None
 
-# %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
+# %% ../../nbs/storage/05b_chain.ipynb #24823ec1
 def _anchor_seal(mac, seq: int, head: bytes, met: int | None) -> str:
     return mac(b"anchor" + _place(seq, 0.0) + head + (b"" if met is None else b"met %d" % met)).hex()
 
+# %% ../../nbs/storage/05b_chain.ipynb #9885d2cd
 def write_anchor(path: Path, mac, seq: int, head: bytes, met: int | None = None) -> None:
     "Note that record `seq` carried the seal `head`, and that `met` records of that kind were there; the file is replaced in one step."
     note = {"seq": seq, "head": head.hex(), **({} if met is None else {"met": met}), "seal": _anchor_seal(mac, seq, head, met)}

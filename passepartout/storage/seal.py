@@ -56,10 +56,11 @@ def sealed_steps(max_chars: int = MAX_CHARS) -> Generator[int, bytes, tuple[str,
         raise FramingError("The stream ended before the seal did. Behind each frame on this port stand 64 hexadecimal digits.")
     return text, seal.decode("ascii", "replace")
 
-# %% ../../nbs/storage/05a_seal.ipynb #d56d8755
+# %% ../../nbs/storage/05a_seal.ipynb #4535be8b
 class WrongSeal(FramingError):
     "A frame that no holder of the key wrote for this place. The connection is over."
 
+# %% ../../nbs/storage/05a_seal.ipynb #d56d8755
 class Seal:
     "One end of a conversation whose frames are sealed. `nonces` is what both ends drew so far."
     def __init__(self, key: bytes, side: str, nonces: str):

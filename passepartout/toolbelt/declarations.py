@@ -73,16 +73,18 @@ class Checked:
         if self.type not in ("string", "date"): return value
         return Text(value) if self.name in KEYWORD_FIELDS else str(value)
 
-# %% ../../nbs/toolbelt/11e_declarations.ipynb #bc3fb723
+# %% ../../nbs/toolbelt/11e_declarations.ipynb #a038d962
 def article(kind: str) -> str:
     "A type with its article, and for a date an example."
     return ("an " if kind[0] in "aeiou" else "a ") + ("date such as 2026-11-20" if kind == "date" else kind)
 
+# %% ../../nbs/toolbelt/11e_declarations.ipynb #22d8a24c
 def shown(value: Any, most: int = 60) -> str:
     "A value as Python writes it, at most `most` characters of it."
     text = repr(value)
     return text if len(text) <= most else text[:most] + "…"
 
+# %% ../../nbs/toolbelt/11e_declarations.ipynb #bc3fb723
 def check_date(tool: str, name: str, value: str) -> None:
     "`ToolError` when `value` is no date, with or without a time of day."
     try: datetime.fromisoformat(value)

@@ -27,10 +27,11 @@ from ..confinement.resources import resolve
 from ..confinement.roots import PathRefused
 from ..tuples import NamedTuple
 
-# %% ../../nbs/toolbelt/12e_filesearch.ipynb #bb7a70ce
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #f2211a8b
 class SearchError(PassepartoutError):
     "A pattern that cannot be searched for; the message says why."
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #bb7a70ce
 MOST_PATTERN = 1_000
 
 def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
@@ -46,6 +47,7 @@ def compiled(pattern: str, regex: bool = False, case: bool = False) -> Any:
     except re2.error as error:
         raise SearchError(f"{shown(pattern)} is no regular expression that can be searched for in linear time ({_complaint(error)}).") from None
 
+# %% ../../nbs/toolbelt/12e_filesearch.ipynb #bd9b1937
 def _complaint(error: Exception) -> str:
     "What re2 says, as text, and of the pattern as it was written."
     said = error.args[0] if error.args else error
