@@ -247,7 +247,8 @@ def commands_within(text: str, known: Mapping[str, str | None], left: list[int] 
     return found
 
 # %% ../../nbs/shell/within.ipynb #efd6eb48
-_TELLS, _LEADS = frozenset(("eval", "source", ".", "trap")) | SHELLS, Regex(r"[|>`]|\$\(|<\(|<<|\(\s*\)|\bsed\b[^;|&\n]*\s-[a-zA-Z]*i")
+_TELLS, _LEADS = frozenset(("eval", "source", ".", "trap")) | SHELLS, Regex(r"[|>`]|\$\(|<\(|<<|\(\s*\)")
+_SED, _IN_PLACE = Regex(r"\bsed\b"), Regex(r"\s-[a-zA-Z]*i")
 _INTERPRETER, _STARTS = Regex(r"python[\d.]*|perl|ruby|node|[gmn]?awk|php|lua|tclsh|expect"), Regex(r"system|popen|subprocess|exec|spawn|qx|`|\| *\"|eval|-ok")
 
 def carries_out(words: Sequence[str]) -> bool:
@@ -264,7 +265,9 @@ def carries_out(words: Sequence[str]) -> bool:
 
 def leads_on(text: str) -> bool:
     "May what one command of a line says reach another one: by a pipe, a file, a substitution, a function?"
-    return _LEADS.search(text) is not None
+    if _LEADS.search(text): return True
+    parts = re.split(r"[;|&\n]", text) if "sed" in text else ()
+    return any((named := _SED.search(part)) and _IN_PLACE.search(part, named.end()) for part in parts)           # in one expression a thousand `sed` would be looked behind again and again
 
 def texts_said(text: str, known: Mapping[str, str | None]) -> list[str]:
     "The texts that are given to the commands of a line, but for messages and what is only shown."
