@@ -769,3 +769,9 @@ def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
 def test_a_project_is_found_by_the_name_of_its_file_without_blanks(tmp_path):
     (answer,), _ = play(tmp_path, {"topic3.org": "#+TITLE: Topic 3\n* TODO review it\n", "topic4.org": "#+TITLE: Topic 4\n* TODO leave it\n"}, "tasks in topic3")
     assert "review it" in answer and "leave it" not in answer, answer
+
+
+@pytest.mark.parametrize("lines", [("yes", "todo"), ("ja", "ok", "as a task"), ("todo",)])
+def test_a_yes_to_which_of_two_is_asked_once_more(tmp_path, lines):
+    answers, files = play(tmp_path, {"a.org": "* x\n"}, "new tyres for the bike", *lines)
+    assert all("which of the two" in answer for answer in answers[1:-1]) and files["inbox.org"] == "* TODO new tyres for the bike\n", answers

@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/reflex/grammar.html.md"""
 # %% auto #0
 __all__ = ['FIRST', 'LOOKING', 'THEN', 'READERS', 'shell_line', 'timed', 'under_behind', 'reworded', 'list_goes_on', 'answer',
            'pasted', 'day_offered', 'exact_call', 'in_sequence', 'exact_form', 'misspelt', 'understood', 'translated',
-           'looked_for', 'is_called', 'mentioned', 'offered_before', 'completed', 'went_on', 'shown_more',
-           'spelled_out', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models', 'understand',
-           'meant_by', 'not_understood']
+           'looked_for', 'is_called', 'mentioned', 'offered_before', 'which_of_two', 'completed', 'went_on',
+           'shown_more', 'spelled_out', 'read_as', 'from_now', 'from_day', 'clock', 'several_questions', 'of_models',
+           'understand', 'meant_by', 'not_understood']
 
 # %% ../../nbs/reflex/grammar.ipynb #08f4a65b
 import re
@@ -19,7 +19,7 @@ from difflib import get_close_matches
 
 from ..lazy import Regex
 from .agendas import AROUND, agenda
-from .answers import TODO_OR_NOTE, day_beside, filled_in, how_long, is_it_done, is_it_then, taken_up, when_is
+from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
 from .birthdays import birthdays
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .commands import Command
@@ -234,6 +234,13 @@ def offered_before(request: Request, around: Surroundings) -> str | None:
     again = understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"]
     return meant if again.get("text") == answered else None
 
+# %% ../../nbs/reflex/grammar.ipynb #1bdc46ec
+def which_of_two(request: Request, around: Surroundings) -> bool:
+    "Does the person say *yes* where the engine asked whether something is a task or a note?"
+    if not neither_said(request, around): return False
+    asked, answered = around.earlier[-1]
+    return understand(asked, request.today, replace(around, earlier=around.earlier[:-1]))["payload"].get("text") == answered
+
 # %% ../../nbs/reflex/grammar.ipynb #366de434
 def completed(request: Request, around: Surroundings) -> dict | None:
     "What becomes of the day, or the matter, that the last answer asked for."
@@ -355,6 +362,7 @@ def meant_by(request: Request, around: Surroundings) -> dict:
         if lines := pasted(request.text): request = Request.of(lines, today)
         if (quoted := in_quotes(request.text, around)) != request.text: request = Request.of(quoted, today)
         around = spelled_out(around, today)
+        if which_of_two(request, around): return decline(WHICH)
         if meant := offered_before(request, around):
             return next_time(understood(Request.of(meant, today), around), today, around) or decline(not_understood(request))
         return (completed(request, around) or went_on(request, around) or shown_more(request, around) or clock(request, around) or from_now(request, around)
