@@ -162,5 +162,6 @@ def place_of(error: BaseException) -> str:
 def fault_sentence(error: BaseException) -> str:
     "What to say of an error that making the index anew did not mend."
     while error.__cause__ is not None: error = error.__cause__
-    return (f"The program could not read its index of the notes ({place_of(error)}: {str(error)[:100]}), not even when the index had just been made, so that is a fault of the program. "
+    said = f": {str(error)[:100]}" if isinstance(error, sqlite3.Error) else ""
+    return (f"The program could not read its index of the notes ({place_of(error)}{said}), not even when the index had just been made, so that is a fault of the program. "
             "The notes are unharmed, and whatever does not need this part of the index is answered. Please report this sentence; an update may mend it.")
