@@ -396,9 +396,7 @@ def test_what_only_speaks_of_destroying_is_not_refused(line, roots):
     assert judge_command(line, roots, HOME).level in (READ, ASK, CONFIRM)
 
 
-MANY_PATTERNS = [f"*zz{number}*" for number in range(60)]          # one that stands there again is not looked up again
-
-@pytest.mark.parametrize("line", ["cat " + " ".join(MANY_PATTERNS), "; ".join(f"ls {each}" for each in MANY_PATTERNS), "echo " + " ".join(["$(cat *zz*)"] * 60)])
+@pytest.mark.parametrize("line", ["cat " + "*zz* " * 60, "cat " + " ".join(f"*zz{number}*" for number in range(60)), "; ".join(["ls *zz*"] * 60), "echo " + " ".join(["$(cat *zz*)"] * 60)])
 def test_the_patterns_of_a_line_share_what_they_may_look_at(memex, roots, line):
     "Sixty patterns in a folder of thousands of notes would hold everybody up."
     for number in range(300): (memex / "trips" / f"{number}.org").touch()
