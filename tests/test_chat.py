@@ -205,7 +205,8 @@ def test_lines_are_edited_and_remembered(chat, tmp_path):
 # A prompt in a process in which another thread holds Python's lock for a tenth of a second at a time.
 BUSY = """
 import threading
-from passepartout.terminal.lineediting import Resumed, read_line
+from passepartout.terminal.lineediting import LineReader
+read_line = LineReader()
 def hold():
     while True: max(range(2_000_000))
 threading.Thread(target=hold, daemon=True).start()

@@ -23,7 +23,7 @@ from .planwords import steps_shown, tell_standing
 from .progress import reading_shown
 from .render import Line, ask_lines, print_lines, say, screen, text_columns
 from .slash import COMMANDS, run_command
-from .lineediting import cleaner, complete_commands, paste_whole, read_line, remember_lines
+from .lineediting import LineReader, cleaner, complete_commands, paste_whole, remember_lines
 
 # %% ../../nbs/terminal/20a_chat.ipynb #0c1df449
 PLAIN_ANSWERS = frozenset(["do it", "go ahead",
@@ -176,4 +176,4 @@ def edited_chat(agent: Any, session: str) -> Chat:
     complete_commands(COMMANDS)
     paste_whole()
     path = agent.journal.path.parent / "history" if agent.journal.path is not None else None
-    return Chat(agent, session, read=read_line, remember=remember_lines(path, harmless=cleaner(agent)))
+    return Chat(agent, session, read=LineReader(), remember=remember_lines(path, harmless=cleaner(agent)))

@@ -6,15 +6,15 @@ Docs: https://example.org/passepartout/terminal/lineediting.html.md"""
 
 # %% auto #0
 __all__ = ['remember_lines', 'load_lines', 'append_line', 'holds_no_secret', 'cleaner', 'complete_commands', 'paste_whole',
-           'Resumed', 'hear_resuming', 'Hearing', 'send_again', 'sent_again', 'read_line', 'read_once']
+           'Resumed', 'hear_resuming', 'ask', 'nudge', 'LineReader']
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #8b6b48ed
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Callable
 
@@ -94,72 +94,53 @@ def hear_resuming(here: bool = False) -> None:
     except ImportError: return
     pthread_sigmask(SIG_UNBLOCK if here else SIG_BLOCK, (SIGCONT,))
 
-# %% ../../nbs/terminal/20ae_lineediting.ipynb #78859318
-class Hearing:
-    "The handlers of Ctrl-C and of being brought back, while one line is read; `heard` says that one of them has run."
-    heard = False
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #9d5e904d
+def _resumed(signum: int, frame: Any) -> None:
+    import readline
+    if frame is not None and frame.f_code is ask.__code__: raise Resumed(readline.get_line_buffer())
 
-    def interrupted(self, signum: int, frame: Any) -> None:
-        self.end(KeyboardInterrupt())
-
-    def resumed(self, signum: int, frame: Any) -> None:
-        import readline
-        self.end(Resumed(readline.get_line_buffer()))
-
-    def end(self, why: BaseException) -> None:
-        "Leave the reading, once: what rings while it is left rings for nothing."
-        if self.heard: return
-        self.heard = True
-        raise why
+# %% ../../nbs/terminal/20ae_lineediting.ipynb #415e7e93
+def ask(prompt: str) -> str:
+    "What is typed after this prompt."
+    return input(prompt)
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #35364882
-def send_again(pipe: int, waiting: int, hearing: Hearing) -> None:
-    "Send what `pipe` tells of once more to the thread `waiting`, each twentieth of a second until it is heard; ends with the pipe."
-    with open(pipe, "rb", buffering=0) as told:
-        while number := told.read(1):
-            while number[0] in (signal.SIGINT, signal.SIGCONT) and not hearing.heard:
-                time.sleep(0.05)
-                if not hearing.heard: signal.pthread_kill(waiting, number[0])
-
-# %% ../../nbs/terminal/20ae_lineediting.ipynb #fdaeab0e
-@contextmanager
-def sent_again(hearing: Hearing) -> Iterator[None]:
-    "Within it, a signal is sent again until it is heard. None is sent after it."
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    thread = threading.Thread(target=send_again, args=(ours, threading.get_ident(), hearing), daemon=True)
-    thread.start()
-    before = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
-    try: yield
-    finally:
-        hearing.heard = True
-        signal.set_wakeup_fd(before)
-        os.close(theirs)
-        thread.join()
+def nudge(pipe: int, reader: int) -> None:
+    "For each signal that `pipe` tells of: wake the thread `reader` up, five times at most, as long as it waits for the line for which it waited when the signal came."
+    while os.read(pipe, 64):
+        waiting = sys._current_frames().get(reader)
+        for pause in (0.05, 0.1, 0.2, 0.4, 0.8):
+            if waiting is None or waiting.f_code is not ask.__code__: break
+            time.sleep(pause)
+            if sys._current_frames().get(reader) is waiting: signal.pthread_kill(reader, signal.SIGWINCH)
+            else: waiting = None
 
 # %% ../../nbs/terminal/20ae_lineediting.ipynb #784f1b69
-def read_line(prompt: str) -> str:
-    "A line from a terminal. One that was begun when the program was stopped is gone on with. KeyboardInterrupt for Ctrl-C, EOFError for Ctrl-D."
-    try: import readline
-    except ImportError: return input(prompt)
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGCONT"): return input(prompt)
-    begun = ""
-    while True:
-        try: return read_once(prompt, begun)
-        except Resumed as again: begun = again.args[0]
+class LineReader:
+    "Called with a prompt, it gives the line that is typed. One that was begun when the program was stopped is gone on with. KeyboardInterrupt for Ctrl-C, EOFError for Ctrl-D."
+    pipe: int | None = None
 
-# %% ../../nbs/terminal/20ae_lineediting.ipynb #245f60fb
-def read_once(prompt: str, begun: str) -> str:
-    "A line that starts with what was `begun`; `Resumed` when it has to be begun again."
-    import readline
-    hearing = Hearing()
-    before = [(number, signal.signal(number, handler)) for number, handler in ((signal.SIGINT, hearing.interrupted), (signal.SIGCONT, hearing.resumed))]
-    if begun: readline.set_startup_hook(lambda: readline.insert_text(begun))
-    try:
-        with sent_again(hearing):
-            hear_resuming(here=True)
-            return input(prompt)
-    finally:
-        hear_resuming()
-        readline.set_startup_hook(None)
-        for number, handler in before: signal.signal(number, handler)
+    def __call__(self, prompt: str) -> str:
+        try:
+            import readline
+            from signal import SIGCONT
+            before = signal.signal(SIGCONT, _resumed)
+        except (ImportError, ValueError): return input(prompt)           # no such signals, or not the main thread
+        told, begun = signal.set_wakeup_fd(self.listen(), warn_on_full_buffer=False), ""
+        try:
+            while True:
+                try:
+                    hear_resuming(here=True)
+                    if begun: readline.set_startup_hook(lambda begun=begun: readline.insert_text(begun))
+                    return ask(prompt)
+                except Resumed as again: begun = again.args[0]
+                finally: hear_resuming(), readline.set_startup_hook(None)
+        finally: signal.set_wakeup_fd(told), signal.signal(SIGCONT, before)
+
+    def listen(self) -> int:
+        "The end of a pipe at whose other end a thread reads, until this process ends."
+        if self.pipe is None:
+            ours, self.pipe = os.pipe()
+            os.set_blocking(self.pipe, False)
+            threading.Thread(target=nudge, args=(ours, threading.get_ident()), name="passepartout-nudge", daemon=True).start()
+        return self.pipe
