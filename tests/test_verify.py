@@ -1,4 +1,5 @@
 """The verdict algebra, by Hypothesis: whatever gates there are, verdicts only tighten and judge what would run."""
+import json
 import time
 from types import SimpleNamespace
 
@@ -13,7 +14,8 @@ from passepartout.skills import Skill, SkillRegistry
 from passepartout.agent import Agent
 from passepartout.messages import PERSON, Label
 from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
-from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, interpret, is_spared, judge, normalise
+from passepartout.turns import parts
+from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, interpret, is_spared, judge, judgement_record, lines_of, normalise
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "go"}, "meta": {"source": "cli", "session": "main"}})
 
@@ -304,6 +306,25 @@ def test_a_clearance_holds_the_action_the_gates_saw_last():
     cleared = agent.clearances.redeem(permit, agent, SIGNAL)
     assert n_of(cleared.action) == 3 and cleared.hash == judgement.verdict.action.hash and cleared.in_dispatch
     with pytest.raises(GateError): agent.clearances.redeem(permit, agent, SIGNAL)
+
+
+# What is recorded -----------------------------------------------------------------------------------------------------------
+
+@given(gates, st.sampled_from(["proposal", "plan-step", "verdict"]))
+@settings(deadline=None, max_examples=examples(60))
+def test_what_the_gates_said_reads_from_the_record_as_they_said_it(described, kind):
+    judgement = judge(agent_with(*skills_of(described)), call(), SIGNAL)
+    body = judgement_record(judgement)
+    assert type(body["gates"]) is dict or len(judgement.rounds) != 1                     # names and times, and no row for each
+    for stored in (body, json.loads(json.dumps(body))):
+        told = dict(parts(kind, stored))["verdict"]
+        assert [tuple(line) for line in told["gates"]] == judgement.trace and told["verdict"] == body["verdict"]
+    assert dict(parts(kind, {**body, "gates": [list(line) for line in judgement.trace]}))["verdict"]["gates"] == [list(line) for line in judgement.trace]     # as it was recorded before
+
+
+@pytest.mark.parametrize("gates", [None, "policy", 5, True, [], (), {}])
+def test_a_record_in_which_something_else_stands_has_no_lines(gates):
+    assert lines_of(gates) == [] == dict(parts("proposal", {"verdict": "allowed", "gates": gates}))["verdict"]["gates"]
 
 
 # Gates that are spared a question -------------------------------------------------------------------------------------------
