@@ -30,20 +30,23 @@ from .tuples import NamedTuple
 MANDATORY = ("policy", "secrets", "permissions", "paths", "network", "shell", "provenance", "privacy", "unattended")
 
 class Manifest(dict):
-    """The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order;
-    `chains` are that registry and version again, and what was put together for them, see `chain_for`."""
-    sound, chains = (None, -1), (None, -1, {})
+    "The mandatory gates that an agent was booted with, by name. `sound` is the registry, and its version, that was found in order, with the chains that were put together for it, see `chain_for`."
+    sound = (None, -1, {})
+
+    def is_sound(self, registry: Any) -> bool:
+        "Was this registry, as it is now, found in order?"
+        return self.sound[0] is registry and self.sound[1] == registry.version
 
 # %% ../nbs/13_verify.ipynb #5477f1e2
 def manifest_problem(agent) -> str | None:
     "Why effects must be refused, or `None` when every mandatory gate stands."
     manifest, skills = agent.manifest, agent.skills
-    if manifest is None or (manifest.sound[0] is skills and manifest.sound[1] == skills.version): return None
+    if manifest is None or manifest.is_sound(skills): return None
     for name in MANDATORY:
         installed = manifest.get(name)
         if installed is None or skills.get(name) is not installed or installed.trigger is not None or installed.deterministic is None:
             return f"The mandatory gate {name} is missing or was replaced, so every effect is refused. Start passepartout again, and run its tests if this comes back."
-    manifest.sound = (skills, skills.version)
+    manifest.sound = skills, skills.version, {}
     return None
 
 # %% ../nbs/13_verify.ipynb #f9f802dc
@@ -116,11 +119,8 @@ def subject(agent, action: Action, signal: Signal) -> Any:
 # %% ../nbs/13_verify.ipynb #c1bc4f71
 def chain_for(agent, action: Action, signal: Signal) -> Chain:
     "The chain that has to judge `action`."
-    registry, manifest = agent.skills, agent.manifest
-    if manifest is None: return chain_of(agent, ANYTHING)
-    held, version, chains = manifest.chains
-    if held is not registry or version != registry.version: manifest.chains = registry, registry.version, (chains := {})
-    about = subject(agent, action, signal)
+    if agent.manifest is None or not agent.manifest.is_sound(agent.skills): return chain_of(agent, ANYTHING)
+    chains, about = agent.manifest.sound[2], subject(agent, action, signal)
     name = about if about is None or about is ANYTHING else about.name
     if (found := chains.get(name)) is None or found[0] is not about: found = chains[name] = about, chain_of(agent, about)
     return found[1]

@@ -404,6 +404,15 @@ def test_only_a_gate_of_the_manifest_that_needs_no_other_is_taken_at_its_word():
     assert not is_spared(Skill("any", concerns=lambda tool: False), ANYTHING)
 
 
+def test_nobody_is_spared_while_a_mandatory_gate_is_missing():
+    seen, hello = [], Action.of({"payload": {"text": "hi"}})
+    agent = guarded(Skill("paths", deterministic=lambda a, s: seen.append(1) or a, concerns=lambda tool: False))
+    judge(agent, hello, SIGNAL)
+    assert seen == []
+    agent.skills.unregister("policy")
+    assert isinstance(judge(agent, hello, SIGNAL).verdict, Allowed) and seen == [1]
+
+
 def test_a_tool_that_is_declared_anew_is_looked_at_anew():
     agent = guarded(Skill("paths", deterministic=lambda a, s: Rejected("no"), concerns=lambda tool: tool is not None and bool(tool.paths)))
     assert isinstance(judge(agent, call(), SIGNAL).verdict, Allowed)
