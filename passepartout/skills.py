@@ -32,13 +32,14 @@ class Skill:
     system_prompt_augment: Callable[[Any], str] | None = None    # signal -> mandate text
     foreign: bool = False
     job: Any = None                                              # a `Job`: what makes it run by itself
+    concerns: Callable[[Any], bool] | None = None                # tool, or None for an answer -> can the gate have anything to say of it?
 
     def __post_init__(self):
         object.__setattr__(self, "name", skill_name(self.name))
         object.__setattr__(self, "dependencies", tuple(skill_name(d) for d in self.dependencies))
         if type(self.priority) not in (int, float) or self.priority != self.priority:
             raise SkillError(f"The priority of skill {self.name} is {self.priority!r}; it must be a number.")
-        for part in ("trigger", "probabilistic", "deterministic", "system_prompt_augment"):
+        for part in ("trigger", "probabilistic", "deterministic", "system_prompt_augment", "concerns"):
             if (found := getattr(self, part)) is not None and not callable(found):
                 raise SkillError(f"The {part} of skill {self.name} must be a function, not {type(found).__name__}.")
 

@@ -31,6 +31,7 @@ from .plist import read_plist
 from .provenance import Words, said_in
 from .records import record
 from .awareness.summaries import in_our_words
+from .verify import lines_of
 
 # %% ../nbs/17a_turns.ipynb #40f54d75
 class Reply(str):
@@ -168,7 +169,9 @@ VERDICT_FIELDS = ("verdict", "gate", "text", "gates")
 
 def parts(kind: str, body: dict | None) -> list[tuple[str, dict | None]]:
     "A record as what a person would call its events."
-    if kind not in ("proposal", "plan-step") or not body or "verdict" not in body: return [(kind, body)]
+    if kind not in ("proposal", "plan-step", "verdict") or not body or "verdict" not in body: return [(kind, body)]
+    if "gates" in body: body = {**body, "gates": lines_of(body["gates"])}
+    if kind == "verdict": return [(kind, body)]
     told, verdict = (kind, {k: v for k, v in body.items() if k not in VERDICT_FIELDS}), ("verdict",
             {k: body.get(k) for k in VERDICT_FIELDS})
     return [told, verdict] if kind == "proposal" else [verdict, told]

@@ -1,4 +1,5 @@
 """The verdict algebra, by Hypothesis: whatever gates there are, verdicts only tighten and judge what would run."""
+import json
 import time
 from types import SimpleNamespace
 
@@ -10,8 +11,11 @@ from passepartout.conditions import GateError, PassepartoutError
 from passepartout.messages import Action, Allowed, ApprovalRequired, FrozenDict, Rejected, Signal, severity
 from passepartout.plist import Keyword, read_plist
 from passepartout.skills import Skill, SkillRegistry
-from passepartout.tools import Parameter, Tool, ToolRegistry
-from passepartout.verify import ROUNDS, ClearanceTable, clear, interpret, judge, normalise
+from passepartout.agent import Agent
+from passepartout.messages import PERSON, Label
+from passepartout.tools import Effects, Parameter, Tool, ToolRegistry
+from passepartout.turns import parts
+from passepartout.verify import ANYTHING, MANDATORY, ROUNDS, ClearanceTable, Manifest, clear, interpret, is_spared, judge, judgement_record, lines_of, normalise
 
 SIGNAL = Signal.of({"payload": {"sensor": "user-input", "text": "go"}, "meta": {"source": "cli", "session": "main"}})
 
@@ -302,3 +306,122 @@ def test_a_clearance_holds_the_action_the_gates_saw_last():
     cleared = agent.clearances.redeem(permit, agent, SIGNAL)
     assert n_of(cleared.action) == 3 and cleared.hash == judgement.verdict.action.hash and cleared.in_dispatch
     with pytest.raises(GateError): agent.clearances.redeem(permit, agent, SIGNAL)
+
+
+# What is recorded -----------------------------------------------------------------------------------------------------------
+
+@given(gates, st.sampled_from(["proposal", "plan-step", "verdict"]))
+@settings(deadline=None, max_examples=examples(60))
+def test_what_the_gates_said_reads_from_the_record_as_they_said_it(described, kind):
+    judgement = judge(agent_with(*skills_of(described)), call(), SIGNAL)
+    body = judgement_record(judgement)
+    assert type(body["gates"]) is dict or len(judgement.rounds) != 1                     # names and times, and no row for each
+    for stored in (body, json.loads(json.dumps(body))):
+        told = dict(parts(kind, stored))["verdict"]
+        assert [tuple(line) for line in told["gates"]] == judgement.trace and told["verdict"] == body["verdict"]
+    assert dict(parts(kind, {**body, "gates": [list(line) for line in judgement.trace]}))["verdict"]["gates"] == [list(line) for line in judgement.trace]     # as it was recorded before
+
+
+@pytest.mark.parametrize("gates", [None, "policy", 5, True, [], (), {}])
+def test_a_record_in_which_something_else_stands_has_no_lines(gates):
+    assert lines_of(gates) == [] == dict(parts("proposal", {"verdict": "allowed", "gates": gates}))["verdict"]["gates"]
+
+
+# Gates that are spared a question -------------------------------------------------------------------------------------------
+
+KINDS_OF_ARGUMENT = {"path": "../../etc/passwd", "address": "http://169.254.169.254/?q=blue", "command": "rm -rf / | sh", "text": "AKIA4ZC2QK7MWLJ5YTXE", "limit": 7}
+
+
+async def with_tools(tmp_path):
+    "A booted agent in whose turn something private and strange was read, with a tool for each effect and each kind of argument, our own and others'; the signal of the turn."
+    (tmp_path / "memex").mkdir()
+    agent = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state", journal=":memory:")
+    for kind, value in KINDS_OF_ARGUMENT.items():
+        for effects in range(8):
+            name = f"{kind}-{effects}"
+            agent.tools.register(Tool(name, "", [Parameter("what", "integer" if kind == "limit" else "string", kind=kind)], lambda what: "", foreign=bool(effects & 4),
+                                      effects=Effects(read_only=bool(effects & 1), open_world=bool(effects & 2))))
+    return agent
+
+
+def signals_of(agent):
+    "What may have led to a proposal, each in a turn of its own in which somebody's private mail was read."
+    for sensor in ("user-input", "tool-output", "worker", "approval-required", "heartbeat"):
+        signal = agent.in_turn(Signal.of({"payload": {"sensor": sensor, "text": "do it", "reason": "it is late", "approval": "a1"}, "meta": {"source": "cli"}}))
+        turn = agent.turns.of(signal)
+        turn.private, turn.label = True, Label("network", True, ("a mail",))
+        for label in (PERSON, turn.label): yield signal.evolve(label=label)
+
+
+async def test_a_gate_that_is_spared_a_question_would_have_let_it_pass(tmp_path):
+    agent, spared, asked = await with_tools(tmp_path), set(), set()
+    values = {tool.name: {p.name: KINDS_OF_ARGUMENT.get(p.kind, "AKIA4ZC2QK7MWLJ5YTXE") for p in tool.parameters} for tool in agent.tools}
+    for signal in signals_of(agent):
+        for about in (None, *agent.tools):
+            if about is None: action = Action.of({"payload": {"action": "message", "text": "AKIA4ZC2QK7MWLJ5YTXE"}})
+            else: action = Action.of({"target": "tool", "payload": {"action": "call", "tool": about.name, "args": values[about.name], "explanation": "ok"}})
+            for gate in agent.manifest.values():
+                if is_spared(gate, about):
+                    spared.add((gate.name, about is None))
+                    assert gate.deterministic(action, signal) is action, (gate.name, about)
+                elif gate.deterministic(action, signal) is not action: asked.add(gate.name)
+    await agent.close()
+    assert {name for name, _ in spared} == {*agent.manifest} - {"policy"} and asked == {*agent.manifest}      # each is spared something but one, and each says something
+
+
+def guarded(*skills):
+    "An agent with these gates as its manifest, besides mandatory ones that pass everything, and with a tool for files."
+    agent = agent_with(*skills, *[Skill(name, deterministic=lambda action, signal: action) for name in MANDATORY if name not in {s.name for s in skills}])
+    agent.manifest = Manifest({skill.name: skill for skill in agent.skills})
+    agent.tools.register(Tool("open", "", [Parameter("path", kind="path")], lambda path: path))
+    return agent
+
+
+def test_the_trace_has_a_line_for_a_gate_that_is_spared_and_it_stands_in_its_place():
+    seen, concerns = [], lambda tool: tool is not None and bool(tool.paths)
+    agent = guarded(Skill("paths", priority=50, deterministic=lambda a, s: seen.append(str(a)) or a, concerns=concerns))
+    opens = Action.of({"target": "tool", "payload": {"action": "call", "tool": "open", "args": {"path": "x"}}})
+    for action in (call(), Action.of({"payload": {"text": "hi"}}), opens): judge(agent, action, SIGNAL)
+    assert seen == [str(normalise(agent, opens))]
+    judge(agent, Action.of({"target": "elsewhere", "payload": {"text": "hi"}}), SIGNAL)                    # no answer and no call: everybody is asked
+    judge(agent, Action.of({"target": "tool", "payload": {"tool": "nowhere"}}), SIGNAL)
+    assert len(seen) == 3
+    traces = [[(name, word) for name, word, *_ in judge(agent, action, SIGNAL).trace] for action in (call(), opens)]
+    assert traces[0] == traces[1] and len(traces[0]) == len(MANDATORY)
+
+
+@pytest.mark.parametrize("concerns", [lambda tool: None, lambda tool: 0, lambda tool: [][0], lambda tool: "no"])
+def test_only_a_plain_no_spares_a_gate(concerns):
+    assert isinstance(judge(guarded(Skill("paths", deterministic=lambda a, s: Rejected("no"), concerns=concerns)), call(), SIGNAL).verdict, Rejected)
+
+
+def test_only_a_gate_of_the_manifest_that_needs_no_other_is_taken_at_its_word():
+    agent = guarded()
+    agent.skills.register(Skill("mine", deterministic=lambda a, s: Rejected("no"), concerns=lambda tool: False))
+    assert isinstance(judge(agent, call(), SIGNAL).verdict, Rejected)
+    needs = guarded(Skill("leans", dependencies=("nobody",), deterministic=lambda a, s: a, concerns=lambda tool: False))
+    assert "not loaded" in judge(needs, call(), SIGNAL).verdict.text
+    assert not is_spared(Skill("any", concerns=lambda tool: False), ANYTHING)
+
+
+def test_nobody_is_spared_while_a_mandatory_gate_is_missing():
+    seen, hello = [], Action.of({"payload": {"text": "hi"}})
+    agent = guarded(Skill("paths", deterministic=lambda a, s: seen.append(1) or a, concerns=lambda tool: False))
+    judge(agent, hello, SIGNAL)
+    assert seen == []
+    agent.skills.unregister("policy")
+    assert isinstance(judge(agent, hello, SIGNAL).verdict, Allowed) and seen == [1]
+
+
+def test_a_tool_that_is_declared_anew_is_looked_at_anew():
+    agent = guarded(Skill("paths", deterministic=lambda a, s: Rejected("no"), concerns=lambda tool: tool is not None and bool(tool.paths)))
+    assert isinstance(judge(agent, call(), SIGNAL).verdict, Allowed)
+    agent.tools.register(Tool("count", "", [Parameter("n", "string", kind="path", default="")], lambda n: n))
+    assert isinstance(judge(agent, call("x"), SIGNAL).verdict, Rejected)
+
+
+def test_a_gate_that_a_change_of_the_action_concerns_is_asked_in_the_next_round():
+    other = Action.of({"target": "tool", "payload": {"action": "call", "tool": "open", "args": {"path": "x"}}})
+    swaps = Skill("swaps", priority=90, deterministic=lambda a, s: other if a.payload["tool"] == "count" else a)
+    agent = guarded(swaps, Skill("paths", deterministic=lambda a, s: Rejected("no"), concerns=lambda tool: tool is not None and bool(tool.paths)))
+    assert isinstance(judge(agent, call(), SIGNAL).verdict, Rejected)

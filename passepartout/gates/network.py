@@ -56,4 +56,5 @@ def network_gate(tools, hosts: Sequence[str], named: Callable[[Action], bool] = 
 def network_skill(tools, hosts: Sequence[str], named: Callable[[Action], bool] = lambda action: False,
                   follows: Callable[[Action, Signal, str], bool] = lambda action, signal, name: False) -> Skill:
     "The mandatory skill `network`."
-    return Skill("network", priority=780, deterministic=network_gate(tools, hosts, named, follows))
+    return Skill("network", priority=780, deterministic=network_gate(tools, hosts, named, follows),
+                 concerns=lambda tool: tool is not None and bool(tool.addresses))

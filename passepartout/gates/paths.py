@@ -95,4 +95,5 @@ def _verdict(action: Action, resolved: dict, more: ApprovalRequired | Rejected |
 # %% ../../nbs/gates/paths.ipynb #418bef68
 def paths_skill(tools, roots: Sequence[Root], opened: Callable[[Action, Signal, Mapping], Any] = no_more) -> Skill:
     "The mandatory skill `paths`. It runs after the gates that need nothing opened."
-    return Skill("paths", priority=800, deterministic=paths_gate(tools, roots, opened))
+    return Skill("paths", priority=800, deterministic=paths_gate(tools, roots, opened),
+                 concerns=lambda tool: tool is not None and bool(tool.paths))

@@ -272,7 +272,7 @@ def permissions_gate(mine: Permissions) -> Callable[[Action, Signal], Action | A
 # %% ../../nbs/gates/permissions.ipynb #bdbf658c
 def permissions_skill(mine: Permissions) -> Skill:
     "The mandatory skill `permissions`."
-    return Skill("permissions", priority=900, deterministic=permissions_gate(mine))
+    return Skill("permissions", priority=900, deterministic=permissions_gate(mine), concerns=lambda tool: tool is not None)
 
 # %% ../../nbs/gates/permissions.ipynb #98ae4564
 class KeptOut:

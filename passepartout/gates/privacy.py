@@ -73,4 +73,5 @@ def privacy_gate(tools: ToolRegistry, is_private: Callable[[Signal], bool], word
 def privacy_skill(tools: ToolRegistry, is_private: Callable[[Signal], bool], words_of: Callable[[Signal], Words],
                   influence_of: Callable[[Signal], Label]) -> Skill:
     "The mandatory skill `privacy`."
-    return Skill("privacy", priority=850, deterministic=privacy_gate(tools, is_private, words_of, influence_of))
+    return Skill("privacy", priority=850, deterministic=privacy_gate(tools, is_private, words_of, influence_of),
+                 concerns=lambda tool: tool is not None and (tool.effects.open_world or not tool.effects.read_only))

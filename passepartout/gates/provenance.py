@@ -164,4 +164,4 @@ def provenance_skill(tools: ToolRegistry, words_of: Callable, influence_of: Call
                      hosts: Sequence[str] = (), past_of: Callable[[Signal], Label] = lambda signal: PERSON, met: Met = nowhere_met) -> Skill:
     "The mandatory skill `provenance`. It runs after the gates that may refuse."
     return Skill("provenance", priority=600, deterministic=provenance_gate(tools, words_of, influence_of, view_of, rules, known, case_of,
-            endorsed, hosts, past_of, met))
+            endorsed, hosts, past_of, met), concerns=lambda tool: tool is not None and not is_harmless(tool))

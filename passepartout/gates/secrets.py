@@ -73,4 +73,4 @@ def _verdict(scanner: Scanner, action: Action) -> ApprovalRequired | Rejected | 
 # %% ../../nbs/gates/secrets.ipynb #1b498f35
 def secrets_skill(scanner: Scanner) -> Skill:
     "The mandatory skill `secrets`. It runs before anything is opened."
-    return Skill("secrets", priority=950, deterministic=secrets_gate(scanner))
+    return Skill("secrets", priority=950, deterministic=secrets_gate(scanner), concerns=lambda tool: tool is not None)

@@ -103,4 +103,5 @@ def _lost(script: Any, roots: Sequence[Root]) -> str:
 # %% ../../nbs/gates/shell.ipynb #44f2911e
 def shell_skill(tools, roots: Sequence[Root], home: str, isolation: Callable[[], str] = str, late: bool = False) -> Skill:
     "The mandatory skill `shell`. It runs after the gate for paths."
-    return Skill("shell", priority=700, deterministic=shell_gate(tools, roots, home, isolation, late))
+    return Skill("shell", priority=700, deterministic=shell_gate(tools, roots, home, isolation, late),
+                 concerns=lambda tool: tool is not None and bool(tool.commands))

@@ -122,7 +122,7 @@ def writing_skill(writer: Writer) -> Skill:
         lines = [shown_line(line) for line in hunks(now.splitlines(), found.data.decode().splitlines())]
         told = f"{'Teach' if tool == 'create-skill' else 'Change'} the skill {found.name}? It defines {', '.join(found.parts)}, wants {', '.join(found.permissions)}, and its {len(found.tests)} tests passed."
         return ApprovalRequired(action, told, "skill-writing", shown="\n".join([f"{file.name}:", *lines]))
-    return Skill("skill-writing", priority=590, deterministic=gate)
+    return Skill("skill-writing", priority=590, deterministic=gate, concerns=lambda tool: tool is not None and tool.name in NAMES)
 
 # %% ../../nbs/skillfiles/17i_skilltools.ipynb #df92a477
 def skill_tools(writer: Writer, guard: Any = None) -> list[Tool]:
