@@ -353,3 +353,19 @@ async def test_why_a_change_cannot_be_shown_does_not_pass_the_company_in_private
         told = await world.hears("tidy up")
         assert "/approve" in told[0] and "Doctor" not in told[0] and "private" in told[0]
         assert "Doctor" in world.agent.pending(source="cli")[0].preview
+
+
+@pytest.mark.parametrize("approvals", [False, True])
+@pytest.mark.parametrize("said", ["archive chemo", "tick oncolog", "untick pathol"])
+async def test_what_the_engine_takes_from_a_private_note_does_not_pass_the_company(tmp_path, said, approvals):
+    "The person says the beginning of a word; how it goes on stands in a private note only."
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "health.org").write_text("#+FILETAGS: :@private:\n* TODO Chemotherapy\n- [ ] oncologist Dr. Frantz\n- [X] pathology\n")
+    async with World(tmp_path) as world:
+        assert world.links.allow("telegram", approvals)
+        told = await world.hears(said) + await world.hears("/pending")
+        assert not any(word in " ".join(told).casefold() for word in ("chemotherapy", "frantz", "oncologist", "pathology")), told
+        if approvals: assert "private" in told[0] or said == "archive chemo"          # what is typed exactly is done there, and its words name no title
+        else:
+            assert "private" in told[0] and ("archive" not in said or "Chemotherapy" in world.agent.pending(source="cli")[0].summary)
+            assert "Chemotherapy" in (await world.hears("archive the Chemotherapy"))[0], "what the person says in full may come back"

@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/consent/asks.html.md"""
 __all__ = ['WhatWasShown', 'Intending', 'Using', 'unsaved_rows', 'Effects', 'Filing', 'Asks']
 
 # %% ../../nbs/consent/17da_asks.ipynb #2136c9b3
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Sequence
@@ -19,7 +20,7 @@ from ..context import confidential
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
-from ..previews import Foreseen, foresee
+from ..previews import Foreseen, foresee, quotes_private
 from ..services import WhoseWords
 from ..tools import ToolContext
 from ..turns import Turn
@@ -127,12 +128,19 @@ class Filing(Effects):
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
-                                 confidential(self, signal, turn) or turn.label.private)
+                                 confidential(self, signal, turn) or turn.label.private
+                                 or self.quotes(verdict.action, foreseen, signal))
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
+
+    def quotes(self, action: Action, foreseen: Foreseen | None, signal: Signal) -> bool:
+        "Does an edit that is asked about name something that stands only in private lines, and that the person did not say?"
+        args = action.payload.get("args")
+        return (foreseen is not None and isinstance(args, Mapping)
+                and quotes_private(args.values(), foreseen.changes, self.settings.privacy_filter_tags, self.words(signal).hold))
 
     def told_of(self, action: Action) -> str:
         "What an action would do, in sentences of its own; nothing for one that its words tell already."
