@@ -17,7 +17,7 @@ from .consent.endorsements import ALWAYS, agreed_to, offered
 from .consent.grants import Grant, GrantRefused, covers, in_words, offer, read_until
 from .journal import JournalError
 from .loop import loop_process
-from .messages import APPROVAL_REQUIRED, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
+from .messages import APPROVAL_REQUIRED, CHAT_MESSAGE, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
 from .plans.plandesk import PlanWindow
 from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
@@ -67,9 +67,9 @@ class Turning(PlanWindow):
 # %% ../nbs/18d_conversation.ipynb #f9ade565
 class Conversation(Turning):
     "An agent one can talk to."
-    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None) -> Reply:
-        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn."
-        payload, meta = FrozenDict(sensor=USER_INPUT, text=str(text)), FrozenDict(source=channel(source), session=str(session) or "main")
+    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True) -> Reply:
+        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn. With `typed` false no form of words answers an ask."
+        payload, meta = FrozenDict(sensor=USER_INPUT if typed else CHAT_MESSAGE, text=str(text)), FrozenDict(source=channel(source), session=str(session) or "main")
         return await self.process(Signal.build(payload=payload, meta=meta, label=PERSON, foveal_focus=focus))
 
 # %% ../nbs/18d_conversation.ipynb #863469a8

@@ -19,9 +19,7 @@ from ..conditions import PassepartoutError
 from ..diary import diary_of
 from .gateway import Gateway, GatewayFailed, Incoming, pieces
 from .guests import Bucket
-from ..messages import CHAT_MESSAGE, PERSON, USER_INPUT, FrozenDict, Signal
 from .pairing import Linked, Links
-from ..plist import Keyword
 from ..previews import visible
 from ..verify import brief
 
@@ -150,9 +148,7 @@ class Answering(Commanded):
         if text.startswith("/"): return await self.command(text, link, session)
         async def work(agent: Any) -> Any:
             now = self.still(link.account, link.chat)
-            payload = FrozenDict(sensor=USER_INPUT if now.approvals else CHAT_MESSAGE, text=text)
-            return await agent.process(Signal.build(payload=payload, meta=FrozenDict(source=Keyword(self.name), session=session),
-                                                    label=PERSON))
+            return await agent.handle(text, source=self.name, session=session, typed=now.approvals)
         return self.worded(await self.house.in_turn(session, work), self.still(link.account, link.chat))
 
 # %% ../../nbs/serving/19mb_porter.ipynb #4776cea8
