@@ -41,6 +41,7 @@ class Turning(PlanWindow):
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."
         if self.interrupted is None:
             return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
+        if self.permissions is not None and (told := self.permissions.look_again()): self.rules_changed(told)
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         turn.commanded = commanded
@@ -56,6 +57,16 @@ class Turning(PlanWindow):
             await self.finish(signal, turn)
             raise
         return await self.finish(signal, turn)
+
+    def rules_changed(self, told: str) -> None:
+        "Tell the person, in the log and among the news, what became of their rules."
+        self.log(f"RULES: {told}")
+        if self.journal.path is None: return
+        from passepartout.diary import DiaryFailed, diary_of
+        diary = diary_of(self)
+        try: diary.add_news("rules", told)
+        except DiaryFailed as error: self.log(error.message)
+        finally: diary.close()
 
     async def finish(self, signal: Signal, turn: Turn) -> Reply:
         "Close the turn; a journal that cannot be written is told, and costs no answer."

@@ -129,7 +129,7 @@ class Filing(Effects):
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
                                  confidential(self, signal, turn) or turn.label.private
-                                 or self.quotes(verdict.action, foreseen, signal))
+                                 or self.quotes(verdict.action, foreseen, signal), self.policy)
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
@@ -141,6 +141,11 @@ class Filing(Effects):
         args = action.payload.get("args")
         return (foreseen is not None and isinstance(args, Mapping)
                 and quotes_private(args.values(), foreseen.changes, self.settings.privacy_filter_tags, self.words(signal).hold))
+
+    @property
+    def policy(self) -> str:
+        "What the person allows and forbids just now, as a digest; nothing without permissions."
+        return self.permissions.policy if self.permissions is not None else ""
 
     def told_of(self, action: Action) -> str:
         "What an action would do, in sentences of its own; nothing for one that its words tell already."
@@ -174,9 +179,13 @@ class Asks(Filing):
         turn = self.turns.of(signal)
         if turn is not None and turn.commanded is not None: return "typed" if turn.commanded.hash == action.hash else None
         if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED:
-            return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown)
+            return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown) and self.same_policy(row)
                     and confirms(row["confirmed"], row["phrase"]) else None)
         return "typed" if signal.sensor == USER_INPUT and self.typed_exactly(action, signal) else None
+
+    def same_policy(self, row: dict) -> bool:
+        "Do rules and settings say what they said when this was asked?"
+        return (row["policy"] or "") == self.policy
 
     def typed_exactly(self, action: Action, signal: Signal) -> bool:
         "Did the person type, in one of the reflex engine's exact forms, just this action?"
