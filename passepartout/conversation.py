@@ -23,7 +23,7 @@ from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
 from .tuples import NamedTuple
 from .turns import Reply, Turn, recorded_turn
-from .undo import fewer_than, nothing_left, others_standing, undo_action, undo_groups
+from .undo import UNDO, fewer_than, nothing_left, others_standing, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -203,7 +203,7 @@ class Undoing(Answers):
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
         replies, groups = [], undo_groups(self.journal, session)[:max(count, 0)]
         for effect in [effect for group in groups for effect in group]:
-            signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"},
+            signal = Signal(payload={"sensor": USER_INPUT, "text": UNDO},
                             meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
             if not replies[-1].effects: break
