@@ -6,10 +6,10 @@ Docs: https://example.org/passepartout/act.html.md"""
 
 # %% auto #0
 __all__ = ['dispatch_action', 'run_cleared', 'call', 'answer', 'between_records', 'execute_tool_action', 'Overtaken',
-           'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'NotAsShown',
-           'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action', 'execute_cli_action',
-           'register_core_actuators', 'act_gate', 'act_once', 'redacted', 'approved_hash', 'changed_underway',
-           'follows', 'as_feedback', 'explain_nothing', 'tell']
+           'check_guard', 'time_allowed', 'run_tool', 'only_reads', 'call_tool', 'carry_out_edits', 'said_of',
+           'NotAsShown', 'check_as_shown', 'ask_again', 'check_lasting', 'lasting', 'execute_system_action',
+           'execute_cli_action', 'register_core_actuators', 'act_gate', 'act_once', 'redacted', 'approved_hash',
+           'changed_underway', 'follows', 'as_feedback', 'explain_nothing', 'tell']
 
 # %% ../nbs/17_act.ipynb #1e66bff1
 import asyncio
@@ -26,7 +26,7 @@ from .journal import JournalError
 from .limits import in_thread, within
 from .messages import (CLI, HEARTBEAT, LOG, LOOP_ERROR, MESSAGE, REQUIRES_APPROVAL, SYSTEM, TOOL, TOOLS, Action,
                                    ApprovalRequired, FrozenDict, Rejected, Signal, freeze, pick)
-from .previews import Change, Foreseen, awakened, result_of, uncovered
+from .previews import Change, Foreseen, awakened, quotes_private, result_of, uncovered
 from .records import record
 from .results import feedback, format_tool_result, label_of, tool_error, tool_output
 from .awareness.summaries import in_our_words
@@ -187,7 +187,16 @@ async def carry_out_edits(agent, wanted: Any, cleared: Cleared, signal: Signal) 
             if not done or not isinstance(error, EditFailed): raise
             raise ToolError(f"Only a part was done: {' '.join(e.summary for e in edits[:done])} The rest was not: {error.message} Taking "
                             "it back (undo) restores what was.") from error
-    return ToolResult(" ".join(e.summary for e in edits) or "Nothing had to be changed.", label=TOOLS)
+    return said_of(agent, edits, cleared, signal)
+
+# %% ../nbs/17_act.ipynb #7bce5845
+def said_of(agent, edits: list[FileEdit], cleared: Cleared, signal: Signal) -> ToolResult:
+    "What is said about edits that were made, with its label."
+    text = " ".join(e.summary for e in edits) or "Nothing had to be changed."
+    named = [each for each in cleared.action.payload["args"].values() if isinstance(each, str) and each.strip() and each.strip() in text]
+    tags = getattr(agent.settings, "privacy_filter_tags", ())
+    private = named and quotes_private(named, map(Change.of, edits), tags, agent.words(signal).hold)
+    return ToolResult(text, label=replace(TOOLS, private=True) if private else TOOLS)
 
 # %% ../nbs/17_act.ipynb #da7070c9
 class NotAsShown(PassepartoutError):

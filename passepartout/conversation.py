@@ -17,13 +17,13 @@ from .consent.endorsements import ALWAYS, agreed_to, offered
 from .consent.grants import Grant, GrantRefused, covers, in_words, offer, read_until
 from .journal import JournalError
 from .loop import loop_process
-from .messages import APPROVAL_REQUIRED, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
+from .messages import APPROVAL_REQUIRED, CHAT_MESSAGE, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
 from .plans.plandesk import PlanWindow
 from .plist import Keyword
 from .previews import for_channel, foresee, holds_private
 from .tuples import NamedTuple
 from .turns import Reply, Turn, recorded_turn
-from .undo import fewer_than, nothing_left, others_standing, undo_action, undo_groups
+from .undo import UNDO, fewer_than, nothing_left, others_standing, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -41,6 +41,7 @@ class Turning(PlanWindow):
         "Run `signal` as a turn of its own. Cut off, the turn is closed and recorded all the same."
         if self.interrupted is None:
             return Reply("This agent was closed, so it can keep no record and does nothing. Start another one.", "failed")
+        if self.permissions is not None and (told := self.permissions.look_again()): self.rules_changed(told)
         signal = self.in_turn(signal)
         turn = self.turns.of(signal)
         turn.commanded = commanded
@@ -57,6 +58,16 @@ class Turning(PlanWindow):
             raise
         return await self.finish(signal, turn)
 
+    def rules_changed(self, told: str) -> None:
+        "Tell the person, in the log and among the news, what became of their rules."
+        self.log(f"RULES: {told}")
+        if self.journal.path is None: return
+        from passepartout.diary import DiaryFailed, diary_of
+        diary = diary_of(self)
+        try: diary.add_news("rules", told)
+        except DiaryFailed as error: self.log(error.message)
+        finally: diary.close()
+
     async def finish(self, signal: Signal, turn: Turn) -> Reply:
         "Close the turn; a journal that cannot be written is told, and costs no answer."
         try: return await self.end_turn(signal)
@@ -67,9 +78,9 @@ class Turning(PlanWindow):
 # %% ../nbs/18d_conversation.ipynb #f9ade565
 class Conversation(Turning):
     "An agent one can talk to."
-    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None) -> Reply:
-        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn."
-        payload, meta = FrozenDict(sensor=USER_INPUT, text=str(text)), FrozenDict(source=channel(source), session=str(session) or "main")
+    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True) -> Reply:
+        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn. With `typed` false no form of words answers an ask."
+        payload, meta = FrozenDict(sensor=USER_INPUT if typed else CHAT_MESSAGE, text=str(text)), FrozenDict(source=channel(source), session=str(session) or "main")
         return await self.process(Signal.build(payload=payload, meta=meta, label=PERSON, foveal_focus=focus))
 
 # %% ../nbs/18d_conversation.ipynb #863469a8
@@ -192,7 +203,7 @@ class Undoing(Answers):
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
         replies, groups = [], undo_groups(self.journal, session)[:max(count, 0)]
         for effect in [effect for group in groups for effect in group]:
-            signal = Signal(payload={"sensor": USER_INPUT, "text": "/undo"},
+            signal = Signal(payload={"sensor": USER_INPUT, "text": UNDO},
                             meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
             if not replies[-1].effects: break

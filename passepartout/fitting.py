@@ -40,9 +40,12 @@ def own_permissions(agent: Any) -> Any:
     "What the person of this agent allows: settings, rules and grants."
     from passepartout.gates.permissions import Permissions
     from passepartout.consent.grants import Grants
-    from passepartout.rulefile import load_rules
-    rules = load_rules(agent.settings.config_dir / "passepartout" / "rules.ini", [root.path for root in agent.roots])
-    return Permissions(agent.tools, agent.settings.permissions, rules, agent.roots, Grants(agent.journal), command_reader(agent))
+    from passepartout.rulefile import load_rules, written
+    file = agent.settings.config_dir / "passepartout" / "rules.ini"
+    stamp, rules = written(file), load_rules(file, [root.path for root in agent.roots])
+    mine = Permissions(agent.tools, agent.settings.permissions, rules, agent.roots, Grants(agent.journal), command_reader(agent))
+    mine.watch(file, stamp)
+    return mine
 
 # %% ../nbs/18f_fitting.ipynb #b3f438d4
 def mandatory_gates(agent: Any, mine: Any) -> list:

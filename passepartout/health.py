@@ -110,6 +110,10 @@ def half_findings(actions: Iterable[tuple[dict, list[dict]]]) -> Iterator[Findin
     for done, left in actions:
         names = [" and ".join(dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in effects))
                  for effects in (done, left)]
+        if done[0]["detail"].get("undoes"):
+            yield Finding(f"An earlier run ended while it was taking something back: {names[0]} is as it was before, {names[1]} is not yet.",
+                          "Nothing is lost; what was moved stands in both.", "Take back the rest: passepartout undo")
+            continue
         yield Finding(f"An earlier run ended in the middle of an edit: {names[0]} was changed, {names[1]} was not.",
                       "Nothing is lost; what was to be moved stands in both.",
                       "Take back the part that was done: passepartout undo; then ask again.")

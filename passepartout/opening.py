@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/opening.html.md"""
 
 # %% auto #0
 __all__ = ['own_places', 'no_folder', 'open_roots', 'open_journal', 'wants_models', 'open_keyring', 'open_vault', 'keys_wanted',
-           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'CutOff', 'first_answer', 'settle_request',
-           'recover']
+           'known_secrets', 'install_index', 'settle_orphan', 'halves', 'half_undone', 'CutOff', 'first_answer',
+           'settle_request', 'recover']
 
 # %% ../nbs/18e_opening.ipynb #3d42dfef
 import os
@@ -29,6 +29,7 @@ from .messages import PERSON
 from .confinement.roots import PathRefused, Root
 from .settings import Settings, own_keys
 from .tuples import NamedTuple
+from .undo import UNDO, standing
 
 # %% ../nbs/18e_opening.ipynb #f53f7a2a
 def own_places(settings: Settings) -> list[str]:
@@ -160,6 +161,16 @@ def halves(agent: Any, found: list[dict]) -> list[tuple]:
         if done and left: parts.append((done, left))
     return parts
 
+# %% ../nbs/18e_opening.ipynb #a0098aec
+def half_undone(agent: Any, cut: set[str]) -> list[tuple]:
+    "Of the action that was being taken back when a run died in one of the turns `cut`: the undos that were done, and its edits that still stand."
+    latest = agent.journal.effects(limit=50)
+    last = next((e for e in latest if e["turn"] not in cut or e["state"] == "committed"), None)
+    original = agent.journal.effect(str((last["detail"] or {}).get("undoes"))) if last is not None and last["state"] == "committed" else None
+    if original is None or not any(e["turn"] in cut for e in latest[:latest.index(last) + 1]): return []
+    left = [e for e in standing(latest) if (e["turn"], e["hash"]) == (original["turn"], original["hash"]) and e["state"] == "committed"]
+    return [([last], left)] if left else []
+
 # %% ../nbs/18e_opening.ipynb #bd803fc5
 _CUT_OFF = "(The run ended before this was answered.)"
 
@@ -191,8 +202,10 @@ def recover(agent: Any) -> None:
     "Settle what runs left behind that died: edits by looking at the file, other effects as unknown, requests as never answered."
     begun, found = agent.journal.unanswered(), agent.journal.orphans()
     for effect in found: settle_orphan(agent, effect)
-    agent.half_done += halves(agent, found)
+    undone = half_undone(agent, {each["turn"] for each in (*begun, *found)})
+    agent.half_done += [*halves(agent, found), *undone]
     for each in begun: settle_request(agent, each)
+    if undone: agent.unanswered = [each for each in agent.unanswered if each.text != UNDO]
     agent.journal_verdict = agent.journal.verify()
     newest = agent.journal.records(limit=1, newest=True)
     agent.clock_behind = max(0.0, newest[0]["at"] - time.time()) if newest else 0.0

@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/previews.html.md"""
 # %% auto #0
 __all__ = ['MOST_COMPARED', 'MOST_LINES', 'LOOK_S', 'AT_HOME', 'hunks', 'visible', 'shown_line', 'two_alphabets', 'Change',
            'result_of', 'render', 'Preview', 'preview_of', 'Foreseen', 'foresee', 'changes_in', 'holds_private',
-           'for_channel', 'uncovered', 'awakened']
+           'for_channel', 'uncovered', 'quotes_private', 'awakened']
 
 # %% ../nbs/16b_previews.ipynb #47e4accc
 import json
@@ -289,6 +289,20 @@ def _lines_by_privacy(path: str, data: bytes | None, tags: Sequence[str]) -> Ite
     yield from ((private, line.strip()) for private, part in parts for line in part.split("\n") if any(map(str.isalnum, line)))
 
 _WORD = Regex(r"[^\W_]+")
+
+# %% ../nbs/16b_previews.ipynb #209d15fb
+def quotes_private(values: Iterable[Any], changes: Iterable[Change], tags: Sequence[str], said: Callable[[str], bool]) -> bool:
+    "Does a text among `values` hold a word that stood only in private lines of the files of `changes`, and that was not `said`?"
+    from passepartout.toolbelt.reach import private_text
+    changes = tuple(changes)
+    if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return False
+    lines = [each for c in changes for each in _lines_by_privacy(c.path, c.before, tags)]
+    private, public = ({word for mine, line in lines if mine is which for word in _words_in(line)} for which in (True, False))
+    names = {c.path for c in changes}
+    told = {word for each in values if isinstance(each, str) and each not in names for word in _words_in(_COUNTED.sub("", each))}
+    return any(not said(word) for word in told & (private - public))
+
+_COUNTED = Regex(r"^line \d+(: )?")
 
 # %% ../nbs/16b_previews.ipynb #38e9a3d6
 def awakened(changes: Iterable[Change], said: Callable[[str], bool]) -> list[tuple[str, str]]:

@@ -6,13 +6,14 @@ Docs: https://example.org/passepartout/rulefile.html.md"""
 
 # %% auto #0
 __all__ = ['one_rule', 'org_lines', 'RuleBook', 'read_rules', 'read_example', 'spelled_places', 'fits_example', 'faults',
-           'absent', 'load_rules', 'load_file', 'distrust']
+           'absent', 'load_rules', 'load_file', 'distrust', 'written', 'tightened', 'waiting']
 
 # %% ../nbs/12ab_rulefile.ipynb #8b472f5c
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,27 @@ def distrust(handle: int, path: str, folders: Iterable[str] = ()) -> str | None:
     for what, info in ((path, state), (os.path.dirname(real), folder)):
         if info.st_uid not in (os.geteuid(), 0): return f"{what} belongs to somebody else."
         if info.st_mode & 0o022: return f"Others may write to {what}. Run: chmod go-w {what}"
+
+# %% ../nbs/12ab_rulefile.ipynb #b468f55f
+def written(path: Path) -> tuple:
+    "What is another one after the file of rules at `path`, or its Org file, was written, made, exchanged or removed."
+    def stamp(each: Path) -> tuple | None:
+        try: state = os.stat(each)
+        except OSError: return None
+        return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+    return stamp(path), stamp(path.with_suffix(".org"))
+
+# %% ../nbs/12ab_rulefile.ipynb #8d4092bd
+def tightened(first: RuleBook, now: RuleBook) -> RuleBook:
+    "The rules of the start (`first`), and of those that stand in the file `now` the ones that forbid something or want it asked; the faults of both lock."
+    more = tuple(rule for rule in now.rules if rule.tightens and _same(rule) not in map(_same, first.rules))
+    return RuleBook((*first.rules, *more), tuple(dict.fromkeys((*first.problems, *now.problems))), first.path or now.path)
+
+def _same(rule: Rule) -> Rule: return replace(rule, line=0)            # whichever line it has moved to
+
+# %% ../nbs/12ab_rulefile.ipynb #33e1d346
+def waiting(first: RuleBook, now: RuleBook) -> list[str]:
+    "What of the file as it is `now` counts only after the next start: names of rules that allow something, or that are gone."
+    old, new = ({_same(rule) for rule in book.rules} for book in (first, now))
+    return [*dict.fromkeys(rule.name for rule in (*now.rules, *first.rules)
+                           if _same(rule) in old - new or not rule.tightens and _same(rule) in new - old)]

@@ -1,4 +1,5 @@
 "What a program carries out of the words it is given counts as if it were typed: nothing refused is only asked about in another program's mouth"
+import base64
 import random
 import shlex
 import shutil
@@ -206,6 +207,31 @@ def test_it_is_not_carried_out_indeed(line, notes):
 def test_and_what_is_refused_would_be(line, notes):
     if line.startswith("less") and not (shutil.which("less") and shutil.which("script")): pytest.skip("less, or a terminal for it, is not at hand")
     assert "/usr/not-there" in notes(line.format("rm -rf /usr/not-there")), line
+
+
+HIDDEN = {"base64": lambda t: base64.b64encode(t.encode()).decode(), "digits": lambda t: t.encode().hex(), "escapes": lambda t: "".join(f"\\x{ord(c):02x}" for c in t), "octal": lambda t: "".join(f"\\{ord(c):03o}" for c in t), "backwards": lambda t: t[::-1]}
+UNHIDES = [("base64", "echo {} | base64 -d | sh"), ("base64", "base64 --decode <<< {} | bash"), ("base64", 'eval "$(echo {} | base64 -d)"'), ("base64", "python3 -c 'import base64, os; os.system(base64.b64decode(\"{}\"))'"), ("base64", "base64 -d > x.sh <<'E'\n{}\nE\nsh x.sh"), ("digits", "echo {} | xxd -r -p | sh"),
+           ("digits", "python3 -c 'import os; os.system(bytes.fromhex(\"{}\"))'"), ("escapes", "printf '{}' | sh"), ("escapes", "echo -e '{}' | bash"), ("escapes", "perl -e 'system(\"{}\")'"), ("octal", "printf '{}' | sh"), ("octal", "bash -c \"$(printf '{}')\""), ("backwards", "echo '{}' | rev | sh"), ("backwards", "python3 -c 'import os; os.system(\"{}\"[::-1])'")]
+
+
+@pytest.mark.parametrize("way, line", UNHIDES)
+def test_a_disguise_is_seen_through_where_something_carries_it_out(way, line, roots, notes):
+    "Another way to write what is refused, which the line itself undoes; what is harmless stays a question in the same disguise."
+    assert level(line.format(HIDDEN[way]("rm -rf /usr/not-there")), roots) == DENY
+    assert level(line.format(HIDDEN[way]("ls -la /usr/not-there")), roots) < DENY
+    if shutil.which("xxd") or "xxd" not in line: assert "/usr/not-there" in notes(line.format(HIDDEN[way]("rm -rf /usr/not-there"))), "it is carried out indeed"
+
+
+@pytest.mark.parametrize("line", ["echo '{}' | base64 -d", "printf '{}'", "grep -rn '{}' .", "git commit -m '{}'"])
+@pytest.mark.parametrize("way", HIDDEN)
+def test_what_nothing_carries_out_may_be_disguised(line, way, roots): assert level(line.format(HIDDEN[way]("rm -rf /usr/not-there")), roots) < DENY
+
+
+@pytest.mark.parametrize("line", ["touch 'rm -rf ~'; eval *", "touch 'rm -rf ~'; *", ": > 'rm -rf ~'; eval *", "mkdir -p 'rm -rf /usr'; eval */*", "touch 'rm -rf ~'; for f in r*; do $f; done", "touch 'rm -rf ~'; for f in r*; do eval $f; done", "cp a 'rm -rf ~'; eval r*", "touch 'rm -rf ~'; set -- r*; eval \"$1\"", "ln -s a 'rm -rf ~'; sh -c r*"])
+def test_the_name_of_a_file_is_a_text_too(line, roots): assert level(line, roots) == DENY
+
+@pytest.mark.parametrize("line", ["touch 'notes about rm -rf ~'; ls *", "touch 'a b'; eval *", "grep 'rm -rf /usr' *.log; bash build.sh", "mkdir 'rm -rf ~'; ls"])
+def test_and_a_pattern_alone_is_no_reason_to_refuse(line, roots): assert level(line, roots) < DENY
 
 
 # S is a command that says T, T a text that would be refused

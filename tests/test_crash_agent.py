@@ -228,6 +228,48 @@ def test_an_edit_of_two_files_that_died_between_them_is_told_and_can_be_taken_ba
     run_anywhere(again.close())
 
 
+# The same for taking it back: killed before or after the write of the first or of the second file.
+BACKWARDS = """
+import asyncio, os, sys
+import passepartout.act as act
+from passepartout.agent import Agent
+memex, state, number, when = sys.argv[1:]
+written, write = [], act.apply_edit
+def dying(edit):
+    written.append(edit)
+    mine = len(written) == 2 + int(number)
+    if mine and when == "before": os._exit(9)
+    write(edit)
+    if mine: os._exit(9)
+act.apply_edit = dying
+async def main():
+    agent = await Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, today="2026-11-19")
+    await agent.handle("archive the dentist")
+    await agent.undo()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number, when, half", [(1, "before", False), (1, "after", True), (2, "before", True), (2, "after", False)])
+def test_an_undo_of_two_files_that_died_between_them_is_told_as_what_it_is(tmp_path, number, when, half):
+    memex, state = tmp_path / "memex", tmp_path / "state"
+    memex.mkdir()
+    (memex / "house.org").write_text(text := "* TODO Dentist\n* Roof\n")
+    run = subprocess.run([sys.executable, "-c", BACKWARDS, memex, state, str(number), when], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 9, run.stderr
+    agent = run_anywhere(Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, today="2026-11-19"))
+    told = [f"{finding.what} {finding.why}" for finding in agent.diagnostics if "taking something back" in finding.what or "/undo" in finding.why]
+    if half: assert told == ["An earlier run ended while it was taking something back: house.org is as it was before, house.org_archive is not yet. Nothing is lost; what was moved stands in both."], agent.diagnostics
+    else: assert len(told) == 1 and "taking something back" not in told[0] and ("nothing was changed" in told[0]) == (when == "before")
+    agent.run(agent.undo())
+    assert (memex / "house.org").read_text() == text and not (memex / "house.org_archive").exists()
+    run_anywhere(agent.close())
+    again = run_anywhere(Agent.boot(memex_dir=memex, state_dir=state, config_dir=state, cache_dir=state, today="2026-11-19"))
+    assert not again.half_done and not again.unanswered
+    run_anywhere(again.close())
+
+
 CUT = """
 import asyncio, os, sys
 from passepartout.agent import Agent

@@ -444,6 +444,21 @@ async def test_the_port_sees_no_code_and_cannot_say_yes_but_the_person_can(house
     assert (await person.ask(action="approve", approval=asked["id"], code=shown["code"]))["effects"]
 
 
+@pytest.mark.parametrize("form, done", [("archive Buy stamps", "inbox.org_archive"), ("$ cp inbox.org copy.org", "copy.org"), ("run: touch made.txt", "made.txt")])
+async def test_a_form_of_words_is_no_yes_on_the_port(house, form, done):
+    "What a person types in an exact form answers its own ask; a program can write the same letters."
+    daemon = await house(port=0)
+    daemon.agent.provider_cascade = ("reflex",)
+    program, person = await daemon.tcp(), await daemon.unix()
+    asked = await program.say(form)
+    assert asked["status"] == "requires-approval" and not (daemon.memex / done).exists()
+    shown, = (await person.ask(action="pending"))["approvals"]
+    assert (await person.ask(action="approve", approval=shown["id"], code=shown["code"]))["effects"] and (daemon.memex / done).exists()
+    (daemon.memex / done).unlink()
+    if done == "inbox.org_archive": (daemon.memex / "inbox.org").write_text("* Buy stamps\n")
+    assert (await person.say(form))["status"] == "answered" and (daemon.memex / done).exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", ["canary", "org-capture", "system"])
 async def test_no_frame_runs_what_it_carries(house, tmp_path, effect):

@@ -171,7 +171,7 @@ async def test_private_answers_and_secrets_do_not_pass_the_company(tmp_path, mon
     async with World(tmp_path) as world:
         told = await world.hears("find doctor")
         assert "Doctor" not in told[0] and "Rest" not in told[0] and "terminal" in told[0]
-        await world.porter.say("7", "the key is sk-live-9f8e7d6c5b4a39281706")
+        await world.porter.say(world.links.linked("telegram"), "the key is sk-live-9f8e7d6c5b4a39281706")
         assert "9f8e7d6c" not in world.server.sent[-1]["text"]
     async with World(tmp_path, linked=False, gateway_private=True) as world:
         world.server.next += 1000
@@ -353,3 +353,86 @@ async def test_why_a_change_cannot_be_shown_does_not_pass_the_company_in_private
         told = await world.hears("tidy up")
         assert "/approve" in told[0] and "Doctor" not in told[0] and "private" in told[0]
         assert "Doctor" in world.agent.pending(source="cli")[0].preview
+
+
+async def held_up(world, text="A slow question?"):
+    "A turn of the linked person that goes on until the event is set, and the event."
+    begun, gate = asyncio.Event(), asyncio.Event()
+    async def model(prompt, system_prompt, *, model=None):
+        begun.set()
+        await gate.wait()
+        return "I see."
+    register_backend(world.agent, "model", model, local=True)
+    world.agent.provider_cascade = ("model",)
+    world.server.says(text)
+    await begun.wait()
+    return gate
+
+
+@pytest.mark.parametrize("ends", ["unlink", "forbid", "another account"])
+async def test_what_waits_for_its_turn_is_not_begun_when_the_link_has_ended(tmp_path, ends):
+    "A phone is stolen: its messages wait behind a turn, and meanwhile the person takes the link, or the right to say yes, away."
+    async with World(tmp_path, permissions={"default": "ask", "org-capture": "ask"}) as world:
+        await world.hears("todo: call the roofer")
+        assert world.links.allow("telegram", True)
+        code, sent = world.agent.pending()[0].code, len(world.server.sent)
+        gate = await held_up(world)
+        world.server.says(f"/approve {code}"); world.server.says("todo: buy slate"); world.server.says("find roof")
+        await world.server.until(lambda: not world.server.updates)
+        if ends == "forbid": world.links.allow("telegram", False)
+        else: world.links.unlink("telegram")
+        if ends == "another account": assert world.links.bind("telegram", world.links.new_code("telegram"), "8", "8", "Ben")
+        gate.set()
+        await asyncio.gather(*world.porter.busy, return_exceptions=True)
+        notes = (tmp_path / "memex" / "inbox.org").read_text()
+        assert "roofer" not in notes and "slate" not in notes
+        told = [each["text"] for each in world.server.sent[sent:]]
+        if ends == "forbid": assert any("Nothing can be approved here" in each for each in told) and not any(code in each for each in told)
+        else: assert told == [] and len(world.agent.trace(session="telegram", limit=None)) == 2, "the first question and the slow one"
+
+
+async def test_what_one_account_said_is_not_told_to_the_next(tmp_path):
+    async with World(tmp_path) as world:
+        await held_up(world, "Where did I put the will?")
+        await world.stop()                                             # the process ends in the middle of it
+        world.links.unlink("telegram")
+        assert world.links.bind("telegram", world.links.new_code("telegram"), "8", "8", "Ben")
+        world.agent.provider_cascade = ("reflex",)
+        world.start()
+        assert "Roof" in (await world.hears("find roof", sender=8))[0]
+        assert not any("will" in each["text"] for each in world.server.sent)
+
+
+@pytest.mark.parametrize("field", ["text", "name", "stranger"])
+async def test_half_of_a_character_ends_nothing(tmp_path, field):
+    async with World(tmp_path) as world:
+        half = "Ana \ud83d"
+        world.server.says(half if field == "text" else "find roof", sender=666 if field == "stranger" else 7, name=half if field != "text" else "Ana")
+        await world.silence()
+        assert any("Roof" in each for each in await world.hears("find roof"))
+
+
+async def test_what_nobody_foresaw_costs_one_message_and_is_logged(tmp_path):
+    async with World(tmp_path) as world:
+        links, take = world.links, world.links.take
+        def fails(gateway, number, begins): return take(gateway, number, begins) if "roof" in begins else [][0]
+        links.take = fails
+        world.server.says("hello")
+        assert "Roof" in (await world.hears("find roof"))[0] and not world.task.done()
+        assert any("passed over" in each for each in world.logged)
+
+
+@pytest.mark.parametrize("approvals", [False, True])
+@pytest.mark.parametrize("said", ["archive chemo", "tick oncolog", "untick pathol"])
+async def test_what_the_engine_takes_from_a_private_note_does_not_pass_the_company(tmp_path, said, approvals):
+    "The person says the beginning of a word; how it goes on stands in a private note only."
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "health.org").write_text("#+FILETAGS: :@private:\n* TODO Chemotherapy\n- [ ] oncologist Dr. Frantz\n- [X] pathology\n")
+    async with World(tmp_path) as world:
+        assert world.links.allow("telegram", approvals)
+        told = await world.hears(said) + await world.hears("/pending")
+        assert not any(word in " ".join(told).casefold() for word in ("chemotherapy", "frantz", "oncologist", "pathology")), told
+        if approvals: assert "private" in told[0] or said == "archive chemo"          # what is typed exactly is done there, and its words name no title
+        else:
+            assert "private" in told[0] and ("archive" not in said or "Chemotherapy" in world.agent.pending(source="cli")[0].summary)
+            assert "Chemotherapy" in (await world.hears("archive the Chemotherapy"))[0], "what the person says in full may come back"

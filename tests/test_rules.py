@@ -314,11 +314,93 @@ def test_rules_in_org_count_as_well_and_lock_as_well(memex):
         finally: agent.run(agent.close())
 
 
-def test_the_rules_are_those_of_the_start(memex):
+def rules_file(memex): return memex.parent / "config" / "passepartout" / "rules.ini"
+
+
+@pytest.mark.parametrize("way", ["allowed", "taken out", "file removed"])
+def test_nothing_is_opened_while_the_agent_runs(memex, way):
     agent = boot(memex, TITLE, permissions={"org-retitle": "ask"})
     try:
-        (memex.parent / "config" / "passepartout" / "rules.ini").write_text(TITLE.replace("deny", "allow"))
+        agent.run(agent.handle("find roof"))
+        if way == "file removed": rules_file(memex).unlink()
+        else: rules_file(memex).write_text(TITLE.replace("deny", "allow") if way == "allowed" else "")
+        agent.run(agent.handle("find roof"))
         assert isinstance(verdict_of(agent, "read-file", path="people/ana.org"), Rejected)
+        assert "“people”" in next(each.text for each in agent.news() if each.job == "rules")
+    finally: agent.run(agent.close())
+
+
+@pytest.mark.parametrize("name", ["rules.ini", "rules.org"])
+@pytest.mark.parametrize("tier", ["deny", "ask"])
+def test_what_a_rule_forbids_counts_from_the_next_turn_on(memex, tier, name):
+    agent = boot(memex, TITLE.replace("people/", "recipes/"), permissions={"org-retitle": "allow"})
+    retitle = lambda: verdict_of(agent, "org-retitle", path="people/ana.org", heading="Ana", title="Bob")
+    try:
+        assert not isinstance(retitle(), (Rejected, ApprovalRequired))
+        more = [("tool", "*"), ("path", "people/"), ("tier", tier), ("matches", "org-retitle path=people/x.org heading=1 title=y"), ("not", "org-retitle path=projects/x.org heading=1 title=y")]
+        text = ("[ana]\n" + "".join(f"{k} = {v}\n" for k, v in more) if name == "rules.ini" else "* ana\n" + "".join(f"- {k} :: {v}\n" for k, v in more))
+        path = rules_file(memex).with_name(name)
+        path.write_text((path.read_text() if path.exists() else "") + text); path.chmod(0o600)
+        assert not isinstance(retitle(), (Rejected, ApprovalRequired)), "within a turn nothing changes"
+        agent.run(agent.handle("find roof"))
+        assert isinstance(found := retitle(), Rejected if tier == "deny" else ApprovalRequired) and "“ana”" in (found.text if tier == "deny" else found.reason)
+        assert not isinstance(verdict_of(agent, "org-retitle", path="projects/roof.org", heading="Roof", title="Bob"), (Rejected, ApprovalRequired))
+        path.write_text(path.read_text().replace(text, "")); agent.run(agent.handle("find roof"))
+        assert not isinstance(retitle(), (Rejected, ApprovalRequired)), "it was not there at the start, so taking it out leaves what was"
+    finally: agent.run(agent.close())
+
+
+def test_a_fault_that_is_written_meanwhile_locks_until_it_is_mended(memex):
+    agent = boot(memex, TITLE, permissions={"default": "allow"})
+    capture = lambda: verdict_of(agent, "org-capture", title="Buy slate", kind="note")
+    try:
+        rules_file(memex).write_text(TITLE + "[x]\ntool = org-find\ntier = dney\n"); agent.run(agent.handle("find roof"))
+        assert isinstance(capture(), Rejected) and "rules.ini line" in capture().text
+        rules_file(memex).write_text(TITLE); agent.run(agent.handle("find roof"))
+        assert not isinstance(capture(), (Rejected, ApprovalRequired))
+    finally: agent.run(agent.close())
+
+
+def test_a_fault_of_the_start_locks_until_the_next_start(memex):
+    agent = boot(memex, TITLE + "[x]\ntool = org-find\ntier = dney\n", permissions={"default": "allow"})
+    try:
+        rules_file(memex).write_text(TITLE); agent.run(agent.handle("find roof"))
+        assert isinstance(verdict_of(agent, "org-capture", title="Buy slate", kind="note"), Rejected)
+    finally: agent.run(agent.close())
+
+
+def proposing(agent, *texts):
+    left = list(texts)
+    register_backend(agent, "model", lambda prompt, system: left.pop(0) if left else "Done.", inline=True)
+    agent.provider_cascade = ("model",)
+
+
+ARCHIVE = '(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "org-archive" :ARGS (:PATH "projects/roof.org" :HEADING "Roof" :ARCHIVE "projects/roof.org_archive") :EXPLANATION "The roof is done, as you said yesterday"))'
+PLAN = '(:TYPE :PLAN :EXPLANATION "You asked me to put the roof away, in two steps" :STEPS ((:CALL "org-archive" :ARGS (:PATH "projects/roof.org" :HEADING "Roof" :ARCHIVE "projects/roof.org_archive")) (:ANSWER "It is away.")))'
+WATCHED = "[the roof]\ntool = org-archive\ntier = ask\nbecause = Ana has to be told first\nmatches = org-archive path=a heading=b archive=c\nnot = org-find query=x\n"
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("proposal", [ARCHIVE, PLAN], ids=["one step", "a plan"])
+def test_a_yes_does_not_answer_a_rule_that_was_written_after_the_question(memex, proposal, restart):
+    "The person is asked, writes a rule that wants to be asked as well, and says yes to what they had been told."
+    agent = boot(memex, "", permissions={"org-archive": "ask"})
+    try:
+        proposing(agent, proposal)
+        asked, = agent.run(agent.handle("Put the roof away.")).approvals
+        assert "Ana" not in asked.reason
+        rules_file(memex).write_text(WATCHED); rules_file(memex).chmod(0o600)
+        if restart:
+            code = agent.desk.codes
+            agent.run(agent.close())
+            agent = boot(memex, permissions={"org-archive": "ask"})
+            agent.desk.codes.update(code)
+        reply = agent.run(agent.approve(asked.id, asked.code))
+        assert not (memex / "projects" / "roof.org_archive").exists()
+        again, = reply.approvals
+        assert "the roof" in str(reply) + again.summary + again.reason + again.preview
+        reply = agent.run(agent.approve(again.id, again.code))
+        for more in reply.approvals: agent.run(agent.approve(more.id, more.code))
+        assert (memex / "projects" / "roof.org_archive").exists()
     finally: agent.run(agent.close())
 
 

@@ -134,8 +134,9 @@ class Waiting:
 class Filing(Waiting):
     "How a question is put."
     def file(self, batch, verdict: ApprovalRequired, channel: str, foreseen: Foreseen | None = None, private_tags: Sequence[str] = (),
-             ttl_s: float | None = None, told: str = "", confidential: bool = False) -> PendingApproval:
-        "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. `confidential`: its words may repeat something private. It counts once the batch is committed, for `ttl_s` seconds."
+             ttl_s: float | None = None, told: str = "", confidential: bool = False,
+             policy: str = "") -> PendingApproval:
+        "Put an ask into `batch`, with what was `foreseen` of its result, or with what it would do `told` in sentences, and return it with its code, as it may be shown on `channel`. `confidential`: its words may repeat something private. `policy`: the rules under which it is asked. It counts once the batch is committed, for `ttl_s` seconds."
         ident, code, expires, scanner = os.urandom(4).hex(), new_code(), self.journal.clock() + (ttl_s or self.ttl_s), self.journal.scanner
         if (recorded := without_secrets(scanner, verdict.action)) is not verdict.action: self.kept[ident] = verdict.action
         redact = scanner.redact if scanner is not None else str
@@ -144,7 +145,7 @@ class Filing(Waiting):
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
                   reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview,
-                  private=private, **({"confidential": True} if confidential else {}), **seen)
+                  private=private, policy=policy, **({"confidential": True} if confidential else {}), **seen)
         self.codes[ident] = code
         return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires,
                           for_channel(preview, private, channel), phrase, confidential)

@@ -8,6 +8,7 @@ Docs: https://example.org/passepartout/consent/asks.html.md"""
 __all__ = ['WhatWasShown', 'Intending', 'Using', 'unsaved_rows', 'Effects', 'Filing', 'Asks']
 
 # %% ../../nbs/consent/17da_asks.ipynb #2136c9b3
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Sequence
@@ -19,7 +20,7 @@ from ..context import confidential
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
-from ..previews import Foreseen, foresee
+from ..previews import Foreseen, foresee, quotes_private
 from ..services import WhoseWords
 from ..tools import ToolContext
 from ..turns import Turn
@@ -127,12 +128,24 @@ class Filing(Effects):
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
-                                 confidential(self, signal, turn) or turn.label.private)
+                                 confidential(self, signal, turn) or turn.label.private
+                                 or self.quotes(verdict.action, foreseen, signal), self.policy)
         await self.turns.write(turn, durable=True)
         turn.approvals.append(pending)
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
+
+    def quotes(self, action: Action, foreseen: Foreseen | None, signal: Signal) -> bool:
+        "Does an edit that is asked about name something that stands only in private lines, and that the person did not say?"
+        args = action.payload.get("args")
+        return (foreseen is not None and isinstance(args, Mapping)
+                and quotes_private(args.values(), foreseen.changes, self.settings.privacy_filter_tags, self.words(signal).hold))
+
+    @property
+    def policy(self) -> str:
+        "What the person allows and forbids just now, as a digest; nothing without permissions."
+        return self.permissions.policy if self.permissions is not None else ""
 
     def told_of(self, action: Action) -> str:
         "What an action would do, in sentences of its own; nothing for one that its words tell already."
@@ -166,9 +179,13 @@ class Asks(Filing):
         turn = self.turns.of(signal)
         if turn is not None and turn.commanded is not None: return "typed" if turn.commanded.hash == action.hash else None
         if (row := approved_row(self.journal, signal)) is not None and signal.sensor == APPROVAL_REQUIRED:
-            return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown)
+            return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown) and self.same_policy(row)
                     and confirms(row["confirmed"], row["phrase"]) else None)
         return "typed" if signal.sensor == USER_INPUT and self.typed_exactly(action, signal) else None
+
+    def same_policy(self, row: dict) -> bool:
+        "Do rules and settings say what they said when this was asked?"
+        return (row["policy"] or "") == self.policy
 
     def typed_exactly(self, action: Action, signal: Signal) -> bool:
         "Did the person type, in one of the reflex engine's exact forms, just this action?"

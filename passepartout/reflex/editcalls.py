@@ -69,7 +69,7 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
         return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done.")
     if state is None:
         return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."
-                       + (f" To put it away: archive {place.title[:60]}" if word == "cancelled"
+                       + (f" To put it away: archive {object_of(command.target)}" if word == "cancelled"
                           else f" A word of your own can be a tag: tag … with {command.args['state']}"))
     if state == place.keyword: return say(f"{name} is {state} already.")
     if command.args.get("note") and outline.format == "markdown":
@@ -307,7 +307,7 @@ def to_under(command: Command, place: Place, around: Surroundings, today: date) 
     args, (outline, node) = task["payload"]["args"], node_at(place, around)
     dated = {name: args[name] for name in ("scheduled", "deadline") if name in args}
     if args.keys() & {"repeat", "until"}:
-        return decline(f"Below a heading I put a task with one day, or with none. Say “todo {command.args['text'][:80]} in {place.file}”, and then move it under “{place.title[:60]}”.")
+        return decline(f"Below a heading I put a task with one day, or with none. Say “todo {command.args['text'][:80]} in {place.file}”, and then move it under “{object_of(command.target)}”.")
     if not dated and outline.format != "markdown" and any(list_items(outline, node)):
         return call("org-check", replace(command, said=f"add the item “{args['title']}” to {{}}"), place, around, item=args["title"], add=True)
     return call("org-add-headline", command, place, around, title=args["title"], kind="task", **dated)

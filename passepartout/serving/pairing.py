@@ -63,11 +63,12 @@ class LinkFile:
 # %% ../../nbs/serving/19ma_pairing.ipynb #7d6bcac9
 @record
 class Linked:
-    "The account that a service is linked to, and whether it may answer asks."
+    "The account that a service is linked to, whether it may answer asks, and since when it is linked (Unix time)."
     account: str
     chat: str
     name: str
     approvals: bool
+    at: float = 0.0
 
 # %% ../../nbs/serving/19ma_pairing.ipynb #d5ec0306
 class Knowing(LinkFile):
@@ -76,8 +77,8 @@ class Knowing(LinkFile):
         "Who is linked; a file that does not exist yet links nobody."
         if self._db is None and self.path is not None and not self.path.exists(): return None
         with self.writing() as db:
-            row = db.execute("SELECT account, chat, name, approvals FROM link WHERE gateway = ?", (gateway,)).fetchone()
-        return None if row is None else Linked(*row[:3], bool(row[3]))
+            row = db.execute("SELECT account, chat, name, approvals, at FROM link WHERE gateway = ?", (gateway,)).fetchone()
+        return None if row is None else Linked(*row[:3], bool(row[3]), row[4])
 
     def unlink(self, gateway: str) -> bool:
         "Take the link away, and any code; whether there was one."
@@ -126,11 +127,11 @@ class Taking(Linking):
         with self.writing() as db:
             db.execute("UPDATE taken SET state = 'done', begins = '' WHERE gateway = ? AND number = ?", (gateway, number))
 
-    def cut_off(self, gateway: str) -> list[str]:
-        "How the messages begin that were taken by a process that then ended; told once."
+    def cut_off(self, gateway: str, since: float = 0.0) -> list[str]:
+        "How the messages begin that were taken `since` then by a process that ended; told once, and the earlier ones never."
         with self.writing() as db:
-            found = [row[0] for row in db.execute("SELECT begins FROM taken WHERE gateway = ? AND state = 'begun' ORDER BY at, number",
-                                                  (gateway,))]
+            found = [row[0] for row in db.execute("SELECT begins FROM taken WHERE gateway = ? AND state = 'begun' AND at >= ? "
+                                                  "ORDER BY at, number", (gateway, since))]
             db.execute("UPDATE taken SET state = 'cut off', begins = '' WHERE gateway = ? AND state = 'begun'", (gateway,))
             return found
 

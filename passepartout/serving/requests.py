@@ -117,7 +117,7 @@ async def say(house: Any, guest: Guest, payload: Mapping) -> dict:
     source, focus = source_of(guest), text_in(payload, "focus", 1000)
     async def work(agent: Any) -> Any:
         with followed(agent, guest, payload, session):
-            if sensor == "user_input": return await agent.handle(text, source=source, session=session, focus=focus)
+            if sensor == "user_input": return await agent.handle(text, source=source, session=session, focus=focus, typed=guest.via == "unix")
             return await agent.process(receive({"type": "EVENT", "payload": {"sensor": "chat-message", "text": text}}, source=source,
                                                session=session))
     return reply_payload(house, guest, await house.in_turn(session, work), session)

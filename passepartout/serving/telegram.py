@@ -40,6 +40,7 @@ def incoming(update: Any) -> Incoming | None:
     if type(sender.get("id")) is not int or type(chat.get("id")) is not int: return None
     name = " ".join(str(sender[key]) for key in ("first_name", "last_name") if isinstance(sender.get(key), str))
     text = message.get("text") if isinstance(message.get("text"), str) else ""
+    name, text = (each.encode("utf-8", "replace").decode() for each in (name, text))
     return Incoming(number, str(sender["id"]), str(chat["id"]), name[:200], text, own=not any(key in message for key in FOREIGN),
                     direct=chat.get("type") == "private" and chat["id"] == sender["id"])
 

@@ -16,14 +16,15 @@ from ..confinement.roots import PathRefused, Root
 from ..lazy import Regex
 from ..messages import NOTHING
 from ..oneline import shown
-from .carried import carried_texts, harm_carried, harm_in_words, shell_parts, told_to, written_and_used
+from .carried import carried_texts, harm_carried, harm_in_words, names_given, shell_parts, told_to, written_and_used
 from .harm import ASK, CONFIRM, DENY, READ, harm, scratch
 from .places import Places
 from .programs import Program, pinned
 from .script import Redirect, Simple
 from .standfor import given_values, named_anew, readings, without_braces
-from .within import SHELLS, STARTERS, WRITES, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, texts_said
+from .within import SHELLS, STARTERS, WRITES, carries_out, commands_within, keeps, leads_on, lines_to, loose_texts, says, takes_names, texts_said
 from .words import Impure
+from .writings import other_writings
 
 # %% ../../nbs/shell/findings.ipynb #8518b4db
 _MOST_NAMES, _MOST_FINDINGS, _MOST_PARTS = 1_024, 64, 40
@@ -135,6 +136,9 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
         if (findings.left[2] - 1) < 0: return
         findings.left[2] -= 1
         if found := harm_carried(text, findings.places, findings.home): findings.add(*found)
+        for written in other_writings(text) if findings.level < DENY else ():
+            found = harm_carried(written, findings.places, findings.home)
+            if found and found[0] == DENY: findings.add(DENY, f"{found[1]} So it says when it is not disguised.")
         for part in shell_parts(text) if depth < 2 and findings.level < DENY else ():
             if (findings.left[0] - 1) < 0: return
             findings.left[0], inner = findings.left[0] - 1, findings.beside()
@@ -145,7 +149,9 @@ def harm_said(findings: Findings, texts: Sequence[str], depth: int = 0) -> None:
 # %% ../../nbs/shell/findings.ipynb #9e66a065
 def harm_of_saying(findings: Findings, text: str) -> None:
     "Look for harm in every text of a line in which something carries out what it is told."
-    if findings.level < DENY and leads_on(text) and any(map(carries_out, commands_within(text, findings.known))): harm_said(findings, texts_said(text, findings.known))
+    if findings.level >= DENY or not any(map(carries_out, commands := commands_within(text, findings.known))): return
+    if leads_on(text): harm_said(findings, texts_said(text, findings.known))
+    if takes_names(text): harm_said(findings, names_given(commands))
 
 # %% ../../nbs/shell/findings.ipynb #b5ccdf2e
 def harm_of_doing(findings: Findings, command: Simple, name: str, words: Sequence[str]) -> None:

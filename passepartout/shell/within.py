@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/shell/within.html.md"""
 # %% auto #0
 __all__ = ['STARTERS', 'TAKE_LINES', 'BY_OPTION', 'SHELLS', 'MOST', 'MOST_INNER', 'WRITES', 'spelt_plainly', 'plain_word',
            'words_of', 'lines_to', 'body_of', 'given_texts', 'printed', 'keeps', 'several', 'says', 'loose_texts',
-           'commands_within', 'carries_out', 'leads_on', 'texts_said']
+           'commands_within', 'takes_names', 'carries_out', 'leads_on', 'texts_said']
 
 # %% ../../nbs/shell/within.ipynb #a606f91d
 import re
@@ -251,10 +251,16 @@ _TELLS, _LEADS = frozenset(("eval", "source", ".", "trap")) | SHELLS, Regex(r"[|
 _SED, _IN_PLACE = Regex(r"\bsed\b"), Regex(r"\s-[a-zA-Z]*i")
 _INTERPRETER, _STARTS = Regex(r"python[\d.]*|perl|ruby|node|[gmn]?awk|php|lua|tclsh|expect"), Regex(r"system|popen|subprocess|exec|spawn|qx|`|\| *\"|eval|-ok")
 
+def takes_names(text: str) -> bool:
+    "Does a text hold a pattern in the place of which a shell puts names of files?"
+    return _PATTERN.search(_QUOTED.sub("", text)) is not None
+
+_QUOTED, _PATTERN = Regex(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.S), Regex(r"[*?]|\[[^\[\]\s]+\]")
+
 def carries_out(words: Sequence[str]) -> bool:
     "May this command carry out what it reads, or what a variable holds?"
     name = words[0].rpartition("/")[2]
-    if words[0][:1] in ("$", "`") or words[0][:1] == "." or name in _TELLS: return True
+    if words[0][:1] in ("$", "`") or words[0][:1] == "." or name in _TELLS or takes_names(words[0]): return True
     if name == "parallel" and not any(word[:1] != "-" for word in words[1:]): return True                  # its lines are the commands
     if name == "find": return any(word.rpartition("/")[2] in SHELLS | STARTERS for word in words[1:64])
     if name in STARTERS:

@@ -254,7 +254,7 @@ def _effect(id, seq, session, turn, at, state, owner, intent, settled, outcome) 
 _APPROVALS = """SELECT a.id, a.seq, q.session, q.turn, q.at, a.state, q.body, d.at, d.body
 FROM approvals a JOIN chain q ON q.seq = a.seq LEFT JOIN chain d ON d.seq = a.decided"""
 
-_SHOWN = ("phrase", "preview", "result", "moment", "private", "confidential")
+_SHOWN = ("phrase", "preview", "result", "moment", "private", "confidential", "policy")
 
 def _approval(now, id, seq, session, turn, at, state, question, decided, decision) -> dict:
     asked, told, at = told_in(question) or {}, told_in(decision) or {}, moment_in(at)

@@ -61,7 +61,7 @@ def rules_try(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
 def rules_adopt(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     "Put a rule that was tried into the file of rules."
     from passepartout.learning import adopt_rule
-    one(name, memex, json_, adopt_rule, "It stands in {}, and counts from the next start on. Read it there, change it, or take it out.")
+    one(name, memex, json_, adopt_rule, "It stands in {}. What it allows counts from the next start on, what it forbids at once. Read it there, change it, or take it out.")
 
 def rules_drop(name: _Name, memex: Memex = None, json_: AsJson = False) -> None:
     "Try a rule no longer."
