@@ -56,7 +56,7 @@ _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(
 _INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
-_GOES_ON = frozenset("of to until till and or - – bis".split())
+_GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
@@ -86,10 +86,10 @@ def stated(request: Request) -> str | None:
 def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
-    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text: return None
+    if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
-    for size in range(min(5, len(words) - 2), 0, -1):
+    for size in range(min(6, len(words) - 1), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
