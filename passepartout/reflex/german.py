@@ -205,6 +205,7 @@ _DAYS = (
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 _OPEN_TASKS = (
+    (r"(?:was|welche (?:aufgaben|termine)) (?:wiederholt|wiederholen|kommt|kommen) (?:sich|(?:immer )?wieder)(?: alles)?|(?:zeige?(?: mir)? )?(?:alle |meine |die )*wiederkehrenden? (?:aufgaben|termine)", "what repeats"),
     (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
     (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben (?:habe ich|gibt es)(?: noch)?", "all open tasks"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),

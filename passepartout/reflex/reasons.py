@@ -146,9 +146,6 @@ def by_command(request: Request, line: str) -> dict | None:
                        "yesterday; and “find …” puts newer notes first.")
     return None
 
-# %% ../../nbs/reflex/reasons.ipynb #90da0714
-_REPEATING = Regex(r"(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:recurring|repeating|repeated)\s+(?:tasks|todos|things|ones)", re.I)
-
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
@@ -159,8 +156,6 @@ def half_said(request: Request, line: str) -> dict | None:
     if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
-    if _REPEATING.fullmatch(line):
-        return decline("What repeats is no list of mine: “my habits” shows the habits, and “when is the dentist” says of one task how often it comes.")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
     return None
 

@@ -27,7 +27,7 @@ HELP = """I work without a language model and understand these requests:
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
-  what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
+  what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what repeats, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
   postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
