@@ -755,9 +755,21 @@ def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
 MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "inbox.org": "* TODO x\n"}
 
 def test_more_than_one_change_is_told_apart(tmp_path):
-    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "split the report into outline and draft", "deadline slate 27 nov", "set effort of slate to 1:30")
-    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
+    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "deadline slate 27 nov", "set effort of slate to 1:30")
+    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2], answers
     assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\nDEADLINE: <2026-11-27 Fri>\n:PROPERTIES:\n:Effort:   1:30\n:END:\n", "inbox.org": "* TODO x\n* TODO tell Ana\n"}, answers
+
+
+def test_a_task_is_split_into_parts_below_it(tmp_path):
+    answers, files = play(tmp_path, MORE, "split the report into outline, draft and tables", "yes")
+    assert "Did you mean “add a subtask to report: outline; add a subtask to report: draft; add a subtask to report: tables”" in answers[0], answers
+    assert files["a.org"] == "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n** TODO outline\n** TODO draft\n** TODO tables\n* TODO slate\n", answers
+
+
+@pytest.mark.parametrize("reply", ["january", "until january", "bis Januar"])
+def test_how_long_a_pause_is_may_be_said_when_it_is_asked(tmp_path, reply):
+    answers, files = play(tmp_path, {"a.org": "* TODO Choir\nSCHEDULED: <2026-11-20 Fri 19:00 +1w>\n"}, "pause choir", reply)
+    assert files["a.org"] == "* TODO Choir\nSCHEDULED: <2027-01-01 Fri 19:00 +1w>\n", answers
 
 
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):

@@ -628,6 +628,7 @@ DEADLINE: <2026-12-01 Tue +1m -3d>
 SCHEDULED: <2026-11-20 Fri>
 """
 SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
+PAUSING = Surroundings(lambda: [parse_org(SKIPPED + "* TODO Walk\nSCHEDULED: <2026-11-20 Fri .+2d>\n", "routines.org"), parse_note("- [ ] papers 🔁 every weekday ⏳ 2026-11-20\n", "papers.md")])
 
 
 @pytest.mark.parametrize("text, date, kind", [("skip japanese this week", "2026-11-26", "scheduled"), ("please skip japanese tonight", "2026-11-26", "scheduled"), ("skip this week's japanese", "2026-11-26", "scheduled"), ("lass japanese diese Woche ausfallen", "2026-11-26", "scheduled"), ("skip japanese", "2026-11-26", "scheduled"),
@@ -635,6 +636,17 @@ SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
 def test_one_turn_of_what_repeats_is_left_out(text, date, kind):
     found = payload(text, SKIPPING)
     assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, date, kind", [("pause japanese until 2027-01-01", "2027-01-07", "scheduled"), ("pause the bins for two weeks", "2026-12-10", "scheduled"), ("skip japanese until january", "2027-01-07", "scheduled"), ("please pause the rent until after christmas", "2027-01-01", "deadline"),
+    ("pause the review until next month", "2026-12-02", "scheduled"), ("pausiere japanese bis nächste Woche", "2026-11-26", "scheduled"), ("setze japanese bis Dezember aus", "2026-12-03", "scheduled"), ("pause the walk until 2026-12-24", "2026-12-24", "scheduled"), ("pause the papers until 2026-12-05", "2026-12-07", "scheduled")])
+def test_what_repeats_pauses_and_keeps_its_days(text, date, kind):
+    found = payload(text, PAUSING)
+    assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, told", [("pause japanese", "Until when"), ("pause japanese until today", "no later day"), ("pause japanese until last monday", "no later day"), ("pause call ana until december", "postpone call ana to 2026-12-01"), ("pause the rent until tomorrow", "not before"), ("pause japanese until 9990-01-01", "no turn"), ("pause the music", "didn't understand"), ("split japanese", "Into what?"), ("split the bill with Ana", "didn't understand")])
+def test_what_does_not_pause_is_told(text, told): assert told in payload(text, PAUSING)["text"]
 
 
 @pytest.mark.parametrize("text, told", [("skip japanese next week", "is on Thursday 19 November 2026, and only the next one"), ("skip the rent this week", "is on Tuesday 1 December"), ("skip call ana", "does not repeat"), ("skip the submarine", "Nothing in your notes is called"), ("should I skip japanese?", "didn't understand")])

@@ -176,6 +176,7 @@ _EDITS = (
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"),
     (r"lasse? (?P<what>.+?) (?P<span>heute|morgen|diese\w*.*|nächste\w*.*|am .+) (?:aus|ausfallen|weg)", "skip {what} {span}"),
+    (r"pausiere? (?P<what>.+?) bis (?P<until>.+)|setze? (?P<what2>.+?) bis (?P<until2>.+?) aus", "pause {what} until {until}"),
     (r"lasse? (?P<what>.+?) (?:einmal |diesmal |mal )?(?:aus|ausfallen)", "skip {what}"),
     (r"archiviere? (?P<what>.+)", "archive {what}"),
     (r"sage? (?P<what>.+) ab", "cancel {what}"))

@@ -208,6 +208,7 @@ def to_keep(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)\s+(?:to|into|under|in)\s+(.{2,60})", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
+_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?:(?!(?:with|between|among)\b)[^\s\"“”;:]+\s*){1,6}?)(?:\s+(?:up|(?:up\s+)?into\s+(?:\w+\s+)?(?:parts|pieces|steps|subtasks)))?", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503
@@ -218,8 +219,10 @@ def to_copy(request: Request, line: str) -> dict | None:
     if (found := _SPLIT.fullmatch(line)) and not _NO_PARTS.match(found[2]):
         parts = [part for part in re.split(r"\s*,\s+(?:and\s+)?|\s+and\s+", found[2]) if part.strip()]
         if 1 < len(parts) < 9:
-            told = "”, “".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
-            return decline(f"I split nothing; its parts can stand below it. Say them one after the other: “{told}”.")
+            told = "; ".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
+            return decline(f"Parts stand below their task. Did you mean “{told}”? Say “yes”, and I'll do it.")
+    if found := _INTO_WHAT.fullmatch(line):
+        return decline(f"Into what? For example: split {object_of(found[1])} into outline, draft and tables. Or answer {TODO_OR_NOTE} to keep the words.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe

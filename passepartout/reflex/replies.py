@@ -29,7 +29,7 @@ HELP = """I work without a language model and understand these requests:
   read projects/roof.org from line 20
   what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what repeats, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
-  postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week
+  postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week, pause … until january
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
