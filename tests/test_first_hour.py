@@ -772,6 +772,12 @@ def test_how_long_a_pause_is_may_be_said_when_it_is_asked(tmp_path, reply):
     assert files["a.org"] == "* TODO Choir\nSCHEDULED: <2027-01-01 Fri 19:00 +1w>\n", answers
 
 
+def test_what_repeats_and_ends_is_put_down_on_each_of_its_days(tmp_path):
+    _, files = play(tmp_path, MORE, "todo in a.org: pills daily at 8 for 2 days", "yes", "remind me to stretch daily for 30 days", "yes")
+    assert files["a.org"].endswith("* TODO slate\n* TODO pills\nSCHEDULED: <2026-11-19 Thu 08:00>\n* TODO pills\nSCHEDULED: <2026-11-20 Fri 08:00>\n"), files
+    assert files["inbox.org"] == "* TODO x\n* TODO stretch\nSCHEDULED: <2026-11-19 Thu +1d>\n* TODO stretch for the last time\nSCHEDULED: <2026-12-18 Fri>\n", files
+
+
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
     answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
     assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers

@@ -278,7 +278,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
         if (when is None or line.split()[-1:] and line.split()[-1].lower() in GERMAN_JOINTS) and (english := dated_line(bare, today)):
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
-        if question := doubt("" if repeat else first, when, today, line): return decline(question)
+        if question := doubt("" if repeat else first, when, today, line): return decline(question.replace("todo: ", f"todo in {file}: ") if file else question)
         if not when and not repeat and (said := day_within(first, today)):
             whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
             return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")

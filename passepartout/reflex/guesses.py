@@ -18,7 +18,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import doubt
+from .doubts import doubt, in_turns
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
@@ -89,6 +89,7 @@ def dated_first(request: Request) -> str | None:
     if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
+    if few := in_turns(" ".join(words), request.today): return few
     for size in range(min(6, len(words) - 1), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
