@@ -69,7 +69,7 @@ _CHANGED = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #51ccea2f
 _HAPPENING = (
-    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
+    (r"(?:the |my |our )?next (?P<what>(?!(?:\w+day|steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
     (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))

@@ -140,6 +140,7 @@ def tasks(request: Request) -> dict | None:
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
-    if (found[1] or found[5] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
+    if span := read_span(words_of(about), request.today):
+        return tool_call("org-agenda", f"You asked what is due {span}{place}", start=span.start.isoformat(), end=span.end.isoformat(), folder=folder)
     about = part if (part := _PART_OF.sub(r"\1", about)).lower() not in ("the", "my", "our", "a", "this") else about.partition(" ")[2]
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)
