@@ -66,7 +66,7 @@ _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:in
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
 _NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
-_NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20})?)[\"”]?)?", re.I)
+_NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|of|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20}){0,2})[\"”]?)?", re.I)
 _SUMMARY = Regex(r"(?:(?:give|show|write|make|get)\s+(?:me\s+)?)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+|quick\s+)?(?:summary|recap|translation|explanation|draft|analysis)\s+(?:of|for|about)\b.*|sum\s+up\b.*|tl;?dr\b.*", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 
@@ -93,15 +93,16 @@ def to_begin(request: Request, line: str) -> dict | None:
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    head, _, items = line.partition(":")
+    head, _, items = line.partition(":" if ":" in line else " with ")
     if items.strip() and (found := _NEW_LIST.fullmatch(head.strip())) and (found[1] or found[2] or "," in items) and (begun := list_begun(found[2] or found[1] or "", items)):
         return decline(f"A list is a file with boxes. Did you mean “{begun}”? Say “yes”, and I'll do it.")
     if items.strip() and (found := _BARE_LIST.fullmatch(head.strip())) and (begun := list_begun(found[1], items)):
         return decline(f"There is no list called “{found[1]}” yet. Did you mean “{begun}”? Say “yes”, and I'll begin one.")
-    if found := _NEW_LIST.fullmatch(line):
+    asked = (found := _HOW_TO.fullmatch(line)) and (found[1] or found[2])
+    if found := _NEW_LIST.fullmatch(asked or line):
         name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
         return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
-    if found := _NEW_FILE.fullmatch(line) or ((asked := _HOW_TO.fullmatch(line)) and _NEW_FILE.fullmatch(asked[1] or asked[2] or "")):
+    if found := _NEW_FILE.fullmatch(asked or line):
         return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
     return None
 
