@@ -747,6 +747,12 @@ def test_an_age_is_worked_out(tmp_path, line, said):
     assert answer.startswith(said) and "Doctor" not in answer and "1 May" not in answer and files == BORN
 
 
+@pytest.mark.parametrize("line, said", [("Wann hat Ana Geburtstag?", "“Ana's birthday” (a.org:1): due"), ("wann hat Tom Geburtstag", "Tom's cake"), ("who has a birthday this month", "2 sections"), ("whose birthday is next", "2 sections")])
+def test_a_birthday_that_no_date_says_is_looked_for_in_both_languages(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Ana's birthday\nDEADLINE: <2026-12-03 Thu +1y>\n* Tom's cake\nHat im Mai Geburtstag.\n"}, line)
+    assert said in answer, answer
+
+
 def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
     answers, _ = play(tmp_path, BORN, "how old is the cheese", "how old is the doctor")
     assert "age the cheese" in answers[0] and "56" not in answers[1], answers
@@ -776,6 +782,12 @@ def test_what_repeats_and_ends_is_put_down_on_each_of_its_days(tmp_path):
     _, files = play(tmp_path, MORE, "todo in a.org: pills daily at 8 for 2 days", "yes", "remind me to stretch daily for 30 days", "yes")
     assert files["a.org"].endswith("* TODO slate\n* TODO pills\nSCHEDULED: <2026-11-19 Thu 08:00>\n* TODO pills\nSCHEDULED: <2026-11-20 Fri 08:00>\n"), files
     assert files["inbox.org"] == "* TODO x\n* TODO stretch\nSCHEDULED: <2026-11-19 Thu +1d>\n* TODO stretch for the last time\nSCHEDULED: <2026-12-18 Fri>\n", files
+
+
+def test_which_setting_brings_a_model_is_not_said_to_every_sentence(tmp_path):
+    answers, files = play(tmp_path, MORE, "the moon is round", "water is wet", "note")
+    assert "PROVIDER_CASCADE" in answers[0] and "PROVIDER_CASCADE" not in answers[1] and "Shall I keep it?" in answers[1], answers
+    assert files["inbox.org"].endswith("* water is wet\n"), answers
 
 
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):

@@ -423,7 +423,8 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
-                 lambda t: pause_command(t, request.today), lambda t: skip_command(t, request.today), lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
+                 lambda t: pause_command(t, request.today), lambda t: skip_command(t, request.today),
+                 lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
                  lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:
             return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)
