@@ -790,6 +790,12 @@ def test_which_setting_brings_a_model_is_not_said_to_every_sentence(tmp_path):
     assert files["inbox.org"].endswith("* water is wet\n"), answers
 
 
+def test_a_day_on_which_something_is_instead_and_a_place_in_front_are_understood(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* Roof\n"}, "the report is on monday instead", "under the roof add: measure the wall", "wie viele offene Aufgaben habe ich?", "what did I do yesterday")
+    assert files["a.org"] == "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* Roof\n** TODO measure the wall\n" and "all open tasks (2)" in answers[2], answers
+    assert "together" not in answers[3] and "yesterday" not in answers[3] and "was done 2026-11-18" in answers[3], answers
+
+
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
     answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
     assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers

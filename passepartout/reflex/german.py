@@ -48,6 +48,7 @@ _PHRASES = (
     (Regex(r"\bon (weekend)\b"), r"this \1"),
     (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"),
     (Regex(r"(?<!from )\b(\d{1,2}(?::\d\d)?) until (\d{1,2}(?::\d\d)?)(?: uhr)?$"), r"from \1 to \2"),
+    (Regex(r"\b(today|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday) in (?:8|eight) days\b"), r"\1 in a week"),
     (Regex(r"\buntil the\b"), "until"))
 
 # %% ../../nbs/reflex/german.ipynb #0fe0445a
@@ -216,7 +217,7 @@ _OPEN_TASKS = (
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
     (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
-    (r"wie ?viele? (?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
+    (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
 
 # %% ../../nbs/reflex/german.ipynb #f9556dcd
 _NOTES = (

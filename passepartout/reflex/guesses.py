@@ -54,6 +54,7 @@ _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|star
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
 _INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
+_IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
 _GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
@@ -99,6 +100,7 @@ def dated_first(request: Request) -> str | None:
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
+    if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
         title, when = split_when(" ".join(words[:at]), request.today) if words[at].lower() in _WHERE else ("", None)
