@@ -20,10 +20,10 @@ from .loop import loop_process
 from .messages import APPROVAL_REQUIRED, CHAT_MESSAGE, CLI, PERSON, USER_INPUT, Action, FrozenDict, Signal
 from .plans.plandesk import PlanWindow
 from .plist import Keyword
-from .previews import for_channel, foresee, holds_private
+from .previews import AT_HOME, for_channel, foresee, holds_private
 from .tuples import NamedTuple
 from .turns import Reply, Turn, recorded_turn
-from .undo import UNDO, fewer_than, nothing_left, others_standing, undo_action, undo_groups
+from .undo import UNDO, fewer_than, nothing_left, others_standing, taken_back, undo_action, undo_groups
 from .verify import Judgement, judge, normalise
 
 # %% ../nbs/18d_conversation.ipynb #77826fba
@@ -201,18 +201,27 @@ class Undoing(Answers):
     "Taking back what was edited."
     async def undo(self, count: int = 1, session: str | None = None, source: str = "cli") -> Reply:
         "Take back what the last `count` actions edited (of `session`, or of all); a note changed since is left alone, with the difference shown."
-        replies, groups = [], undo_groups(self.journal, session)[:max(count, 0)]
+        replies, told, groups = [], [], undo_groups(self.journal, session)[:max(count, 0)]
         for effect in [effect for group in groups for effect in group]:
             signal = Signal(payload={"sensor": USER_INPUT, "text": UNDO},
                             meta={"source": source, "session": session or effect["session"]}, label=PERSON)
             replies.append(await self.process(signal, undo_action(effect)))
+            told.append(" ".join(filter(None, [replies[-1], *(self.lines_taken_back(effect, each, source) for each in replies[-1].effects)])))
             if not replies[-1].effects: break
         if not replies: return Reply(nothing_left(self.journal, session), "answered")
         done, last = tuple(e for r in replies for e in r.effects), replies[-1]
         short = fewer_than(count, groups, len(done))
         left = "" if short or not last.effects else others_standing(self.journal, session, groups[-1])
-        return Reply("\n".join(filter(None, [*replies, short or left])), "failed" if short and last.status == "answered" else last.status,
+        return Reply("\n".join(filter(None, [*told, short or left])), "failed" if short and last.status == "answered" else last.status,
                      last.turn, (), done)
+
+    def lines_taken_back(self, edit: dict, undone: str, source: str) -> str:
+        "The lines that the effect `undone` took out of a note, or put back, when it took `edit` back; empty where they may not be shown."
+        before, now = (found["before"] if (found := self.journal.effect(each)) else None for each in (edit["id"], undone))
+        from passepartout.toolbelt.reach import private_text
+        path, tags = edit["detail"]["edit"]["path"], self.settings.privacy_filter_tags
+        private = any(data is not None and private_text(path, data, tags) for data in (before, now))
+        return "" if private and source not in AT_HOME else self.log.redact(taken_back(now, before))
 
 # %% ../nbs/18d_conversation.ipynb #82ab1eb1
 class Watching(Undoing):

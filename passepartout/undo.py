@@ -6,16 +6,17 @@ Docs: https://example.org/passepartout/undo.html.md"""
 
 # %% auto #0
 __all__ = ['UNDO', 'standing', 'undoable', 'undo_groups', 'made_after', 'erased_edits', 'nothing_left', 'fewer_than',
-           'others_standing', 'undo_edit', 'label_of_undo', 'undo_tool', 'undo_action']
+           'others_standing', 'taken_back', 'undo_edit', 'label_of_undo', 'undo_tool', 'undo_action']
 
 # %% ../nbs/17c_undo.ipynb #e63504e6
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .edits import FileEdit, difference, digest
 from .storage.ledger import genuine_record
 from .messages import Action, Label
-from .oneline import shown
+from .oneline import short_line, shown
 from .tools import Parameter, Tool, ToolContext, ToolError, pure
 
 # %% ../nbs/17c_undo.ipynb #a9b5aab8
@@ -70,6 +71,14 @@ def others_standing(journal, session: str | None, group: list[dict]) -> str:
     "What to say when the request to which the edits of `group`, taken back just now, belong made others that still stand; empty when it made none."
     count = sum(each[0]["turn"] == group[0]["turn"] for each in undo_groups(journal, session))
     return f"{count} other edit{'s' * (count > 1)} of the same request still stand{'s' * (count == 1)}; undo takes back the next." if count else ""
+
+# %% ../nbs/17c_undo.ipynb #a82c79b2
+def taken_back(now: bytes | None, before: bytes | None) -> str:
+    "What an undo changed in a note that held `now` and holds `before` again, by the first lines of it; empty when only their order changed."
+    lines = lambda data: Counter(line.strip() for line in (data or b"").decode("utf-8", "replace").splitlines() if line.strip())
+    gone, back = list((lines(now) - lines(before)).elements()), list((lines(before) - lines(now)).elements())
+    more = lambda each: f"“{short_line(each[0], 80)}”" + (f" and {len(each) - 1} more line{'s' * (len(each) > 2)}" if each[1:] else "")
+    return " ".join(filter(None, [gone and f"Out again: {more(gone)}.", back and f"Back: {more(back)}."]))
 
 # %% ../nbs/17c_undo.ipynb #a63c113a
 def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:

@@ -407,6 +407,18 @@ async def test_undo_takes_back_once_and_leaves_what_changed_since(tmp_path):
     assert not (await agent.undo()).effects and inbox.read_text() == "* mine\n"
 
 
+async def test_an_undo_names_what_it_takes_back_since_another_chat_may_have_made_it(tmp_path):
+    agent = await Agent.boot(settings_for(tmp_path), journal=":memory:")
+    (tmp_path / "memex" / "inbox.org").write_text("* TODO rent\n* Salary :@personal:\n")
+    for line in ("todo buy milk", "done rent"): await agent.handle(line)
+    assert "Out again" not in await agent.undo(source="telegram")               # the note has a private heading
+    assert "Out again: “* TODO buy milk”." in (told := await agent.undo()) and "rent" not in told
+    (tmp_path / "memex" / "a.org").write_text("* TODO fig\n")
+    await agent.handle("done fig")
+    assert "Back: “* TODO fig”." in await agent.undo(source="telegram")
+    await agent.close()
+
+
 @pytest.mark.parametrize("way", ["undo", "rewind edits", "one by one"])
 async def test_what_was_moved_is_in_one_of_the_notes_whatever_is_taken_back(tmp_path, way):
     "The note it came from was changed since, so it cannot be put back there; so it must not be taken out of the other one."

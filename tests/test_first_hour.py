@@ -426,11 +426,11 @@ def test_what_has_other_words_in_it_is_not_taken_for_a_list(tmp_path, line, told
 
 
 @pytest.mark.parametrize("line, told", [("add to the list: paint", "Which list"), ("add to my list: paint", "Which list"), ("tasks for Jonas", "Review PR from Jonas"), ("tasks about the PR", "Review PR from Jonas"), ("show cancelled tasks", "Gym"), ("what did I cancel", "Gym"),
-                                        ("blocked tasks", "Parts"), ("show recurring tasks", "my habits"), ("repeating tasks", "my habits")])
+                                        ("blocked tasks", "Parts"), ("what repeats", "Bins"), ("show recurring tasks", "Bins"), ("which of my tasks repeat?", "Bins"), ("my routines", "Bins"), ("was wiederholt sich", "Bins")])
 def test_which_list_and_which_tasks(tmp_path, line, told):
-    notes = {"a.org": "#+TODO: TODO WAITING | DONE CANCELLED\n* Reading list\n- [ ] Emma\n* Work\n** TODO Review PR from Jonas\n** CANCELLED Gym\n** WAITING Parts\n"}
+    notes = {"a.org": "#+TODO: TODO WAITING | DONE CANCELLED\n* Reading list\n- [ ] Emma\n* Work\n** TODO Review PR from Jonas\n** CANCELLED Gym\n** WAITING Parts\n** TODO Bins\nSCHEDULED: <2026-11-19 Thu +2w>\n"}
     (answer,), files = play(tmp_path, notes, line)
-    assert told in answer and files == notes
+    assert told in answer and files == notes and ("PR" in answer) == ("PR" in told)
 
 
 @pytest.mark.parametrize("line", ["more", "not now, later", "not good", "more please", "most of them"])
@@ -747,6 +747,12 @@ def test_an_age_is_worked_out(tmp_path, line, said):
     assert answer.startswith(said) and "Doctor" not in answer and "1 May" not in answer and files == BORN
 
 
+@pytest.mark.parametrize("line, said", [("Wann hat Ana Geburtstag?", "“Ana's birthday” (a.org:1): due"), ("wann hat Tom Geburtstag", "Tom's cake"), ("who has a birthday this month", "2 sections"), ("whose birthday is next", "2 sections")])
+def test_a_birthday_that_no_date_says_is_looked_for_in_both_languages(tmp_path, line, said):
+    (answer,), _ = play(tmp_path, {"a.org": "* TODO Ana's birthday\nDEADLINE: <2026-12-03 Thu +1y>\n* Tom's cake\nHat im Mai Geburtstag.\n"}, line)
+    assert said in answer, answer
+
+
 def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
     answers, _ = play(tmp_path, BORN, "how old is the cheese", "how old is the doctor")
     assert "age the cheese" in answers[0] and "56" not in answers[1], answers
@@ -755,9 +761,39 @@ def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):
 MORE = {"a.org": "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* TODO slate\n", "inbox.org": "* TODO x\n"}
 
 def test_more_than_one_change_is_told_apart(tmp_path):
-    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "split the report into outline and draft", "deadline slate 27 nov", "set effort of slate to 1:30")
-    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2] and "“add a subtask to report: outline”, “add a subtask to report: draft”" in answers[3], answers
+    answers, files = play(tmp_path, MORE, "change the report to friday and tell Ana", "yes", "copy the report to inbox.org", "deadline slate 27 nov", "set effort of slate to 1:30")
+    assert "the other thing is for you to do" in answers[0] and "I copy nothing" in answers[2], answers
     assert files == {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* TODO slate\nDEADLINE: <2026-11-27 Fri>\n:PROPERTIES:\n:Effort:   1:30\n:END:\n", "inbox.org": "* TODO x\n* TODO tell Ana\n"}, answers
+
+
+def test_a_task_is_split_into_parts_below_it(tmp_path):
+    answers, files = play(tmp_path, MORE, "split the report into outline, draft and tables", "yes")
+    assert "Did you mean “add a subtask to report: outline; add a subtask to report: draft; add a subtask to report: tables”" in answers[0], answers
+    assert files["a.org"] == "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n** TODO outline\n** TODO draft\n** TODO tables\n* TODO slate\n", answers
+
+
+@pytest.mark.parametrize("reply", ["january", "until january", "bis Januar"])
+def test_how_long_a_pause_is_may_be_said_when_it_is_asked(tmp_path, reply):
+    answers, files = play(tmp_path, {"a.org": "* TODO Choir\nSCHEDULED: <2026-11-20 Fri 19:00 +1w>\n"}, "pause choir", reply)
+    assert files["a.org"] == "* TODO Choir\nSCHEDULED: <2027-01-01 Fri 19:00 +1w>\n", answers
+
+
+def test_what_repeats_and_ends_is_put_down_on_each_of_its_days(tmp_path):
+    _, files = play(tmp_path, MORE, "todo in a.org: pills daily at 8 for 2 days", "yes", "remind me to stretch daily for 30 days", "yes")
+    assert files["a.org"].endswith("* TODO slate\n* TODO pills\nSCHEDULED: <2026-11-19 Thu 08:00>\n* TODO pills\nSCHEDULED: <2026-11-20 Fri 08:00>\n"), files
+    assert files["inbox.org"] == "* TODO x\n* TODO stretch\nSCHEDULED: <2026-11-19 Thu +1d>\n* TODO stretch for the last time\nSCHEDULED: <2026-12-18 Fri>\n", files
+
+
+def test_which_setting_brings_a_model_is_not_said_to_every_sentence(tmp_path):
+    answers, files = play(tmp_path, MORE, "the moon is round", "water is wet", "note")
+    assert "PROVIDER_CASCADE" in answers[0] and "PROVIDER_CASCADE" not in answers[1] and "Shall I keep it?" in answers[1], answers
+    assert files["inbox.org"].endswith("* water is wet\n"), answers
+
+
+def test_a_day_on_which_something_is_instead_and_a_place_in_front_are_understood(tmp_path):
+    answers, files = play(tmp_path, {"a.org": "* TODO Report\nSCHEDULED: <2026-11-20 Fri>\n* Roof\n"}, "the report is on monday instead", "under the roof add: measure the wall", "wie viele offene Aufgaben habe ich?", "what did I do yesterday")
+    assert files["a.org"] == "* TODO Report\nSCHEDULED: <2026-11-23 Mon>\n* Roof\n** TODO measure the wall\n" and "all open tasks (2)" in answers[2], answers
+    assert "together" not in answers[3] and "yesterday" not in answers[3] and "was done 2026-11-18" in answers[3], answers
 
 
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):

@@ -51,6 +51,8 @@ def said(text):
     ("call Ana tomorrow at 3:30", "call Ana", {"scheduled": "2026-11-20 15:30"}), ("feed the cat tomorrow at 03:00", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("feed the cat tomorrow at 3 in the morning", "feed the cat", {"scheduled": "2026-11-20 03:00"}),
     ("feed the cat tomorrow at 3am", "feed the cat", {"scheduled": "2026-11-20 03:00"}), ("call Ana tomorrow at seven", "call Ana", {"scheduled": "2026-11-20 07:00"}), ("tea with Ana tomorrow at five pm", "tea with Ana", {"scheduled": "2026-11-20 17:00"}), ("todo look at two", "look at two", {}), ("work tomorrow from 9 to 5", "work", {"scheduled": "2026-11-20 09:00", "until": "17:00"}), ("walk tomorrow at 6", "walk", {"scheduled": "2026-11-20 06:00"}),
     ("appointment: vet 30.11. 16:30", "vet", {"scheduled": "2026-11-30 16:30"}), ("create a note called ideas", "ideas", {}), ("Termin: Friseur 3.12. 14:30", "Friseur", {"scheduled": "2026-12-03 14:30"}),
+    ("we must book the hotel by dec 1", "book the hotel", {"deadline": "2026-12-01"}), ("todo haircut on wednesday in a week", "haircut", {"scheduled": "2026-12-02"}), ("todo dentist today in two weeks", "dentist", {"scheduled": "2026-12-03"}), ("heute in 8 Tagen um 9 Zahnarzt", "Zahnarzt", {"scheduled": "2026-11-26 09:00"}),
+    ("every tuesday at 7pm gym", "gym", {"scheduled": "2026-11-24 19:00", "repeat": "+1w"}), ("tomorrow at 9 dentist", "dentist", {"scheduled": "2026-11-20 09:00"}), ("monday 9-10:30 meeting with Opitz", "meeting with Opitz", {"scheduled": "2026-11-23 09:00", "until": "10:30"}),
     ("erinnere mich morgen um 9 an den Müll", "Müll", {"scheduled": "2026-11-20 09:00"}), ("erinner mich jeden Montag an die Tonne", "Tonne", {"scheduled": "2026-11-23", "repeat": "+1w"}), ("Aufgabe: Steuer bis Ende des Monats", "Steuer", {"deadline": "2026-11-30"}),
     ("erinnere mich übermorgen um halb neun an den Bus", "Bus", {"scheduled": "2026-11-21 08:30"}), ("morgen halb eins Essen", "Essen", {"scheduled": "2026-11-20 12:30"}), ("erinnere mich daran am Montag Brot zu kaufen", "Brot zu kaufen", {"scheduled": "2026-11-23"}), ("Dienstag 14 Uhr Friseur", "Friseur", {"scheduled": "2026-11-24 14:00"}), ("morgen um 9 Zahnarzt", "Zahnarzt", {"scheduled": "2026-11-20 09:00"}), ("Notiz: der Schlüssel liegt da", "der Schlüssel liegt da", {})])
 def test_what_is_written_down(text, title, dates):
@@ -64,12 +66,13 @@ def test_what_is_written_down(text, title, dates):
     ("wann ist der Dentist?", "Thursday 26 November 2026 08:15"), ("ist der Dentist am Donnerstag?", "No, not on Thursday 19"), ("how long until christmas?", "in 36 days"), ("what's the date in 3 weeks", "Thursday 10 December 2026"),
     ("set a timer for 10 minutes", "can't ring"), ("delete the task bins", "“archive bins”"), ("journal: slept badly", "“note in journal.org: slept badly”"), ("dentist moved to thursday 3 dec 8:15", "“move dentist to thursday 3 dec 8:15”"),
     ("done the starter and the plants", "“done the starter, done the plants”"), ("remind me on weekdays at 7 to rest", "not on working days"), ('rename "Roof" to "Roofs" in house', "can't place"), ("add a todo under garden: buy mulch", "garden.org: buy mulch"),
-    ("how do I undo?", "/undo"), ("add call the plumber to projects/roof.org", "“todo call the plumber in projects/roof.org”"), ("put cat food on my list", "“todo cat food”"), ("jeden Montag um 9", "didn't understand"), ("wie viele Tage noch bis Weihnachten", "in 36 days"), ("erinnere mich in 2 Stunden an den Kuchen", "When is that"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")], 4))
+    ("every tuesday gym", "“todo gym every tuesday”"), ("the choir is on monday", "“todo choir on monday”"), ("create a shopping list with milk, eggs and bread", "“todo milk in shopping.md; todo eggs in shopping.md; todo bread in shopping.md”"), ("how do I make a list?", "begins with its first item"), ("make a list of things to do", "begins with"), ("next tuesday gym", "“todo gym next tuesday”"), ("I really should clean the windows", "“todo clean the windows”"), ("water the cactus every week for 3 times", "“todo: water the cactus on 2026-11-19; todo: water the cactus on 2026-11-26; todo: water the cactus on 2026-12-03”"), ("todo pills daily at 8 for two days", "“todo: pills on 2026-11-19 at 08:00; todo: pills on 2026-11-20 at 08:00”"), ("remind me every day for 30 days to stretch", "“todo: stretch every day; todo: stretch for the last time on 2026-12-18”"),
+    ("todo call Mama every sunday until 1 december", "“todo: call Mama on 2026-11-22; todo: call Mama on 2026-11-29”"), ("todo in a.org: pills daily for 2 days", "“todo in a.org: pills on 2026-11-19; todo in a.org: pills on 2026-11-20”"), ("friday at 9 works for me", "didn't understand that: I know"), ("how do I undo?", "/undo"), ("add call the plumber to projects/roof.org", "“todo call the plumber in projects/roof.org”"), ("put cat food on my list", "“todo cat food”"), ("jeden Montag um 9", "didn't understand"), ("wie viele Tage noch bis Weihnachten", "in 36 days"), ("erinnere mich in 2 Stunden an den Kuchen", "When is that"), ("what time is it", "not the time"), ("am Freitag Ana anrufen", "“todo Ana anrufen on friday”")], 4))
 def test_what_is_answered(text, expected):
     assert expected in said(text) and exact_form(text, TODAY, AROUND) is None
 
 
-@pytest.mark.parametrize("text, query", [("due:<friday", "due:<friday"), ("todo:open tag:house", "todo:open tag:house"), ("#garden", "tag:garden"), ("+garden #roof", "tag:garden tag:roof"), ("what are the roof offers", "roof offers"), ("completed tasks this month", "closed:2026-11-01..2026-11-30 -todo:given-up")])
+@pytest.mark.parametrize("text, query", [("due:<friday", "due:<friday"), ("todo:open tag:house", "todo:open tag:house"), ("#garden", "tag:garden"), ("+garden #roof", "tag:garden tag:roof"), ("what are the roof offers", "roof offers"), ("how do I make the roof offers", "roof offers"), ("completed tasks this month", "closed:2026-11-01..2026-11-30 -todo:given-up")])
 def test_what_is_looked_for(text, query): assert payload(text)["tool"] == "org-find" and args(text)["query"] == query
 
 
@@ -627,6 +630,7 @@ DEADLINE: <2026-12-01 Tue +1m -3d>
 SCHEDULED: <2026-11-20 Fri>
 """
 SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
+PAUSING = Surroundings(lambda: [parse_org(SKIPPED + "* TODO Walk\nSCHEDULED: <2026-11-20 Fri .+2d>\n", "routines.org"), parse_note("- [ ] papers 🔁 every weekday ⏳ 2026-11-20\n", "papers.md")])
 
 
 @pytest.mark.parametrize("text, date, kind", [("skip japanese this week", "2026-11-26", "scheduled"), ("please skip japanese tonight", "2026-11-26", "scheduled"), ("skip this week's japanese", "2026-11-26", "scheduled"), ("lass japanese diese Woche ausfallen", "2026-11-26", "scheduled"), ("skip japanese", "2026-11-26", "scheduled"),
@@ -634,6 +638,17 @@ SKIPPING = Surroundings(lambda: [parse_org(SKIPPED, "routines.org")])
 def test_one_turn_of_what_repeats_is_left_out(text, date, kind):
     found = payload(text, SKIPPING)
     assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, date, kind", [("pause japanese until 2027-01-01", "2027-01-07", "scheduled"), ("pause the bins for two weeks", "2026-12-10", "scheduled"), ("skip japanese until january", "2027-01-07", "scheduled"), ("please pause the rent until after christmas", "2027-01-01", "deadline"),
+    ("pause the review until next month", "2026-12-02", "scheduled"), ("pausiere japanese bis nächste Woche", "2026-11-26", "scheduled"), ("setze japanese bis Dezember aus", "2026-12-03", "scheduled"), ("pause the walk until 2026-12-24", "2026-12-24", "scheduled"), ("pause the papers until 2026-12-05", "2026-12-07", "scheduled")])
+def test_what_repeats_pauses_and_keeps_its_days(text, date, kind):
+    found = payload(text, PAUSING)
+    assert (found["tool"], found["args"]["date"], found["args"]["kind"]) == ("org-schedule", date, kind)
+
+
+@pytest.mark.parametrize("text, told", [("pause japanese", "Until when"), ("pause japanese until today", "no later day"), ("pause japanese until last monday", "no later day"), ("pause call ana until december", "postpone call ana to 2026-12-01"), ("pause the rent until tomorrow", "not before"), ("pause japanese until 9990-01-01", "no turn"), ("pause the music", "didn't understand"), ("split japanese", "Into what?"), ("split the bill with Ana", "didn't understand")])
+def test_what_does_not_pause_is_told(text, told): assert told in payload(text, PAUSING)["text"]
 
 
 @pytest.mark.parametrize("text, told", [("skip japanese next week", "is on Thursday 19 November 2026, and only the next one"), ("skip the rent this week", "is on Tuesday 1 December"), ("skip call ana", "does not repeat"), ("skip the submarine", "Nothing in your notes is called"), ("should I skip japanese?", "didn't understand")])

@@ -140,15 +140,16 @@ def render_groups(groups: Mapping[str, Sequence[Item]], *, each: int = 8, most: 
 
 # %% ../../nbs/awareness/08m_views.ipynb #5c09330f
 VIEWS: Mapping[str, str] = {"waiting": "what waits for somebody", "unscheduled": "open tasks without a date", "overdue": "what should have been done before today",
-    "habits": "what is done again and again", "projects": "open tasks by project", "tags": "open tasks by tag", "open": "all open tasks"}
+    "habits": "what is done again and again", "repeating": "what comes again", "projects": "open tasks by project", "tags": "open tasks by tag", "open": "all open tasks"}
 
 NOTHING: Mapping[str, str] = {"waiting": "Nothing waits for somebody.", "unscheduled": "Every open task has a date.", "overdue": "Nothing is overdue.",
-                              "habits": "No open task is a habit."}
+                              "habits": "No open task is a habit: one that repeats and has the property STYLE, habit.", "repeating": "No open task repeats."}
 
 def arrange(name: str, items: Sequence[Item], late: Iterable[Item], project_of: Projects) -> tuple[dict[str, list[Item]], str]:
     "(groups, text) of one of `VIEWS` from open tasks, today's agenda and projects. Raises KeyError for another name."
     title = VIEWS[name]
-    lists = {"waiting": waiting, "unscheduled": unscheduled, "habits": lambda items: [i for i in items if i.habit], "open": list,
+    lists = {"waiting": waiting, "unscheduled": unscheduled, "habits": lambda items: [i for i in items if i.habit],
+             "repeating": lambda items: [i for i in items if i.repeats], "open": list,
              "overdue": lambda _: [i for i in late if i.days < 0 and not i.habit]}
     groups = by_project(items, project_of) if name == "projects" else by_tag(items) if name == "tags" else {title: lists[name](items)}
     groups = {key: group for key, group in groups.items() if group}

@@ -25,7 +25,7 @@ from ..notes import MOST_BYTES, Notes, decode
 from ..org import plain_text
 from ..outline.privacy import is_private
 from ..outline.properties import said_at
-from .query import Question, QueryError, ask, misread, say_filter
+from .query import Question, QueryError, ask, misread, has_filter, say_filter
 from .ranking import MOST, Best, Candidate, best_sections, select
 from ..confinement.openedpath import OpenedPath
 from ..confinement.resources import resolve
@@ -158,6 +158,7 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)]
             for word in question.words}
     doubt = any(found and all(found) for found in held.values())
+    if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + misread(query), doubt
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
         said = [repr(re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]

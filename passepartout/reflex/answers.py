@@ -324,6 +324,10 @@ def filled_in(request: Request, around: Surroundings) -> str | None:
     said, leads = request.text.strip().rstrip("?!. "), words_of(request.text)[:1]
     if answered.startswith("What shall the "): return f"{whole.rstrip(':')}{': ' if answered.startswith('What shall the note') else ' '}{said}"
     if answered.startswith("Remind you of what?"): return f"{whole} {said}" if _LEADS & set(leads) else f"{whole} to {said}"
+    if answered.startswith("Until when ") and leads:
+        until = re.sub(r"^(?:until|till)\s+", "", in_english_days(said) or said, flags=re.I)
+        try: return f"{whole} until {until}" if read_span(words_of(until), today) else None
+        except NoSuchDate: return f"{whole} until {until}"
     if not leads or not says_only_when(said, today): return None
     if vague := _MEANT_BY.match(answered):
         head, found, tail = whole.lower().rpartition(vague[1].lower())

@@ -100,7 +100,7 @@ _NOTE = ("note", "capture", "remember", "remember that", "note to self", "take a
          "note down", "note down that", "take note that", "make a note that", "capture that", "jot this down", "write this down",
          "note this down", "note this", "remember this", "save this", "keep in mind", "keep in mind that", "capture note", "capture a note")
 _TASK = ("todo", "to-do", "- [ ]", "[ ]", "☐", "□", "* todo", "add task", "add a task", "add a task to", "add todo", "add a todo", "add a todo to", "new task", "new todo", "make a new task", "create a new task", "add a new task", "create task", "create a task", "create a todo", "create a task to", "create a todo to", "create task to", "make a task", "make a todo", "make a task to", "make a todo to",
-        "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
+        "i need to", "i have to", "i must", "i must not forget to", "i mustn't forget to", "i've got to", "we need to", "we have to", "we must", "we've got to", "need to", "have to", "i still need to", "i still have to", "remind myself to", "make sure to", "make sure i", "make sure that i", "capture task", "capture a task", "capture todo", "capture a todo", "remember to", "don't forget to", "don't forget", "do not forget to")
 HEADS = dict.fromkeys(_NOTE, "note") | dict.fromkeys(_TASK, "task")
 _COLON_HEADS = (HEADS | {"task": "task", "idea": "note"}
                 | {f"{first}{word}": "task" for word in ("event", "appointment") for first in ("", "new ", "add ", "add an ", "create an ")})
@@ -278,7 +278,7 @@ def propose_capture(kind: str, text: str, file: str | None, today: date) -> dict
         if (when is None or line.split()[-1:] and line.split()[-1].lower() in GERMAN_JOINTS) and (english := dated_line(bare, today)):
             line, tail_file, when, repeat = repeated_parts(english, today)
             tail_file = tail_file or named
-        if question := doubt("" if repeat else first, when, today, line): return decline(question)
+        if question := doubt("" if repeat else first, when, today, line): return decline(question.replace("todo: ", f"todo in {file}: ") if file else question)
         if not when and not repeat and (said := day_within(first, today)):
             whole = f"todo{f' in {file}' if file else ''}: {f'[#{letter}] ' if letter else ''}{said}{f' {tags[0].strip()}' if tags else ''}"
             return decline(f"A day stands among the words. Did you mean “{whole}”? Say “yes”, and I'll do it. Or put the task in quotes to keep the words as they are.")

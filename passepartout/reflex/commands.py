@@ -6,9 +6,10 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
-           'state_command', 'cut_date', 'cut_period', 'cut_clock', 'by_hours', 'date_command', 'dated', 'skip_command',
-           'priority_command', 'tags_of', 'tag_command', 'field_command', 'place_command', 'list_names', 'is_a_day',
-           'text_command', 'under_command', 'list_command', 'show_command', 'read_command', 'place_archive', 'usable']
+           'text_joint', 'state_command', 'cut_date', 'cut_period', 'cut_clock', 'by_hours', 'date_command', 'dated',
+           'skip_command', 'pause_command', 'first_day', 'priority_command', 'tags_of', 'tag_command', 'field_command',
+           'place_command', 'list_names', 'is_a_day', 'text_command', 'under_command', 'list_command', 'show_command',
+           'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/reflex/commands.ipynb #968b0bb5
 import re
@@ -19,7 +20,7 @@ from typing import Any
 
 from ..lazy import Regex
 from .captures import letter_for, Request, decline
-from .dates import UNITS, WEEKDAY, NoSuchDate, a_count, period, say_day, words_of
+from .dates import UNITS, WEEKDAY, NoSuchDate, a_count, period, say_day, shifted, words_of
 from .spans import read_span
 from .whens import When, read_hours, read_when, split_when
 from ..records import record
@@ -56,6 +57,11 @@ def cuts(text: str, joints: str) -> Iterator[tuple[str, str]]:
     for found in re.finditer(rf"\s+(?:{joints})\s+", text):
         if not quoted or found.start() >= quoted.end(): yield text[:found.start()], text[found.end():]
         if quoted and found.start() >= quoted.end(): return
+
+# %% ../../nbs/reflex/commands.ipynb #ecf36e7c
+def text_joint(text: str, left: str) -> str:
+    "The word of `text` behind its beginning `left`, in small letters."
+    return text[len(left):].split()[0].lower()
 
 # %% ../../nbs/reflex/commands.ipynb #4958f990
 _DONE = Regex(r"(?:(?:i(?:'ve|'m| have| am)?\s+)?(?:just\s+|already\s+)?(?:done|finished|completed)|finish|complete|close)(?:\s+with)?(?:\s*:\s*|\s+)(?!(?:tasks|todos|things)\b)(.+)", re.I)
@@ -107,7 +113,7 @@ _JOINTS = "to|until|till|for|on|onto|at|by|from"
 def cut_date(text: str, today: date) -> tuple[str, When] | None:
     "The words before the date at the end of `text`, and that date."
     for left, right in cuts(text, _JOINTS):
-        joint = text[len(left):].split()[0].lower()
+        joint = text_joint(text, left)
         if len(right) < 60 and (when := read_when(("by" if joint == "by" else "on",) + words_of(_CLOCK_FIRST.sub(r"\2 \1", right)), today)):
             return left, when
     left, when = split_when(text, today)
@@ -124,7 +130,7 @@ def cut_period(text: str, today: date) -> tuple[str, When] | None:
 def cut_clock(text: str) -> Command | None:
     "The command that gives a heading the hours at the end of `text`, on the day it has: `X to 4pm`, `X at 16:00`, `X from 9 to 10:30`."
     for left, right in cuts(text, "to|until|till|for|at|from"):
-        joint, words = text[len(left):].split()[0].lower(), words_of(right)
+        joint, words = text_joint(text, left), words_of(right)
         hours = read_hours((joint, *words) if joint in ("at", "from") else words) if len(right) < 40 else None
         if hours:
             return Command("date", object_of(left), f"move {{}} to {hours[0]:%H:%M}" + (f"-{hours[1]:%H:%M}" if hours[1] else ""),
@@ -199,6 +205,30 @@ def skip_command(text: str, today: date) -> list[Command] | None:
     spots = [spot.start() for spot in re.finditer(r"\S+", found[3])][1:][-4:]
     span = next(((found[3][:at], span) for at in spots if (span := read_span(words_of(found[3][at:]), today))), None)
     return [make(re.sub(r"\s+(?:for|on)$", "", span[0].strip()), span[1]) if span else make(found[3], None)]
+
+# %% ../../nbs/reflex/commands.ipynb #32383073
+_PAUSE = Regex(r"(?:pause|suspend)\s+(?P<paused>.+)|(?:skip|leave\s+out|omit)\s+(?P<skipped>.+\s(?:until|till)\s.+)", re.I)
+
+# %% ../../nbs/reflex/commands.ipynb #fe6b10b4
+def pause_command(text: str, today: date) -> list[Command] | dict | None:
+    "pause X until january, pause X for three weeks, skip X until monday: all turns of what repeats before a day"
+    if not (found := _PAUSE.fullmatch(text)): return None
+    what = re.sub(r"^(?:the|my|our)\s+", "", found["paused"] or found["skipped"], flags=re.I)
+    for left, right in cuts(what, "until|till|for"):
+        if (day := first_day(text_joint(what, left), words_of(right), today)) is None: continue
+        if day <= today: return decline(f"{say_day(day)} is no later day. Until when? For example: pause {object_of(left)} until {today.year + 1}-01-01")
+        return [Command("date", object_of(left), f"pause {{}} until {say_day(day)}", {"pause": day, "kind": ""}, "open")]
+    return [Command("date", object_of(what), "pause {}", {"pause": None, "kind": ""}, "open", weak=True)] if found["paused"] else None
+
+# %% ../../nbs/reflex/commands.ipynb #1615bf41
+def first_day(joint: str, words: tuple[str, ...], today: date) -> date | None:
+    "The day on which a pause ends: what stands behind *until* or *for*; `None` when that is no day."
+    if joint == "for":
+        count, unit = (a_count(words[0]), UNITS.get(words[1])) if len(words) == 2 else (None, None)
+        return shifted(today, count, unit) if count and unit else None
+    after = words[:1] == ("after",)
+    span = None if after and len(words) == 1 else read_span(words[after:], today)
+    return span and (shifted(span.end, 1, "day") if after else span.start)
 
 # %% ../../nbs/reflex/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
@@ -393,7 +423,8 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
-                 lambda t: skip_command(t, request.today), lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
+                 lambda t: pause_command(t, request.today), lambda t: skip_command(t, request.today),
+                 lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
                  lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:
             return (found if isinstance(found, dict) else next((c for c in found if isinstance(c, dict)), None)

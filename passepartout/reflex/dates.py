@@ -140,12 +140,13 @@ def weekday(words, today, nearest):
 
 # %% ../../nbs/reflex/dates.ipynb #9e78d830
 def counted(words, today, nearest):
-    "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, 3 weeks before 11 december, 3 days ago, in 3 working days"
+    "in 3 days, +3d, in a fortnight, two weeks from now, a week from saturday, saturday in a week, 3 weeks before 11 december, 3 days ago, in 3 working days"
     if len(words) == 1 and (step := STEP.fullmatch(words[0])):
         return shifted(today, int(step[1]), {"d": "day", "w": "week", "m": "month", "y": "year"}[step[2]])
     words = _in_one_word(tuple(w[:-2] if w.replace("’", "'").endswith("'s") and w[:-2] in UNITS else w for w in words if w != "time"))
     if words[1:3] == ("week", "on") and words[3:] and words[3] in WEEKDAY: words = (*words[:2], "from", *words[3:])
     sign, start = -1 if "before" in words[2:3] else 1, today
+    if words[1:2] == ("in",) and words[:1] != ("in",): words = (*words[2:], "from", words[0])
     match words:
         case ("in", n, unit) | (n, unit, "from", "now" | "today"): pass
         case (n, unit, "from" | "after" | "before", *rest): start = read_day(tuple(rest),

@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ORG_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'odd_in_text', 'onto_day', 'beyond', 'by_days',
            'next_such_day', 'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule',
-           'to_next_turn', 'to_move', 'is_on', 'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags',
-           'as_spelled', 'with_counter', 'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off',
-           'check_one']
+           'to_next_turn', 'first_turn', 'to_first_turn', 'to_move', 'is_on', 'list_in', 'to_item', 'to_under',
+           'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter', 'as_item', 'to_field', 'carry_out',
+           'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -92,6 +92,7 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
         if odd := odd_in_text(outline, found): return decline(f"{name} has {odd} in its text. I move planned dates, deadlines, and a single day in the text; change this one in your editor.")
     if command.args.get("minutes"): return to_later_hour(command, place, around, today)
     if command.args.get("clock"): return to_clock(command, place, around, today)
+    if "pause" in command.args: return to_first_turn(command, place, around, today)
     if "skip" in command.args: return to_next_turn(command, place, around, today)
     if command.args.get("by"): return by_days(command, place, around, today, found, kind)
     return onto_day(command, place, around, today, found, kind)
@@ -237,6 +238,29 @@ def to_next_turn(command: Command, place: Place, around: Surroundings, today: da
         return decline(f"The next turn of {name} is on {say_day(this)}, and only the next one can be left out. Nothing was done.")
     if after is None: return decline(f"{name} has no turn after that one. Nothing was done.")
     said = replace(command, said=f"skip the turn of {{}} on {say_day(this)}, and go on with {say_day(after)}")
+    return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
+
+# %% ../../nbs/reflex/editcalls.ipynb #00b898dc
+def first_turn(stamp: Stamp, rule: Rule | None, day: date) -> date | None:
+    "The first turn, by the repeater of a date or by a rule, that is on `day` or later."
+    if rule is None: return day if stamp.repeat.mark == ".+" else next(occurrences(stamp, day, date(day.year + 20, 1, 1)), None)
+    turn = stamp.day
+    while turn is not None and turn < day: turn = next_day(rule, turn)
+    return turn
+
+# %% ../../nbs/reflex/editcalls.ipynb #7c97b308
+def to_first_turn(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "org-schedule to the first turn on the day on which a pause ends, or after it."
+    outline, node = node_at(place, around)
+    stamp = next((s for s in stamps(outline) if s.node == node.index and s.active and s.repeat and s.kind in ("scheduled", "deadline")), None)
+    name, until, rule = name_of(place, around), command.args["pause"], None
+    if stamp is None: stamp, rule = turn_by_rule(outline, node) or (None, None)
+    if until is None: return decline(f"Until when shall {name} pause? For example: pause {object_of(command.target)} until {today.year + 1}-01-01. To give it up: cancel {object_of(command.target)}")
+    if stamp is None: return decline(f"{name} does not repeat, so there is nothing to pause. To put it off: postpone {object_of(command.target)} to {until}")
+    if stamp.day >= until: return say(f"{name} comes on {say_day(stamp.day)}, and not before {say_day(until)}. Nothing was done.")
+    after = first_turn(stamp, rule, until) if until.year < today.year + 20 else None
+    if after is None: return decline(f"{name} has no turn after that day, in the next twenty years. Nothing was done. To give it up: cancel {object_of(command.target)}")
+    said = replace(command, said=f"pause {{}} until {say_day(until)}, and go on with {say_day(after)}")
     return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
 
 # %% ../../nbs/reflex/editcalls.ipynb #ecb5b401

@@ -48,6 +48,7 @@ _PHRASES = (
     (Regex(r"\bon (weekend)\b"), r"this \1"),
     (Regex(r"\bfrom (\S+) until (\S+) uhr\b"), r"from \1 to \2"),
     (Regex(r"(?<!from )\b(\d{1,2}(?::\d\d)?) until (\d{1,2}(?::\d\d)?)(?: uhr)?$"), r"from \1 to \2"),
+    (Regex(r"\b(today|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday) in (?:8|eight) days\b"), r"\1 in a week"),
     (Regex(r"\buntil the\b"), "until"))
 
 # %% ../../nbs/reflex/german.ipynb #0fe0445a
@@ -176,6 +177,7 @@ _EDITS = (
     (r"(?:verschiebe?|verlege?) (?P<what>.+?) (?:auf|nach|zu) (?P<to>.+)", "reschedule {what} to {to}"),
     (r"(?:lösche?|entferne?) (?:die |das |den )?(?:aufgabe |notiz )?(?P<what>.+)", "delete {what}"),
     (r"lasse? (?P<what>.+?) (?P<span>heute|morgen|diese\w*.*|nächste\w*.*|am .+) (?:aus|ausfallen|weg)", "skip {what} {span}"),
+    (r"pausiere? (?P<what>.+?) bis (?P<until>.+)|setze? (?P<what2>.+?) bis (?P<until2>.+?) aus", "pause {what} until {until}"),
     (r"lasse? (?P<what>.+?) (?:einmal |diesmal |mal )?(?:aus|ausfallen)", "skip {what}"),
     (r"archiviere? (?P<what>.+)", "archive {what}"),
     (r"sage? (?P<what>.+) ab", "cancel {what}"))
@@ -201,10 +203,10 @@ _DAYS = (
      "when is my next appointment"),
     (r"(?:bis )?wann (?:muss|müssen|soll|sollen) (?:ich |wir )?(?P<what>.+?) (?:fertig sein|abgeben|abgegeben werden|erledigen|erledigt sein|machen|bezahlen|zahlen)", "when is {what}"),
     (r"wann (?:habe? ich|haben wir|bin ich) (?P<span>.+?)(?: noch| mal)? (?:zeit|frei|luft)", "when am i free {span}"),
-    (r"wann (?:hat|haben) (?P<what>.+?) geburtstag", "when is {what} geburtstag"),
     (r"wann (?:kommt|kommen|ist|sind|war|habe ich|haben wir|beginnt|muss ich zum|muss ich zur) (?P<what>.+)", "when is {what}"),
     (r"(?:ist|sind) (?P<what>.+?) (?P<span>(?:am|um|heute|morgen|übermorgen|nächste\w*|diese\w*|in|im)\b.*)", "is {what} {span}?"))
 _OPEN_TASKS = (
+    (r"(?:was|welche (?:aufgaben|termine)) (?:wiederholt|wiederholen|kommt|kommen) (?:sich|(?:immer )?wieder)(?: alles)?|(?:zeige?(?: mir)? )?(?:alle |meine |die )*wiederkehrenden? (?:aufgaben|termine)", "what repeats"),
     (r"was (?:habe?|haben) (?:ich|wir) noch (?:alles )?zu (?:tun|erledigen|machen)|was fehlt noch|was muss noch (?:gemacht|erledigt) werden", "all open tasks"),
     (r"was (?:ist|steht) (?:noch )?offen|was ist (?:noch )?zu tun|was muss ich noch (?:machen|tun|erledigen)|welche aufgaben (?:habe ich|gibt es)(?: noch)?", "all open tasks"),
     (r"(?:zeige?(?: mir)? )?(?:alle )?(?:meine )?(?:offenen? )?aufgaben", "all open tasks"),
@@ -215,7 +217,7 @@ _OPEN_TASKS = (
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
     (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
-    (r"wie ?viele? (?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
+    (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
 
 # %% ../../nbs/reflex/german.ipynb #f9556dcd
 _NOTES = (

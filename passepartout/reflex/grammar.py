@@ -391,4 +391,5 @@ def not_understood(request: Request, around: Surroundings = Surroundings()) -> s
     look = f"I can look in your notes: find {topic}. " if topic else ""
     asks = "?" in request.text or request.words[:1] and request.words[0] in _ASKED
     if topic and not asks: look += f"Shall I keep it? Answer {TODO_OR_NOTE}. "
+    if any(SETTING in answered for _, answered in around.earlier[-3:]): return f"I didn't understand that. {look or 'Type help to see what I understand.'}".rstrip()
     return f"I didn't understand that: I know a few plain English requests (type help). {look}For free conversation a language model is needed: {SETTING}."

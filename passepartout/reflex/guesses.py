@@ -18,7 +18,7 @@ from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
 from .whens import read_when, split_when
-from .doubts import doubt
+from .doubts import doubt, in_turns
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
@@ -53,10 +53,11 @@ _AT_NOW = Regex(r"(?!what\b|who\b|when\b|it\b)(?:the\s+)?(.{2,80}?)\s+(?:is|star
                 r"(?:\s+(?:now|instead))?", re.I)
 _DEADLINE_NOW = Regex(r"(?:the\s+)?(?:deadline|due\s+date)\s+(?:of|for)\s+(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+is\s+(?:now\s+)?(?:on\s+)?(.{2,40})", re.I)
 _DUE_NOW = Regex(r"(?!(?:what|who|when|it|that|this)\b)(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?:now\s+)?(due|scheduled|planned)\s+(?:on\s+|for\s+|by\s+)?(.{2,40})", re.I)
-_INTENDED = Regex(r"(?:i|we)\s+(?:really\s+)?(?:should|ought\s+to|want\s+to|wanted\s+to)\s+(?:really\s+)?(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
+_INTENDED = Regex(r"(?:i|we)(?:'ve|'d)?\s+(?:still\s+|really\s+|also\s+)*(?:should|ought\s+to|want\s+to|wanted\s+to|need\s+to|(?:have\s+)?got\s+to|gotta|have\s+to|must|better|had\s+better)\s+(?:still\s+|really\s+|also\s+)*(?!be\b|have\b|not\b|never\b)(.{2,80})", re.I)
+_IS_ON = Regex(r"(?:the\s+|my\s+|our\s+)?(.{2,80}?)\s+(?:is|are)\s+(?=\S)", re.I)
 _WITHOUT_ME = Regex(r"(\w+)\s+(?:the|my|our)\s+(.{2,80})", re.I)
 _REMINDED = Regex(r"^(?:please\s+)?remind\s+(?:me|us)\s+(?:to|about|of)\s+", re.I)
-_GOES_ON = frozenset("of to until till and or - – bis".split())
+_GOES_ON = frozenset("of to until till and or - – bis is are was were will would works suits".split())
 _WHERE = frozenset("in at with for about bei im mit".split())
 _QUESTIONS = frozenset("what who how when where why which is are was do does did can could will would have has".split())
 
@@ -86,10 +87,11 @@ def stated(request: Request) -> str | None:
 def dated_first(request: Request) -> str | None:
     "A line with a date or a repetition as the task that it would be: “in 3 weeks renew the passport”, “water the fig every 3 days”, “lunch at noon”."
     words = request.text.strip().rstrip("!.").split()
-    if "?" in request.text or not 3 <= len(words) <= 20 or "\n" in request.text: return None
+    if "?" in request.text or not 2 <= len(words) <= 20 or "\n" in request.text: return None
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
-    for size in range(min(5, len(words) - 2), 0, -1):
+    if few := in_turns(" ".join(words), request.today): return few
+    for size in range(min(6, len(words) - 1), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
         if said and (read_repeat(said, request.today) or read_when(said, request.today) or read_when(("on", *said), request.today)):
@@ -98,6 +100,7 @@ def dated_first(request: Request) -> str | None:
     if len(words) > 3 and words[-2].isdigit() and 0 < int(words[-2]) < 13 and words[-1].lower() in (*NAMED, *WEEKDAY):
         words[-2:] = ["at", *words[-2:]]
     title, _, when, repeat = repeated_parts(" ".join(words), request.today)
+    if (said := _IS_ON.match(" ".join(words))) and title == said[0].strip(): return f"todo {said[1]} {' '.join(words)[said.end():]}"
     if title and (when or repeat): return f"todo {' '.join(words)}" if not doubt("" if repeat else title, when, request.today) else None
     for at in range(len(words) - 1, 1, -1):                       # meeting with Opitz monday 9-10:30 in room 204
         title, when = split_when(" ".join(words[:at]), request.today) if words[at].lower() in _WHERE else ("", None)

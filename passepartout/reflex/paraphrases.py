@@ -49,6 +49,7 @@ _NAMED = (
      r"|write|written|fix|fixed|renew|renewed|clean|cleaned|answer|answered) (?:the |my |our )?(?P<what>.+?)(?: yet| already)?", "is {what} done?"),
     (r"(?:the )?(?P<who>[\w' -]{2,40}?)'s? (?P<what>(?:phone|mobile) number|phone|mobile|number|e-?mail(?: address)?|address|birthday)", "what do my notes say about {who} {what}"),
     (r"(?:the )?(?P<what>phone|mobile|e-?mail(?: address)?|address) (?:of|for) (?P<who>.+)", "what do my notes say about {who} {what}"),
+    (r"(?:under|below|beneath) (?:the |my |our )?(?P<what>[^:]{2,60}?),? (?:please )?(?:add|put|write):? (?P<words>[^:]+)", "add a task under {what}: {words}"),
     (r"(?:print|show|list|give me|read)(?: me)? (?P<what>today|tomorrow)'?s (?:agenda|tasks|plan|schedule)", "what is due {what}"),
     (r"(?:(?:next|list|show|my|all|upcoming) )*birthdays?", "find birthday"),
     (r"(?P<words>when|where|who) (?P<what>(?:(?:the|my|our|next) )?[\w' -]{2,60}?) (?P<who>is|are)", "{words} {who} {what}"))
@@ -59,7 +60,7 @@ _CHANGED = (
     (r"(?:set|put|change|shift) (?P<words>it|that|this|.{2,60}?) (?:to|for|on) (?P<when>(?:next )?\w+day(?: (?:at )?[\d:.]{1,5}(?: ?[ap]m)?)?"
      r"|tomorrow|today|next week|[\d.]{3,10})", "move {words} to {when}"),
     (r"(?!.+ (?:is|are|was) )(?P<what>.{2,60}?) (?:at|to) (?P<when>[\d:.]{1,5}(?: ?[ap]m)?|noon) instead", "move {what} to {when}"),
-    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
+    (r"(?:make |do |have )?(?P<what>.{2,60}?) (?:(?:is|are) )?(?:on |to )?(?P<when>(?:next )?\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?|tomorrow) instead", "move {what} to {when}"),
     (r"(?:can we |could we )?(?:move|do|have) (?P<what>.{2,60}?) (?:on|to) (?P<when>\w+day(?: at [\d:.]{1,5}(?: ?[ap]m)?)?) instead", "move {what} to {when}"),
     (r"deadline (?!of |for |is )(?P<what>.{2,80}?),? (?:(?:on|by) )?(?P<when>(?:next )?\w+day|tomorrow|today|\d{1,2}\.? [a-z]{3,9}|[a-z]{3,9} \d{1,2}|\d{4}-\d\d-\d\d)", "set the deadline of {what} to {when}"),
     (r"remove (?P<what>.{2,80}?) from (?:my |the )?(?:agenda|calendar|schedule)", "unschedule {what}"),
@@ -69,7 +70,7 @@ _CHANGED = (
 
 # %% ../../nbs/reflex/paraphrases.ipynb #51ccea2f
 _HAPPENING = (
-    (r"(?:the |my |our )?next (?P<what>(?!(?:steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
+    (r"(?:the |my |our )?next (?P<what>(?!(?:\w+day|steps?|actions?|tasks?|todos?|one|thing|week|month|year|days?|few)\b)[\w' -]{3,60})", "when is {what}"),
     (r"what(?: happens| is happening|'s happening| is planned|'s planned) (?P<what>(?:on|in|at|over|next|this|tomorrow|today)\b.*)", "what is due {what}"),
     (r"(?:what's|what is) happening (?:on |this )?(?P<what>(?:\w+day|tomorrow|today|tonight)) (?:night|evening|morning|afternoon)", "what is due on {what}"),
     (r"anything (?:happening|going on|planned|special) (?P<what>.+)", "what is due {what}"))

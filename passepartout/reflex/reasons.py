@@ -66,7 +66,7 @@ _WRITE_FILE = Regex(r"""(?:write|put|append)\s+["“]?(.{1,200}?)["”]?\s+(?:in
 _WRITE_INTO = Regex(r"(?:write|put|add|append)\s+(?:(?:it\s+)?in)?to\s+(?:the\s+|my\s+)?([\w ]{1,40}?)(?:\s+(?:notes?|file))?\s*:\s+(.+)",
                     re.I)
 _NEW_FILE = Regex(r"(?:create|make|start|add|open)\s+(?:an?\s+)?(?:new\s+)?(?:file|folder|org\s+file|page)\b(?:\s+(?:called|named|for))?\s*[\"“]?([\w./-]+\.(?:org|md))?.{0,60}", re.I)
-_NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20})?)[\"”]?)?", re.I)
+_NEW_LIST = Regex(r"(?:(?:create|make|start|begin|add)\s+(?:me\s+)?(?:an?\s+)?(?:new\s+)?|(?:add\s+(?:an?\s+)?)?new\s+)(?:(?!to-?do\b)([\w-]{2,20}(?:\s[\w-]{2,20})?)\s+)?list(?:(?:\s*:|\s+(?:called|named|of|for(?:\s+the)?))\s*[\"“]?([\w-]{2,20}(?:\s[\w-]{2,20}){0,2})[\"”]?)?", re.I)
 _SUMMARY = Regex(r"(?:(?:give|show|write|make|get)\s+(?:me\s+)?)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+|quick\s+)?(?:summary|recap|translation|explanation|draft|analysis)\s+(?:of|for|about)\b.*|sum\s+up\b.*|tl;?dr\b.*", re.I)
 _HOW_TO = Regex(r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+(.{2,80})|how\s+to\s+(.{2,80})", re.I)
 
@@ -93,15 +93,16 @@ def to_begin(request: Request, line: str) -> dict | None:
     if (found := _WRITE_INTO.fullmatch(line)) and request.words[0] == "write":
         return decline(f"I write into files by their names, for example: note in {found[1].strip().lower().replace(' ', '-')}.org: "
                        f"{found[2][:80]}. Or answer {TODO_OR_NOTE} to keep it in the inbox.")
-    head, _, items = line.partition(":")
+    head, _, items = line.partition(":" if ":" in line else " with ")
     if items.strip() and (found := _NEW_LIST.fullmatch(head.strip())) and (found[1] or found[2] or "," in items) and (begun := list_begun(found[2] or found[1] or "", items)):
         return decline(f"A list is a file with boxes. Did you mean “{begun}”? Say “yes”, and I'll do it.")
     if items.strip() and (found := _BARE_LIST.fullmatch(head.strip())) and (begun := list_begun(found[1], items)):
         return decline(f"There is no list called “{found[1]}” yet. Did you mean “{begun}”? Say “yes”, and I'll begin one.")
-    if found := _NEW_LIST.fullmatch(line):
+    asked = (found := _HOW_TO.fullmatch(line)) and (found[1] or found[2])
+    if found := _NEW_LIST.fullmatch(asked or line):
         name = (found[2] or found[1] or "shopping").strip().lower().replace(" ", "-")
         return decline(f"A list begins with its first item: todo milk in {name}.md. After that: add bread to the {name} list, what is on the {name} list, check off milk.")
-    if found := _NEW_FILE.fullmatch(line) or ((asked := _HOW_TO.fullmatch(line)) and _NEW_FILE.fullmatch(asked[1] or asked[2] or "")):
+    if found := _NEW_FILE.fullmatch(asked or line):
         return decline(f"A file is made by the first note in it: note in {found[1] or 'holidays.org'}: the words of the note. Folders I don't make.")
     return None
 
@@ -146,9 +147,6 @@ def by_command(request: Request, line: str) -> dict | None:
                        "yesterday; and “find …” puts newer notes first.")
     return None
 
-# %% ../../nbs/reflex/reasons.ipynb #90da0714
-_REPEATING = Regex(r"(?:(?:show|list|give|what\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+)*(?:recurring|repeating|repeated)\s+(?:tasks|todos|things|ones)", re.I)
-
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
 def half_said(request: Request, line: str) -> dict | None:
     "A verb without what it needs: where to, how often, or what to make."
@@ -159,8 +157,6 @@ def half_said(request: Request, line: str) -> dict | None:
     if again and request.words[0] in ("make", "let", "set", "have") or often and request.words[0] in ("make", "repeat", "set"):
         return decline("I can't make a task repeat that is there already. Its date in the file can, by what stands in it: <2026-11-23 Mon +1w> is every week. "
                        "Or write it anew: todo water the ferns every 3 days")
-    if _REPEATING.fullmatch(line):
-        return decline("What repeats is no list of mine: “my habits” shows the habits, and “when is the dentist” says of one task how often it comes.")
     if request.words[:1] == ("make",) and len(request.words) > 2: return decline(_EDITING)
     return None
 
@@ -213,6 +209,7 @@ def to_keep(request: Request, line: str) -> dict | None:
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
 _COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)\s+(?:to|into|under|in)\s+(.{2,60})", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
+_INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?:(?!(?:with|between|among)\b)[^\s\"“”;:]+\s*){1,6}?)(?:\s+(?:up|(?:up\s+)?into\s+(?:\w+\s+)?(?:parts|pieces|steps|subtasks)))?", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #d2c7c503
@@ -223,8 +220,10 @@ def to_copy(request: Request, line: str) -> dict | None:
     if (found := _SPLIT.fullmatch(line)) and not _NO_PARTS.match(found[2]):
         parts = [part for part in re.split(r"\s*,\s+(?:and\s+)?|\s+and\s+", found[2]) if part.strip()]
         if 1 < len(parts) < 9:
-            told = "”, “".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
-            return decline(f"I split nothing; its parts can stand below it. Say them one after the other: “{told}”.")
+            told = "; ".join(f"add a subtask to {object_of(found[1])}: {part.strip()}" for part in parts)
+            return decline(f"Parts stand below their task. Did you mean “{told}”? Say “yes”, and I'll do it.")
+    if found := _INTO_WHAT.fullmatch(line):
+        return decline(f"Into what? For example: split {object_of(found[1])} into outline, draft and tables. Or answer {TODO_OR_NOTE} to keep the words.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #a1193ebe

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reminders.html.md"""
 
 # %% auto #0
 __all__ = ['is_only_a_time', 'early_day', 'says_when', 'leading_time', 'two_times', 'has_own_day', 'reminder_words', 'joint_of',
-           'day_wanted', 'remind', 'appointment']
+           'day_wanted', 'remind', 'day_behind', 'appointment']
 
 # %% ../../nbs/reflex/reminders.ipynb #0ed00b83
 import re
@@ -142,12 +142,22 @@ def remind(request: Request) -> dict | None:
     bare, body = title_and_body(bare)
     return capture_call(with_priority(bare, letter, file or "inbox.org"), "task", file or "inbox.org", body, when, repeat)
 
+# %% ../../nbs/reflex/reminders.ipynb #e6a9cb56
+def day_behind(text: str, today: date) -> str:
+    "`text` with the day and the hour with which it begins at its end; `text` itself when it begins with none, or ends in one."
+    parts = text.split()
+    size = leading_time(parts, today)
+    head, rest = " ".join(parts[:size]), " ".join(parts[size:])
+    if not size or not rest or set('"“”„«»') & set(text) or parts[size].lower().strip(",:") in (*_ASKING, "remind", "works", "and", "or", "to", "until", "till", "-", "–"): return text
+    if repeated_parts(rest, today)[2] or not (read_repeat(words_of(head), today) or has_own_day(head, today)): return text
+    return f"{rest} {head.rstrip(',:')}" if repeated_parts(f"x {head}", today)[0] == "x" else text
+
 # %% ../../nbs/reflex/reminders.ipynb #383e99be
 def appointment(request: Request) -> dict | None:
     "X friday 9:30, X on 24 nov from 9:30 to 10:30"
     text = request.text.strip().rstrip(".!")
     if "\n" in text or "?" in text or len(text) > 200 or not request.words or request.words[0] in _ASKING: return None
-    letter, text = take_priority(_KIND_BEFORE.sub("", text, count=1))
+    letter, text = take_priority(day_behind(_KIND_BEFORE.sub("", text, count=1), request.today))
     title, file, when, repeat = repeated_parts(text, request.today)
     if title and title.split()[-1].lower() in GERMAN_JOINTS: return None          # Zahnarzt am 24.11. 14 Uhr is German
     if not title or not when or not when.clock or _STATEMENT.search(title) or set(words_of(title)) <= _NO_MATTER: return None

@@ -13,7 +13,7 @@ import unicodedata
 
 from ..lazy import Regex
 from .captures import MOST_TEXT, Request, decline, say
-from .dates import say_day, words_of
+from .dates import NAMED, WEEKDAY, say_day, words_of
 
 # %% ../../nbs/reflex/replies.ipynb #7b1cd58b
 SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
@@ -27,9 +27,9 @@ HELP = """I work without a language model and understand these requests:
   dentist friday 9:30-10:30   an appointment; also: remind me to call Ana on friday 9:30, todo … by friday, high priority
   remind me in 3 working days to call Ana      also: a week before the dentist to find the letter, in 2 hours to …
   read projects/roof.org from line 20
-  what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what is left for the roof
+  what am I waiting for       also: unscheduled tasks, tasks without deadline, tasks by project, tasks tagged garden, what repeats, what is left for the roof
   done dentist                also: reopen …, cancel …, mark … as waiting; behind a list: done 2, move the first one to friday
-  postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week
+  postpone dentist by a week  also: move … to friday, schedule … for …, set the deadline of … to …, unschedule …, skip … this week, pause … until january
   move dentist to 4 pm        also, about what the last answer named: move it to friday; no, monday
   move dentist to archive     also: move … to FILE.org, move … under …, rename … to …
   make dentist priority A     also: raise the priority of …, remove the priority of …, [#B] …
@@ -48,9 +48,14 @@ _HELP_WORDS = {"date": "postpone", "time": "move dentist to 4", "deadline": "dea
                "revert": "undo", "tag": "tag", "plan": "schedule", "calendar": "due", "appointment": "appointment", "repeat": "every",
                "recurring": "every"}
 
+_OUR_VERBS = frozenset("undo revert postpone reschedule unschedule schedule archive rename tag untag remind reopen snooze".split())
+_OUR_THINGS = frozenset("task todo note reminder appointment heading list file tag date deadline time calendar priority item line property entry title state repeat recurring it this that them these something anything things one".split())
+
 def help_about(topic: str) -> str | None:
     "The lines of the help with a word of `topic`; `None` when there is none."
     said = words_of(topic)
+    things = {*said[1:], *(word.removesuffix("s") for word in said[1:])}
+    if said[1:] and said[0] not in _OUR_VERBS and not things & (_OUR_THINGS | {*WEEKDAY, *NAMED}): return None
     about = [word for word in said[1:5] if word in ("date", "time", "deadline", "priority", "recurring", "repeat")]
     words = [_HELP_WORDS.get(word, word) for word in (*about, *said[:1]) if word in _HELP_WORDS or len(word) > 3 and re.search(rf"\b{re.escape(word)}\b", HELP)][:1]
     if "undo" in words:

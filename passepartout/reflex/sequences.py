@@ -26,7 +26,7 @@ from .searches import find
 THEN = Regex(r"(?:\s*[;,])?\s+(?:and\s+)?(?:then|after\s+that|afterwards)[\s,]+|\s*;\s+", re.I)
 _BEGINNINGS = r"(?:done|finished|finish|completed|complete|close|push|snooze|untag|flag|tick|todo|remind\s+me|mark|archive|cancel|reopen|postpone|reschedule|schedule|move|rename|tag|set|check\s+off)"
 AND = Regex(rf",?\s+and\s+|\s*,\s+(?=(?:{_BEGINNINGS}|to)\s)", re.I)
-_WITH_COLON = Regex(r"(?:todo|task|note)\s*:\s", re.I)
+_WITH_COLON = Regex(r"(?:(?:todo|task|note)(?:\s+in\s+\S+)?|add\s+an?\s+(?:sub)?task\s+(?:to|under)\s+[^:;]{1,80}?)\s*:\s", re.I)
 _QUOTED, _AS_IT_IS = Regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»'), Regex(r":(?:\s|$)|(?<!\S)\$\s")
 MOST_PARTS, MOST_SENTENCE = 20, 1_000
 

@@ -42,7 +42,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
     "tags": (
         "tasks by tag, todos by tag, by tag, tags, my tags, tasks by tags, all tags, what tags do i have, which tags do i have, "
         "what tags are there, which tags are there, what are my tags, what tags do i use"),
-    "habits": "habits, my habits, what are my habits, routines, my routines"}.items() for name in names.split(", ")}
+    "habits": "habits, my habits, what are my habits", "repeating": "routines, my routines, what are my routines"}.items() for name in names.split(", ")}
 
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
@@ -53,6 +53,8 @@ _NO_PROJECT = (ASKS | AROUND
                | frozenset("open unfinished incomplete outstanding undone uncompleted finished completed done closed waiting blocked important urgent new newest next old late last first "
                            "undated unscheduled unplanned recurring repeating daily weekly monthly remaining other pending current active "
                            "of by without priority high low".split()))
+_REPEATING = Regex(r"(?:(?:show|list|give|what\s+are|which\s+are)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:recurring|repeating|repeated)\s+(?:tasks|todos|to-dos|things|items|ones|reminders|appointments)"
+                    r"|(?:what|which)(?:\s+(?:of\s+)?(?:my\s+|the\s+)?(?:tasks|todos|to-dos|things|reminders))?\s+(?:repeats?|recurs?|comes?\s+(?:again|back)|keeps?\s+coming\s+back|(?:is|are)\s+(?:repeated|repeating|recurring))(?:\s+regularly)?", re.I)
 _PART_OF = Regex(r"^(?:(?:the|my|our)\s+)?(.+?)\s+(?:project|trip|file|notes)$", re.I)
 
 # %% ../../nbs/reflex/tasklists.ipynb #20082a49
@@ -81,6 +83,7 @@ def filtered(request: Request) -> dict | None:
     if found := _IMPORTANT.fullmatch(line):
         letter = (found["letter"] or found["other"] or "").upper() or letter_for({"biggest": "high"}.get(word := (found["word"] or "high").lower(), word))
         return tool_call("org-find", f"You asked for the open tasks with priority {letter}", query=f"priority:{letter} todo:open", limit=50)
+    if _REPEATING.fullmatch(line): return tool_call("org-agenda", "You asked for the tasks that repeat", view="repeating")
     if _UNDUE.fullmatch(line):
         return tool_call("org-find", "You asked for the open tasks without a deadline", query="todo:open -due:..", limit=50)
     if found := _WAITING_FOR.fullmatch(line):
@@ -137,6 +140,7 @@ def tasks(request: Request) -> dict | None:
     if named := file_and_rest(about):
         return (tool_call("org-find", f"You asked for the open tasks in {named[0]}", query=f'todo:open file:"{named[0]}"', limit=50)
                 if not named[1] and '"' not in named[0] else None)
-    if (found[1] or found[5] or "next" in words or "this" in words) and read_span(words_of(about), request.today): return None
+    if span := read_span(words_of(about), request.today):
+        return tool_call("org-agenda", f"You asked what is due {span}{place}", start=span.start.isoformat(), end=span.end.isoformat(), folder=folder)
     about = part if (part := _PART_OF.sub(r"\1", about)).lower() not in ("the", "my", "our", "a", "this") else about.partition(" ")[2]
     return tool_call("org-agenda", f"You asked for the open tasks of {about}{place}", view="projects", group=about, folder=folder)

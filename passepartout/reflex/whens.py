@@ -108,7 +108,7 @@ def _plain_enough(words) -> bool:
     if len(words) == 1:
         return (first in NAMED or bool(STEP.fullmatch(first)) or (first in WEEKDAY and len(first) > 5) or bool(ISO.fullmatch(first))
                 or (bool(DAY_FIRST.fullmatch(first)) and first.count(".") + first.count("/") == 2))
-    return (" ".join(words) in NAMED or first in WEEKDAY or first == "the" and words[2:] == ("after", "next")
+    return (" ".join(words) in NAMED or first in NAMED and words[1] == "in" or first in WEEKDAY or first == "the" and words[2:] == ("after", "next")
             or first in ("this", "next", "in") or (first,) in EDGES or first[0].isdigit() or first in MONTH
             or words[:2] == ("day", "after") or words[:3] == ("the", "day", "after")
             or (len(words) > 2 and (words[1] in UNITS and words[2] in ("from", "after", "before", "on")
