@@ -292,15 +292,15 @@ _WORD = Regex(r"[^\W_]+")
 
 # %% ../nbs/16b_previews.ipynb #209d15fb
 def quotes_private(values: Iterable[Any], changes: Iterable[Change], tags: Sequence[str], said: Callable[[str], bool]) -> bool:
-    "Does a text among `values` hold a word that stood only in private lines of the files of `changes`, and that was not `said`?"
+    "Is a text among `values`, or a step of a path of titles, taken from private lines of the files of `changes`, and was it not `said`?"
     from passepartout.toolbelt.reach import private_text
     changes = tuple(changes)
     if not any(c.before is not None and private_text(c.path, c.before, tags) for c in changes): return False
     lines = [each for c in changes for each in _lines_by_privacy(c.path, c.before, tags)]
-    private, public = ({word for mine, line in lines if mine is which for word in _words_in(line)} for which in (True, False))
+    private, public = ("\n".join(line for mine, line in lines if mine is which) for which in (True, False))
     names = {c.path for c in changes}
-    told = {word for each in values if isinstance(each, str) and each not in names for word in _words_in(_COUNTED.sub("", each))}
-    return any(not said(word) for word in told & (private - public))
+    told = [step.strip() for each in values if isinstance(each, str) and each not in names for step in _COUNTED.sub("", each).split(" › ")]
+    return any(step in private and step not in public and not all(map(said, _words_in(step))) for step in told if len(step) > 2)
 
 _COUNTED = Regex(r"^line \d+(: )?")
 

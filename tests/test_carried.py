@@ -234,6 +234,18 @@ def test_the_name_of_a_file_is_a_text_too(line, roots): assert level(line, roots
 def test_and_a_pattern_alone_is_no_reason_to_refuse(line, roots): assert level(line, roots) < DENY
 
 
+@pytest.mark.parametrize("line", ["grep 'T' log | head; bash a", "grep -rn 'T' .; make test", "echo 'never T'; ./a; python3 a", "date '+T' && sh a", "find . -name 'T'; touch b; sh b", "wc -l a; printf '%s\\n' 'T' | sort; perl a"])
+def test_what_nobody_hears_is_asked_about_and_not_refused(line, roots, notes):
+    "Parts of a line that run without a shell and only read say nothing to the others."
+    line = line.replace("T", "rm -rf /usr/not-there")
+    assert READ < level(line, roots) < DENY
+    assert notes(line) == ""
+
+
+@pytest.mark.parametrize("line", ["grep 'T' log > x; bash x", "grep 'T' log | bash", "grep 'T' log; bash -c 'T'", "date '+T' | tee x; sh x", "grep 'T' log; sed -i 's#one#T#' a; sh a", "x='T'; sh -c \"$x\"", "date '+T'; $_", "{ date '+T'; } | sh", "if date '+T'; then true; fi | sh", "f() { date '+T'; }; f | sh", "exec > >(sh); date '+T'"])
+def test_and_what_somebody_may_hear_is_refused(line, roots): assert level(line.replace("T", "rm -rf /usr/not-there"), roots) == DENY
+
+
 # S is a command that says T, T a text that would be refused
 SAYS = ["date '+T'", "echo 'T'", "printf '%s\\n' 'T'", "sed -n '1s#.*#T#p' a", "sed -i 's#.*#T#' a && cat a", "awk 'BEGIN{print \"T\"}'", "grep -h 'T' c", "grep -o 'T' c", "python3 -c 'print(\"T\")'", "logger -s 'T' 2>&1 | sed 's/.*: //'",
           "find a -printf 'T\\n'", "touch 'T'", ": 'T'", "test -n 'T'", "[ -n 'T' ]", "git commit -m 'T'", 'head -1 c', "expr 'T' : '\\(.*\\)'", "jq -nr '\"T\"'", "cat <<'E'\nT\nE", "cat <<< 'T'", "git log --format='T' -1", "stat -c 'T' a",
