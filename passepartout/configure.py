@@ -72,11 +72,11 @@ def read_memex(text: str, present: Present) -> Path:
     try: path = read_path(text, home_dir(present.environ), Path.cwd())
     except ValueError as error: raise PassepartoutError(f"{text[:80]!r} {error}.") from None
     if not str(path).isprintable(): raise PassepartoutError("The name of that folder holds control characters.")
-    if path.exists() and not path.is_dir(): raise PassepartoutError(f"{path} is a file, and notes are a folder.")
+    if path.exists() and not path.is_dir(): raise PassepartoutError(f"{path} is a file, and notes are a folder. Name the folder that it lies in, or another.")
     settings = present.settings
     for own in (settings.state_dir / "passepartout", settings.cache_dir / "passepartout", present.folder):
         if path == own or own in path.parents:
-            raise PassepartoutError(f"{path} lies in a folder of the agent itself. Notes and record are kept apart.")
+            raise PassepartoutError(f"{path} lies in a folder of the agent itself. Notes and record are kept apart: name a folder elsewhere.")
     if path in (Path("/"), home_dir(present.environ)):
         raise PassepartoutError(f"{path} holds much besides notes, and the agent would read all of it. Name a folder below it.")
     return path

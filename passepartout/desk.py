@@ -100,7 +100,7 @@ async def push(agent: Any, session: str, given: Mapping, source: Any) -> dict:
 # %% ../nbs/19m_desk.ipynb #8bba5eb3
 async def pop(agent: Any, session: str, given: Mapping, source: Any) -> dict:
     "Leave the innermost project, and look at what was looked at before it. Raises `PassepartoutError`."
-    if not (stack := agent.foci.stack(session)): raise PassepartoutError("This conversation is in no project.")
+    if not (stack := agent.foci.stack(session)): raise PassepartoutError("This conversation is in no project. /push FOLDER enters one.")
     put(agent, session, project={"stack": stack[:-1]}, focus={"id": stack[-1][2]})
     agent.foci.forget(session)
     return {"text": f"Left {stack[-1][1]}." + (f" In {stack[-2][1]}." if len(stack) > 1 else " All notes are seen again."),

@@ -202,6 +202,6 @@ def adopt_rule(agent, name: str) -> str:
 def drop_rule(agent, name: str) -> str:
     "Try a rule no longer; its name. Raises `PassepartoutError`."
     found = [each for each in shadows(agent) if each.startswith(name)]
-    if len(found) != 1: raise PassepartoutError("No such rule is tried.")
+    if len(found) != 1: raise PassepartoutError("No such rule is tried. passepartout rules shows those that are.")
     record_rule(agent, found[0], "dropped")
     return found[0]

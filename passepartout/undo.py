@@ -6,9 +6,11 @@ Docs: https://example.org/passepartout/undo.html.md"""
 
 # %% auto #0
 __all__ = ['UNDO', 'standing', 'undoable', 'undo_groups', 'made_after', 'erased_edits', 'nothing_left', 'fewer_than',
-           'others_standing', 'taken_back', 'undo_edit', 'label_of_undo', 'undo_tool', 'undo_action']
+           'others_standing', 'taken_back', 'heading_above', 'text_lines', 'undo_edit', 'label_of_undo', 'undo_tool',
+           'undo_action']
 
 # %% ../nbs/17c_undo.ipynb #e63504e6
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -75,10 +77,24 @@ def others_standing(journal, session: str | None, group: list[dict]) -> str:
 # %% ../nbs/17c_undo.ipynb #a82c79b2
 def taken_back(now: bytes | None, before: bytes | None) -> str:
     "What an undo changed in a note that held `now` and holds `before` again, by the first lines of it; empty when only their order changed."
-    lines = lambda data: Counter(line.strip() for line in (data or b"").decode("utf-8", "replace").splitlines() if line.strip())
+    lines = lambda data: Counter(line.strip() for line in text_lines(data) if line.strip())
     gone, back = list((lines(now) - lines(before)).elements()), list((lines(before) - lines(now)).elements())
-    more = lambda each: f"“{short_line(each[0], 80)}”" + (f" and {len(each) - 1} more line{'s' * (len(each) > 2)}" if each[1:] else "")
-    return " ".join(filter(None, [gone and f"Out again: {more(gone)}.", back and f"Back: {more(back)}."]))
+    if not gone and not back: return ""
+    first = lambda each: next((line for line in each if not line.startswith(":")), each[0])          # a drawer says less than the line beside it
+    more = lambda each: f"“{short_line(first(each), 80)}”" + (f" and {len(each) - 1} more line{'s' * (len(each) > 2)}" if each[1:] else "")
+    where = f"Under “{short_line(above, 60)}”: " if (above := heading_above(text_lines(now), text_lines(before))) else ""
+    return where + " ".join(filter(None, [gone and f"Out again: {more(gone)}.", back and f"Back: {more(back)}."]))
+
+# %% ../nbs/17c_undo.ipynb #fc91dc26
+def heading_above(now: list[str], before: list[str]) -> str:
+    "The last heading before the first line in which two texts differ; empty when that line is a heading itself, or none stands above."
+    at = next((n for n, (one, other) in enumerate(zip(now, before)) if one != other), min(len(now), len(before)))
+    heads = lambda lines: [line for line in lines if re.match(r"\*+ |#{1,6} ", line)]
+    return "" if heads(now[at:at + 1] + before[at:at + 1]) else (heads(now[:at]) or [""])[-1]
+
+def text_lines(data: bytes | None) -> list[str]:
+    "The lines of a note."
+    return (data or b"").decode("utf-8", "replace").splitlines()
 
 # %% ../nbs/17c_undo.ipynb #a63c113a
 def undo_edit(journal, effect_id: str, resource: Any) -> FileEdit:

@@ -415,7 +415,10 @@ async def test_an_undo_names_what_it_takes_back_since_another_chat_may_have_made
     assert "Out again: “* TODO buy milk”." in (told := await agent.undo()) and "rent" not in told
     (tmp_path / "memex" / "a.org").write_text("* TODO fig\n")
     await agent.handle("done fig")
-    assert "Back: “* TODO fig”." in await agent.undo(source="telegram")
+    assert "before. Out again: “* DONE fig”. Back: “* TODO fig”." in await agent.undo(source="telegram")
+    (tmp_path / "memex" / "a.org").write_text("* TODO plum\n* TODO fig\nSCHEDULED: <2026-11-19 Thu .+3d>\n")
+    await agent.handle("done fig")
+    assert "Under “* TODO fig”: Out again: “SCHEDULED: <" in (told := await agent.undo()) and "Back: “SCHEDULED: <2026-11-19 Thu .+3d>”." in told
     await agent.close()
 
 

@@ -70,6 +70,7 @@ def test_a_list_is_read_as_it_was_written(items):
 
 
 HOSTILE = {
+    "formulas": "- x\n" + "  \\begin{a}\n" * 10_000 + "y\n  \\end{a}\n", "names": "".join(f"\\begin{{a{i}}}\n" for i in range(1_500)) + "\\end{a}\n" * 5_000,
     "items": "- a\n" * 10_000, "deep": "".join(" " * i + "- a\n" for i in range(700)), "boxes": "- [ ] " * 30_000, "open": "#+begin_quote\n" * 8_000, "many": "".join(f"#+begin_q{i}\n" for i in range(10_000)),
     "drawers": ":a:\n" * 10_000, "ends": "#+end_quote\n" * 10_000, "bars": "|" * 200_000, "rows": "| a\n" * 10_000, "dashes": "a|b\n" + "-" * 200_000 + "|", "rules": "a|b\n-|-\n" * 10_000, "rule": "- " * 200_000,
     "notes": "[fn::" * 80_000, "brackets": "[" * 200_000, "closing": "[fn:1]" * 30_000, "carets": "^[" * 100_000, "tags": "#a " * 100_000, "colons": "* " + ":" * 300_000, "cookies": "* " + "[1/" * 100_000, "fences": "```\n" * 10_000, "ticks": "`a" * 150_000,

@@ -174,9 +174,10 @@ item = st.builds(lambda n, b, x, t: f"{'  ' * n}{b} {x}{t}", st.integers(0, 2), 
 block = st.builds(lambda name, body: f"#+begin_{name}\n{body}#+end_{name}\n", st.sampled_from(["src sh", "example", "quote", "center", "verse", "comment", "note"]).map(lambda n: n), sentence).map(
     lambda b: b.replace("#+end_src sh", "#+end_src").replace("\n[fn:1]", "\nx" if "verse" in b else "\n[fn:1]"))
 table = st.lists(st.one_of(st.just("|---+---|\n"), st.builds("| {} | {} |\n".format, word, word)), min_size=1, max_size=4).map("".join)
+formula = st.builds("{0}\\begin{{{1}}}\n{2}\n{0}\\end{{{1}}}\n".format, st.sampled_from(["", "  "]), st.sampled_from(["align", "x*"]), item)
 logbook = stamp.map(":LOGBOOK:\n- Note taken on {}\n:END:\n".format)
 body = st.one_of(sentence, sentence, st.lists(item, min_size=1, max_size=5).map(lambda p: "\n".join(p) + "\n"), block, table, logbook, st.just("\n"), st.just("\n\n"), st.just("# a comment <2026-11-20 Fri>\n"), st.just(": fixed <2026-11-20 Fri>\n"),
-                 st.just("\n[fn:1] A note.\n"), st.just("-----\n"))
+                 st.just("\n[fn:1] A note.\n"), st.just("-----\n"), formula, link.map("#+caption: as in {}\n| a |\n".format))
 section = st.builds(lambda h, parts: h + "".join(parts), heading, st.lists(body, max_size=5))
 top = st.sampled_from(["", "", "#+TITLE: T\n", "#+FILETAGS: :f:g:\n", "#+TODO: TODO(t) WAITING(w@/!) | DONE(d)\n", "#+FILETAGS: f\n#+TODO: TODO | WAITING DONE\n"])
 document = st.builds(lambda t, b, s: t + "".join(b) + "".join(s), top, st.lists(body, max_size=2), st.lists(section, max_size=5))
@@ -206,7 +207,9 @@ def test_marks_in_any_order_are_read_as_emacs_reads_them(tmp_path_factory, texts
 # What stood in files that people have published
 LINES = ("* TODO [#b] sleep\nDEADLINE: <2026-11-12 Thu 22:00 +1d>SCHEDULED: <2026-11-13 Fri 05:00 .+1d>\n", "* a\nCLOSED: [2026-11-12 Thu]DEADLINE:<2026-11-12 Thu>\n",
          "Particle filters ([[id:521c][Simultaneous Mapping\n(SLAM)]]) need memory.\n", "a [[id:2][since\n2020 and on]] b\n", "this [[http://a.org/x.pl\n][script]] can\n", "a [[id:2][one\n*bold* word]] b\n",
-         "a [[id:2][one\n=code= and]] b [[id:2][one\n<word>]] c [[id:2][one\n#tag]]\n")
+         "a [[id:2][one\n=code= and]] b [[id:2][one\n<word>]] c [[id:2][one\n#tag]]\n",
+         "\\begin{align}\n- a\n- [ ] b\n\\end{align}\n- [ ] real\n", "- one\n  \\begin{align}\n  - a\n  \\end{align}\n  - [ ] two\n- three\n", "\\begin{align}\n- a\n", "- x\n  \\begin{x}\n- a\n  \\end{x}\n- b\n",
+         "#+caption: see [[file:a.org]]\n[[file:b.png]]\n", "#+CAPTION[short]: see [[id:1][x]]\n| a |\n", "#+title: see [[file:a.org]]\n# [[file:b.org]]\n")
 
 
 def test_what_people_write_is_read_as_emacs_reads_it(tmp_path): assert judge_files(tmp_path, LINES) == []

@@ -155,10 +155,10 @@ def insert_markdown(outline: Outline, node: Node, title: str, kind: str, schedul
     "The text with a new section or task below `node`, a heading or the file. Raises `RewriteError`."
     if node.kind == "task" and kind == "task": return insert_subtask(outline, node, title, scheduled, deadline, body, tags, first)
     if node.kind == "task":
-        raise RewriteError("A note goes below a heading or into a file, not below a task; nothing was changed.")
+        raise RewriteError("A note goes below a heading or into a file, not below a task; nothing was changed. Name the heading above it.")
     level = node.level + 1
     if kind == "note" and level > 6:
-        raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed.")
+        raise RewriteError("Markdown has six levels of headings, and this would be the seventh; nothing was changed. Put it below a heading further up.")
     word = word_for(outline, kind)
     if word == "" and node.kind == "file": return insert_bullet(outline, title, scheduled, deadline, body, tags, first)
     lines = markdown_lines("".join([title, *(f" #{tag}" for tag in tags)]), kind, scheduled, deadline, body, level, word=word,

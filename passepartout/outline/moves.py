@@ -28,7 +28,7 @@ def releveled(outline: Outline, node: Node, level: int, end: str) -> str:
     for n in outline.nodes[node.index:node.after]:
         if n.kind != "heading" or not shift: continue
         if outline.format == "markdown" and n.level + shift > 6:
-            raise RewriteError(f"“{n.title}” would become a heading of level {n.level + shift}, and Markdown has six; nothing was changed.")
+            raise RewriteError(f"“{n.title}” would become a heading of level {n.level + shift}, and Markdown has six; nothing was changed. Move it to a place further up.")
         at = outline.text.index(mark, n.start) - node.start
         changes.append((at, at + n.level, mark * (n.level + shift)))
     text = replaced(text, changes)
@@ -47,9 +47,9 @@ def dedented(outline: Outline, node: Node, end: str) -> str:
 def arrival(outline: Outline, target: Node, other: Outline, node: Node) -> tuple[int, int, int]:
     "(offset, place, level) for `node` of `other` as the last child of `target`. Raises `RewriteError`."
     if outline.format != other.format:
-        raise RewriteError(f"{other.file} and {outline.file} are written in different formats; nothing was moved.")
+        raise RewriteError(f"{other.file} and {outline.file} are written in different formats; nothing was moved. Write it there anew, or move it into a file of its own format.")
     if node.kind == "file" or (target.kind == "task"):
-        raise RewriteError("A heading or task is moved below a heading or into a file; nothing was moved.")
+        raise RewriteError("A heading or task is moved below a heading or into a file; nothing was moved. Name one of these.")
     if node.kind == "heading": return target.end, target.after, target.level + 1
     tasks = list_joined(outline, target)
     if tasks: return behind_quote(outline, tasks[-1]) if is_quoted(outline, tasks[-1]) else tasks[-1].end, tasks[-1].after, 0
@@ -67,7 +67,8 @@ def arrived(outline: Outline, node: Node, after: Outline, place: int, parent: in
     if found[place:place + count] == moved and found[:place] + found[place + count:] == rest and after.nodes[place].parent == parent: return
     strange = next((n.keyword for n in outline.nodes[node.index:node.after] if n.keyword and n.keyword not in after.keywords.states), None)
     why = f"it has no state {strange}" if strange and after.format == "org" else "something would be read differently there"
-    raise RewriteError(f"“{node.title}” cannot be moved to {other.file} as it is: {why}. Nothing was moved.")
+    raise RewriteError(f"“{node.title}” cannot be moved to {other.file} as it is: {why}. Nothing was moved. "
+                       + (f"Set another state first, or let {other.file} know it, by a line #+TODO." if strange and after.format == "org" else "Move it by hand, and look how it is read there."))
 
 # %% ../../nbs/outline/08fd_moves.ipynb #8810d4df
 def without(outline: Outline, node: Node) -> str:
@@ -92,7 +93,7 @@ def logged(outline: Outline, text: str, place: int, now: datetime | None) -> str
 # %% ../../nbs/outline/08fd_moves.ipynb #50156810
 def refile(outline: Outline, node: Node, target: Node, *, now: datetime | None = None) -> str:
     "The text with `node` moved below `target`, another node of the same file. Raises `RewriteError`."
-    if node.index <= target.index < node.after: raise RewriteError(f"“{node.title}” cannot be moved into itself; nothing was moved.")
+    if node.index <= target.index < node.after: raise RewriteError(f"“{node.title}” cannot be moved into itself; nothing was moved. Name a place outside of it.")
     at, place, level = arrival(outline, target, outline, node)
     end, gone = ending_at(outline, target.start), node.after - node.index
     moved = dedented(outline, node, end) if node.kind == "task" else releveled(outline, node, level, end)

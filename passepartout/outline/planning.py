@@ -82,7 +82,7 @@ def movable(outline: Outline, node: Node, kind: str, when: date | datetime, unti
     "`RewriteError` for what cannot be planned, or not by a tool."
     if node.kind == "file": raise RewriteError("A whole file cannot be planned; name a heading in it. Nothing was changed.")
     if until and (not isinstance(when, datetime) or until <= when.time()):
-        raise RewriteError("What ends at a time begins at an earlier one; nothing was changed.")
+        raise RewriteError("What ends at a time begins at an earlier one; nothing was changed. Say both, as in 9:30-10:30.")
     if until and outline.format == "markdown":
         raise RewriteError("A task in Markdown has no place for the time at which it ends; say only when it begins. Nothing was changed.")
     word, line = WORDS[kind], outline.text[slice(*node.planning)] if node.planning else ""

@@ -42,7 +42,7 @@ WORDS = {"A": "high", "B": "medium", "C": "low"}
 # %% ../../nbs/outline/08fba_priorities.ipynb #768f4a3e
 def markdown_priority(outline: Outline, node: Node, letter: str) -> Change:
     "The change of the priority of a Markdown task. Raises `RewriteError`."
-    if node.kind != "task": raise RewriteError("In Markdown only tasks have a priority; nothing was changed.")
+    if node.kind != "task": raise RewriteError("In Markdown only tasks have a priority; nothing was changed. A tag can say as much.")
     if letter and letter not in SIGNS:
         raise RewriteError(f"In Markdown there are the priorities A, B and C, and not {letter}. Nothing was changed.")
     start, end = words(outline, node)

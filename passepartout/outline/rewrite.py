@@ -157,7 +157,7 @@ def retitle(outline: Outline, node: Node, title: str) -> str:
     if title == node.title and node.title: return outline.text
     title = one_line(title, "A title")
     if not title: raise RewriteError("A heading needs a title; nothing was changed.")
-    if node.kind == "file": raise RewriteError("The title of a whole file is changed in its first lines; nothing was changed.")
+    if node.kind == "file": raise RewriteError("The title of a whole file stands in its first lines; nothing was changed. Edit it there, as in #+TITLE: The roof.")
     change = org_title(outline, node, title) if outline.format == "org" else markdown_title(outline, node, title)
     return settled(outline, replaced(outline.text, [change]), node, title=" ".join(title.split()) if node.kind == "task" else title)
 
@@ -289,7 +289,7 @@ def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> 
 def delete_property(outline: Outline, node: Node, name: str) -> str:
     "The text without the property `name` of an Org heading, and without the drawer if that leaves it empty. Raises `RewriteError`."
     if outline.format != "org" or node.kind != "heading":
-        raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed.")
+        raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed. Take the line out by hand.")
     _, drawer = drawer_of(outline, node)
     found = property_lines(outline, drawer, name, plus=True) if drawer else []
     if not found: raise RewriteError(f"“{node.title}” has no property {name}; nothing was changed.")
@@ -304,7 +304,7 @@ PLAIN = Regex(r'''[^\W_][^#:'"{}&*!|>%@`,\[\]]*''')
 # %% ../../nbs/outline/08f_rewrite.ipynb #c115e9d1
 def set_front_matter(outline: Outline, node: Node, name: str, value: str) -> str:
     "The text with `name: value` in the front matter of a Markdown file, which is made when there is none. Raises `RewriteError`."
-    if node.kind != "file": raise RewriteError("In Markdown only a whole file has properties, in its front matter; nothing was changed.")
+    if node.kind != "file": raise RewriteError("In Markdown only a whole file has properties, in its front matter; nothing was changed. Name the file and not the heading.")
     if TOML.match(outline.text):
         raise RewriteError(f"The front matter of {outline.file} is TOML, which is not written here; edit it by hand. Nothing was changed.")
     if isinstance(node.properties.get(name.upper()), list):
@@ -330,4 +330,4 @@ def quoted(value: str) -> str:
     "`value` between the quotation marks that it does not contain. Raises `RewriteError`."
     if '"' not in value: return f'"{value}"'
     if "'" not in value: return f"'{value}'"
-    raise RewriteError("A value with both kinds of quotation marks cannot stand in front matter; nothing was changed.")
+    raise RewriteError("A value with both kinds of quotation marks cannot stand in front matter; nothing was changed. Leave one kind out.")

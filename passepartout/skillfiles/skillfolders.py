@@ -36,8 +36,8 @@ def read_whole(path: Path, links: bool) -> bytes:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
         with open(fd, "rb") as file:
             before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode): raise SkillError(f"{path.name} is no ordinary file, so it is no skill.")
-            if before.st_size > MOST_PAGE: raise SkillError(f"{path.name} has more than {MOST_PAGE // 1_000_000} MB; a page is shorter.")
+            if not stat.S_ISREG(before.st_mode): raise SkillError(f"{path.name} is no ordinary file, so it is no skill. Put the page itself there, and no link to it.")
+            if before.st_size > MOST_PAGE: raise SkillError(f"{path.name} has more than {MOST_PAGE // 1_000_000} MB; a page is shorter. Leave out what is no prose, code or test.")
             data, after, now = file.read(MOST_PAGE + 1), os.fstat(fd), os.stat(path)
     except OSError as error: raise SkillError(f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     mark = lambda s: (s.st_ino, s.st_size, s.st_mtime_ns)

@@ -137,7 +137,7 @@ def _consume(store: Store, seq: int, draft: Draft, approval: str, action_hash: s
     if _spent(store, approval, store.execute("SELECT decided FROM approvals WHERE id = ?", (approval,)).fetchone()[0]):
         raise ApprovalGone(f"Request {approval} was decided or used since, so it does not count. Ask again.")
     if asked["hash"] != action_hash:
-        raise ApprovalGone(f"Request {approval} was approved for another action, so nothing was done.")
+        raise ApprovalGone(f"Request {approval} was approved for another action, so nothing was done. Ask for what you wanted again.")
     store.execute("UPDATE approvals SET state = 'used', decided = ? WHERE id = ?", (seq, approval))
 
 # %% ../../nbs/storage/05d_ledger.ipynb #e656aa13

@@ -112,7 +112,7 @@ def jobs_run(name: Annotated[str, typer.Argument(help="Which job.")] = "",
         finally: heart.diary.close()
         asks = [each for each in agent.pending(source="cli") if each.id not in before]
         told = [f"[{each.job}] {each.text}" for each in agent.news()]
-        if states.get(name) == "busy": fail(f"{name} is running already, in another process.", 1, json_)
+        if states.get(name) == "busy": fail(f"{name} is running already, in another process. Wait for it: passepartout jobs shows how far it is.", 1, json_)
         if standing is not None and standing.state != "done": fail(f"{name} {standing.state}: {standing.why}.", 1, json_)
         if not json_:
             for text in told: tell(text)

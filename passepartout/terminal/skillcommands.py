@@ -99,7 +99,7 @@ def every_page(book: Any) -> list[str]:
     "The pages in the folders of skills; the command ends when there is none."
     from passepartout.skillfiles.skillfolders import found_pages
     pages = [str(path) for folder in book.folders for path, _ in found_pages(folder)[0]]
-    if not pages: fail(f"There are no skills in {book.folders[0].path}.", 1)
+    if not pages: fail(f"There are no skills in {book.folders[0].path}. passepartout skills new NAME begins one.", 1)
     return pages
 
 # %% ../../nbs/terminal/20h_skillcommands.ipynb #b03cea4f

@@ -58,7 +58,7 @@ def count_of(text: str, default: int = 1) -> int:
     "A number from 1 to 999 in `text`, or `default` when it is empty. `PassepartoutError` for anything else."
     if not text: return default
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) < 1000:
-        raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999.")
+        raise PassepartoutError(f"{clean(text)[:40]!r} is not a number between 1 and 999, as in /undo 2.")
     return int(text[:6])
 
 # %% ../../nbs/terminal/20ad_slash.ipynb #54be2488

@@ -39,7 +39,7 @@ def heading_at(outline: Outline, line: int, path: str) -> Node:
     same = [n for n in outline.nodes[1:] if plain_path(" › ".join(outline.path(n))) == wanted]
     if node := next((n for n in same if n.line == line), None): return node
     if len(same) == 1: return same[0]
-    raise RewriteError(f"Line {line} of {outline.file} is not the heading that was meant any more. Nothing was changed.")
+    raise RewriteError(f"Line {line} of {outline.file} is not the heading that was meant any more. Nothing was changed. Look it up again: it was moved, or its title was changed.")
 
 # %% ../../nbs/toolbelt/12bc_addressing.ipynb #ffc83806
 def likeness_to(text: str) -> Callable[[str], float]:

@@ -124,7 +124,7 @@ class NoteDesk(Contents):
         from passepartout.targets import resolve_target
         notes = self.opened()
         found = resolve_target(notes.index, f"{file}:{line}", notes.today)
-        if found.kind != "one": raise PassepartoutError(f"{short_line(file)} has changed, and the heading is not there any more.")
+        if found.kind != "one": raise PassepartoutError(f"{short_line(file)} has changed, and the heading is not there any more. Look for it by its words.")
         outline, node = section(notes, found.places[0])
         yield Entry(Line("·", "", f"{file}:{node.line}", "dim"))
         for text, style in body_lines(outline.text[node.start:node.end].rstrip("\n")[:400_000], outline.format == "markdown"):
