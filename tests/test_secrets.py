@@ -1,5 +1,5 @@
 "Known values are found in every writing, what looks like a key is found, what is ordinary is not, and none of it reaches model, log or journal"
-import base64, codecs, os, random, re, string, time
+import base64, codecs, hashlib, os, random, re, string, time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -684,3 +684,19 @@ def test_the_names_of_columns_carry_no_secret_out(more):
     call = lambda **args: Action.of({"target": "tool", "payload": {"action": "call", "tool": "post", "args": args, "explanation": "It was asked for"}})
     assert isinstance(gate(call(more=more), signal), Rejected)
     assert gate(plain := call(more={"to": "Ana", "line-2": None, "what": ()}), signal) is plain
+
+
+async def test_what_the_agent_drew_or_worked_out_itself_is_not_looked_through(tmp_path, monkeypatch):
+    "Ids and digests of an edit look enough like keys to be looked at by every room, at every edit. Nobody else's text of that form is spared."
+    from passepartout.redaction.secrets import Finder
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "inbox.org").write_text("* Inbox\n")
+    agent, looked, find = await Agent.boot(memex_dir=tmp_path / "memex", state_dir=tmp_path / "state"), [], Finder.find
+    monkeypatch.setattr(Finder, "find", lambda self, text, shaped=True: looked.append(text) or find(self, text, shaped))
+    try:
+        await agent.handle("todo: call Ana")
+        assert "call Ana" in str(looked) and not re.search(r"\b[0-9a-f]{64}\b", "\n".join(map(str, looked))), looked
+        strange = hashlib.sha256(b"told by a note").hexdigest()
+        await agent.handle(f"note: the word is {strange}")
+        assert strange in "\n".join(map(str, looked))
+    finally: await agent.close()

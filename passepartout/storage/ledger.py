@@ -183,14 +183,17 @@ class Announcing(Recording):
 
     def draw(self) -> str:
         "An id for an effect."
-        effect = os.urandom(6).hex()
-        if self.scanner is not None: self.scanner.remember((effect,))
-        return effect
+        return self.made_here(os.urandom(6).hex())
+
+    def made_here(self, digits: str) -> str:
+        "`digits`, which were drawn or are a digest: no secret, and not to be looked through."
+        if self.scanner is not None: self.scanner.remember((digits,))
+        return digits
 
     def intend(self, effect: str, action_hash: str, action: str, *, before: bytes | None = None, detail: dict | None = None) -> None:
         "Announce `effect`: the hash and text of the canonical action, and what the file held `before` if there is one."
-        self._add("intent", {"effect": effect, "hash": action_hash, "action": action, "detail": detail or {},
-                             "before_sha256": None if before is None else hashlib.sha256(before).hexdigest()})
+        self._add("intent", {"effect": effect, "hash": self.made_here(action_hash), "action": action, "detail": detail or {},
+                             "before_sha256": None if before is None else self.made_here(hashlib.sha256(before).hexdigest())})
         self.change(begin_effect, effect, before)
 
     def settle(self, effect: str, state: str, detail: dict | None = None) -> None:
