@@ -19,6 +19,8 @@ PROPOSAL = ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "%s" :A
             ':EXPLANATION "The person asks for the files."))' % (TOOL, ARGS["command"], ARGS["timeout"]))
 ANSWER = '(:TYPE :REQUEST :TARGET :CLI :PAYLOAD (:ACTION :MESSAGE :TEXT "%s"))' % FINAL
 calls: ContextVar[list] = ContextVar("calls")       # model calls of the running turn: the first proposes, the second answers
+said: ContextVar[tuple] = ContextVar("said", default=(PROPOSAL, ANSWER))
+PLACE = "/tmp/project"
 
 
 def fake_backend(delay):
@@ -27,12 +29,12 @@ def fake_backend(delay):
         calls.get().append(1)
         if delay:
             await asyncio.sleep(delay)
-        return PROPOSAL if len(calls.get()) == 1 else ANSWER
+        return said.get()[len(calls.get()) > 1]
     return fake
 
 
 async def run_shell(command, timeout):
-    return run_tool(command, timeout)
+    return run_tool(command, timeout) + command.removeprefix(ARGS["command"])
 
 
 async def boot(directory, delay=0.0, **overrides):
@@ -58,6 +60,18 @@ def turn_of(agent, session="main"):
     return turn
 
 
+def fresh_turn_of(agent, session="main"):
+    """Other words in each turn, wherever the folder's name stands: what was worked out about the texts of one helps no other."""
+    places = itertools.count(1000)          # none of them the timeout of the call, or the gate for provenance would have a question
+    async def turn():
+        place = f"{PLACE}-{next(places)}"
+        calls.set([])
+        said.set((PROPOSAL.replace(PLACE, place), ANSWER.replace(PLACE, place)))
+        text = str(await agent.handle(USER.replace(PLACE, place), session=session))
+        return FINAL if text == FINAL.replace(PLACE, place) else text
+    return turn
+
+
 async def closing(agent, measure):
     try:
         return await measure
@@ -68,6 +82,11 @@ async def closing(agent, measure):
 async def turn_memory(directory, seconds):
     agent = await boot(directory, journal=":memory:")
     return await closing(agent, time_turns(turn_of(agent), seconds))
+
+
+async def turn_fresh(directory, seconds):
+    agent = await boot(directory, journal=":memory:")
+    return await closing(agent, time_turns(fresh_turn_of(agent), seconds))
 
 
 async def turn_durable(directory, seconds):
@@ -273,7 +292,7 @@ async def fallback(directory, seconds):
 
 
 if __name__ == "__main__":
-    serve({"fallback": fallback, "turn": turn_memory, "turn_durable": turn_durable,
+    serve({"fallback": fallback, "turn": turn_memory, "turn_fresh": turn_fresh, "turn_durable": turn_durable,
            "concurrent": lambda **k: concurrent(journal=":memory:", **k), "concurrent_durable": concurrent, "long": long,
            "memory_build": memory_build, "memory": memory_measure, "dict": dict_measure,
            "reader": reader, "writer": writer, "reader_json": reader_json, "reader_sized": reader_sized, "parentheses": parentheses, "command": command,

@@ -107,7 +107,8 @@ def judged(results, wanted):
 # ---- the table ---------------------------------------------------------------------------------------------------------
 
 ROWS = {    # section: (measure, what it is, field, unit); the rows are filled for every participant that has the measure
-    "turn": [("turn", "in memory", "us", "µs"), ("turn_async", "in memory, async", "us", "µs")],
+    "turn": [("turn", "in memory", "us", "µs"), ("turn_async", "in memory, async", "us", "µs"),
+             ("turn_fresh", "in memory, other words in each turn", "us", "µs"), ("turn", "in memory, all of the processor's time by the turns", "cpu_us", "µs")],
     "durable": [("turn_durable", "on disk", "us", "µs"), ("turn_durable_async", "on disk, async", "us", "µs")],
     "concurrent": [("concurrent", "64 conversations, in memory", "per_s", "turns/s"), ("concurrent_durable", "64 conversations, on disk", "per_s", "turns/s")],
     "start": [(m + s, m + s, "ms", "ms") for s in ("", ", no byte code") for m in ("bare", "import", "version", "pydantic", "import agent", "boot")],
@@ -187,6 +188,8 @@ def text(facts, environments, results, errors, wanted):
         other = value(results, "agent-framework", "turn")
         said.append(f"Of our {number(own)} µs a durable turn, {full:g} × {number(disk)} = {number(full * disk)} µs are the disk's own fsync"
                     + (f"; that alone is {full * disk / other:.2f} times agent-framework's turn, which persists nothing." if other else "."))
+    if (first := value(results, OURS, "turn")) and (fresh := value(results, OURS, "turn_fresh")):
+        said.append(f"The turns of one measurement have the same words, as with all participants. What we know of a text helps the next turn then: with other words in each turn ours takes {number(fresh)} instead of {number(first)} µs in memory.")
     said.append("Participants: " + "; ".join(f"{e.name} {e.version}" + (f" ({e.note})" if e.note else "") if e.python else f"{e.name}: NOT MEASURED, {e.problem}"
                                              for e in environments.values()) + ".")
     lines = []

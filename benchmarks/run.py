@@ -144,7 +144,7 @@ def turn_section(run, wanted):
     """One turn, in memory and durable. The durable targets compare with turns in memory, so those are always measured."""
     seconds = 0.25 if run.options.quick else 0.8
     memory, disk = {"seconds": seconds}, {"seconds": seconds, "directory": None}
-    plan = {OURS: [("turn", disk)] if "turn" in wanted else [],
+    plan = {OURS: [("turn", disk), ("turn_fresh", disk)] if "turn" in wanted else [],
             "agent-framework": [("turn", memory)], "openai-agents": [("turn", memory)], "pydantic-ai": [("turn", memory)],
             "langchain": [("turn", memory), ("turn_async", memory)] if "turn" in wanted else [],
             "llm": [("turn", memory), ("turn_async", memory)] if "turn" in wanted else []}
