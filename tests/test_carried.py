@@ -242,7 +242,7 @@ def test_what_nobody_hears_is_asked_about_and_not_refused(line, roots, notes):
     assert notes(line) == ""
 
 
-@pytest.mark.parametrize("line", ["grep 'T' log > x; bash x", "grep 'T' log | bash", "grep 'T' log; bash -c 'T'", "date '+T' | tee x; sh x", "grep 'T' log; sed -i 's#one#T#' a; sh a", "x='T'; sh -c \"$x\"", "date '+T'; $_", "{ date '+T'; } | sh", "if date '+T'; then true; fi | sh", "f() { date '+T'; }; f | sh", "exec > >(sh); date '+T'"])
+@pytest.mark.parametrize("line", ["grep 'T' log > x; bash x", "grep 'T' log | bash", "grep 'T' log; bash -c 'T'", "date '+T' | tee x; sh x", "grep 'T' log; sed -i 's#one#T#' a; sh a", "x='T'; sh -c \"$x\"", "date '+T'; $_", "{ date '+T'; } | sh", "if date '+T'; then true; fi | sh", "f() { date '+T'; }; f | sh", "exec > >(sh); date '+T'", "export X='T'; ls | head; sh a", "X='T'; ls | head; sh a"])
 def test_and_what_somebody_may_hear_is_refused(line, roots): assert level(line.replace("T", "rm -rf /usr/not-there"), roots) == DENY
 
 
