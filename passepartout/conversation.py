@@ -64,7 +64,7 @@ class Turning(PlanWindow):
         if self.journal.path is None: return
         from passepartout.diary import DiaryFailed, diary_of
         diary = diary_of(self)
-        try: diary.add_news("rules", told)
+        try: diary.add_news("rules", told, private=True)            # what a person forbids is nobody else's business
         except DiaryFailed as error: self.log(error.message)
         finally: diary.close()
 

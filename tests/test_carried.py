@@ -1,6 +1,7 @@
 "What a program carries out of the words it is given counts as if it were typed: nothing refused is only asked about in another program's mouth"
 import base64
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -209,8 +210,8 @@ def test_and_what_is_refused_would_be(line, notes):
     assert "/usr/not-there" in notes(line.format("rm -rf /usr/not-there")), line
 
 
-HIDDEN = {"base64": lambda t: base64.b64encode(t.encode()).decode(), "digits": lambda t: t.encode().hex(), "escapes": lambda t: "".join(f"\\x{ord(c):02x}" for c in t), "octal": lambda t: "".join(f"\\{ord(c):03o}" for c in t), "backwards": lambda t: t[::-1]}
-UNHIDES = [("base64", "echo {} | base64 -d | sh"), ("base64", "base64 --decode <<< {} | bash"), ("base64", 'eval "$(echo {} | base64 -d)"'), ("base64", "python3 -c 'import base64, os; os.system(base64.b64decode(\"{}\"))'"), ("base64", "base64 -d > x.sh <<'E'\n{}\nE\nsh x.sh"), ("digits", "echo {} | xxd -r -p | sh"),
+HIDDEN = {"base64": lambda t: base64.b64encode(t.encode()).decode(), "in lines": lambda t: re.sub("(.{4})", "\\1\n", base64.b64encode(t.encode()).decode()), "digits": lambda t: t.encode().hex(), "escapes": lambda t: "".join(f"\\x{ord(c):02x}" for c in t), "octal": lambda t: "".join(f"\\{ord(c):03o}" for c in t), "backwards": lambda t: t[::-1]}
+UNHIDES = [("base64", "echo {} | base64 -d | sh"), ("base64", "base64 --decode <<< {} | bash"), ("base64", 'eval "$(echo {} | base64 -d)"'), ("base64", "python3 -c 'import base64, os; os.system(base64.b64decode(\"{}\"))'"), ("base64", "base64 -d > x.sh <<'E'\n{}\nE\nsh x.sh"), ("in lines", "base64 -d <<'E' | sh\n{}\nE"), ("in lines", "echo '{}' | base64 -d | bash"), ("digits", "echo {} | xxd -r -p | sh"),
            ("digits", "python3 -c 'import os; os.system(bytes.fromhex(\"{}\"))'"), ("escapes", "printf '{}' | sh"), ("escapes", "echo -e '{}' | bash"), ("escapes", "perl -e 'system(\"{}\")'"), ("octal", "printf '{}' | sh"), ("octal", "bash -c \"$(printf '{}')\""), ("backwards", "echo '{}' | rev | sh"), ("backwards", "python3 -c 'import os; os.system(\"{}\"[::-1])'")]
 
 
@@ -242,7 +243,7 @@ def test_what_nobody_hears_is_asked_about_and_not_refused(line, roots, notes):
     assert notes(line) == ""
 
 
-@pytest.mark.parametrize("line", ["grep 'T' log > x; bash x", "grep 'T' log | bash", "grep 'T' log; bash -c 'T'", "date '+T' | tee x; sh x", "grep 'T' log; sed -i 's#one#T#' a; sh a", "x='T'; sh -c \"$x\"", "date '+T'; $_", "{ date '+T'; } | sh", "if date '+T'; then true; fi | sh", "f() { date '+T'; }; f | sh", "exec > >(sh); date '+T'"])
+@pytest.mark.parametrize("line", ["grep 'T' log > x; bash x", "grep 'T' log | bash", "grep 'T' log; bash -c 'T'", "date '+T' | tee x; sh x", "grep 'T' log; sed -i 's#one#T#' a; sh a", "x='T'; sh -c \"$x\"", "date '+T'; $_", "{ date '+T'; } | sh", "if date '+T'; then true; fi | sh", "f() { date '+T'; }; f | sh", "exec > >(sh); date '+T'", "export X='T'; ls | head; sh a", "X='T'; ls | head; sh a"])
 def test_and_what_somebody_may_hear_is_refused(line, roots): assert level(line.replace("T", "rm -rf /usr/not-there"), roots) == DENY
 
 

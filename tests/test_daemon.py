@@ -453,6 +453,7 @@ async def test_a_form_of_words_is_no_yes_on_the_port(house, form, done):
     asked = await program.say(form)
     assert asked["status"] == "requires-approval" and not (daemon.memex / done).exists()
     shown, = (await person.ask(action="pending"))["approvals"]
+    assert shown["reason"].startswith("A program asked for this at the port"), "who answers it did not ask"
     assert (await person.ask(action="approve", approval=shown["id"], code=shown["code"]))["effects"] and (daemon.memex / done).exists()
     (daemon.memex / done).unlink()
     if done == "inbox.org_archive": (daemon.memex / "inbox.org").write_text("* Buy stamps\n")

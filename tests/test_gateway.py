@@ -436,3 +436,15 @@ async def test_what_the_engine_takes_from_a_private_note_does_not_pass_the_compa
         else:
             assert "private" in told[0] and ("archive" not in said or "Chemotherapy" in world.agent.pending(source="cli")[0].summary)
             assert "Chemotherapy" in (await world.hears("archive the Chemotherapy"))[0], "what the person says in full may come back"
+
+
+async def test_what_the_person_forbids_does_not_pass_the_company(tmp_path):
+    "A rule that is written meanwhile is told at the terminal; its name says what somebody cares about."
+    async with World(tmp_path) as world:
+        rules = tmp_path / "config" / "passepartout" / "rules.ini"
+        rules.parent.mkdir(parents=True)
+        rules.write_text("[nobody reads of the divorce]\ntool = read-file\ntier = allow\nmatches = read-file path=a\nnot = org-find query=x\n"); rules.chmod(0o600)
+        await world.hears("find roof")
+        await world.porter.push_once()
+        assert "private" in world.server.texts()[-1] and not any("divorce" in each for each in world.server.texts())
+        assert any("divorce" in each.text for each in world.agent.news())

@@ -20,7 +20,7 @@ from ..context import confidential
 from ..journal import JournalError
 from ..memory import Memory, current
 from ..messages import APPROVAL_REQUIRED, PERSON, TOOL_ERROR, TOOL_OUTPUT, USER_INPUT, Action, ApprovalRequired, Signal, pick
-from ..previews import Foreseen, foresee, quotes_private
+from ..previews import AT_HOME, Foreseen, foresee, quotes_private
 from ..services import WhoseWords
 from ..tools import ToolContext
 from ..turns import Turn
@@ -127,6 +127,7 @@ class Filing(Effects):
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
         if foreseen is not None and (more := [why for why in await lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
             verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
+        if where := self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
@@ -137,6 +138,11 @@ class Filing(Effects):
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
+
+    def whence(self, source: Any) -> str:
+        "Where a question comes from, in a sentence, when that is not the terminal of the person."
+        if not source or str(source) in AT_HOME: return ""
+        return "A program asked for this at the port, and not you." if str(source) == "port" else f"It was asked for over {str(source)[:40]}."
 
     def quotes(self, action: Action, foreseen: Foreseen | None, signal: Signal) -> bool:
         "Does an edit that is asked about name something that stands only in private lines, and that the person did not say?"

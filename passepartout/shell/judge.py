@@ -87,10 +87,11 @@ def _said_to_a_shell(judged: Judged) -> str:
 # %% ../../nbs/shell/judge.ipynb #aa834133
 def all_alone(script: Script, roots: Sequence[Root], known: Mapping[str, str]) -> bool:
     "Does no text in any pipeline of a script reach another one?"
+    if any(command.assignments or command.argv[:1] == ("export",) for command in script.commands()): return False
     for _, pipeline in script.items:
         if pipeline.mark or not pipeline.commands: return False
         plain, first = len(pipeline.commands) == 1, pipeline.commands[0]
-        if plain and not (first.redirects or first.assignments or first.fills or first.each) and not several(first.argv): continue
+        if plain and not (first.redirects or first.fills or first.each) and not several(first.argv): continue
         beside = Findings(roots)
         beside.known = known
         try: judge_parts(beside, Script((("", pipeline),)))

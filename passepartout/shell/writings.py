@@ -46,6 +46,6 @@ def _undone(text: str) -> Iterator[str]:
     if len(text) > _MOST_CHARACTERS: return
     if "\\" in text and (plain := _ESCAPE.sub(_letter, text)) != text: yield plain
     runs = _RUN.findall(text)[:_MOST_RUNS]
-    if len(joined := "".join(text.split())) > 60 and _RUN.fullmatch(joined): runs.append(joined)
+    if "\n" in text.strip() and _RUN.fullmatch(joined := "".join(text.split())): runs.append(joined)
     for run in dict.fromkeys(runs): yield from _decoded(run)
     if any(map(str.isspace, text)): yield "\n".join(line[::-1] for line in text.split("\n"))
