@@ -72,7 +72,7 @@ def test_what_is_answered(text, expected):
     assert expected in said(text) and exact_form(text, TODAY, AROUND) is None
 
 
-@pytest.mark.parametrize("text, query", [("due:<friday", "due:<friday"), ("todo:open tag:house", "todo:open tag:house"), ("#garden", "tag:garden"), ("+garden #roof", "tag:garden tag:roof"), ("what are the roof offers", "roof offers"), ("how do I make the roof offers", "roof offers"), ("completed tasks this month", "closed:2026-11-01..2026-11-30 -todo:given-up")])
+@pytest.mark.parametrize("text, query", [("due:<friday", "due:<friday"), ("todo:open tag:house", "todo:open tag:house"), ("#garden", "tag:garden"), ("+garden #roof", "tag:garden tag:roof"), ("what are the roof offers", "roof offers"), ("how do I make the roof offers", "roof offers"), ("what did I finish in december", "closed:2025-12-01..2025-12-31 -todo:given-up"), ("completed tasks this month", "closed:2026-11-01..2026-11-30 -todo:given-up")])
 def test_what_is_looked_for(text, query): assert payload(text)["tool"] == "org-find" and args(text)["query"] == query
 
 

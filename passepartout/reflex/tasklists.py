@@ -16,7 +16,7 @@ from .captures import Request, letter_for, plain_words, tool_call
 from .dates import words_of
 from .reading import file_and_rest
 from .searches import query_of
-from .spans import read_span
+from .spans import gone_by, read_span
 
 # %% ../../nbs/reflex/tasklists.ipynb #e5ea349b
 LISTS = {name.replace("what's", "what is"): view for view, names in {
@@ -76,7 +76,7 @@ def filtered(request: Request) -> dict | None:
     "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
-        span = read_span(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
+        span = gone_by(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
         if span:
             return tool_call("org-find", f"You asked what was finished {span}",
                              query=f"closed:{span.start.isoformat()}..{span.end.isoformat()} -todo:given-up", limit=50)
@@ -92,7 +92,7 @@ def filtered(request: Request) -> dict | None:
     if found := _IN_STATE.fullmatch(line):
         state = (found[1] or found[2] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
-    if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := read_span(words_of(found["when"]), request.today))):
+    if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := gone_by(words_of(found["when"]), request.today))):
         when = f" closed:{span.start.isoformat()}..{span.end.isoformat()}" if found["when"] else ""
         return tool_call("org-find", f"You asked for the tasks that were given up{f' {span}' if when else ''}", query=f"todo:given-up{when}", limit=50)
     if _GOING.fullmatch(line):
