@@ -13,7 +13,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from ..lazy import Regex
-from .captures import Request, capture, decline, repeated_parts
+from .captures import Request, capture, decline, repeated_parts, take_priority
 from .commands import STATE_WORDS, read_command
 from .dates import MONTHS, NAMED, WEEKDAY, WEEKDAYS, NoSuchDate, words_of
 from .repetitions import read_repeat
@@ -91,6 +91,8 @@ def dated_first(request: Request) -> str | None:
     if not {first := words[0].lower().replace("’", "'").partition("'")[0], first.removesuffix("s")}.isdisjoint(_QUESTIONS): return None
     if words[0].lower() in ("appointment", "meeting", "event", "termin") and len(words) > 3 and words[1].lower() not in _WHERE: words = words[1:]
     if few := in_turns(" ".join(words), request.today): return few
+    letter, bare = take_priority(" ".join(words))
+    if letter and any(repeated_parts(bare, request.today)[2:]): return f"todo {' '.join(words)}"
     for size in range(min(6, len(words) - 1), 0, -1):
         head = " ".join(words[:size]).rstrip(",:")
         said = words_of(head)
