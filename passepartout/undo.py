@@ -92,6 +92,7 @@ def heading_above(now: list[str], before: list[str]) -> str:
     heads = lambda lines: [line for line in lines if re.match(r"\*+ |#{1,6} ", line)]
     return "" if heads(now[at:at + 1] + before[at:at + 1]) else (heads(now[:at]) or [""])[-1]
 
+# %% ../nbs/17c_undo.ipynb #69f12a1a
 def text_lines(data: bytes | None) -> list[str]:
     "The lines of a note."
     return (data or b"").decode("utf-8", "replace").splitlines()

@@ -796,6 +796,11 @@ def test_a_day_on_which_something_is_instead_and_a_place_in_front_are_understood
     assert "together" not in answers[3] and "yesterday" not in answers[3] and "was done 2026-11-18" in answers[3], answers
 
 
+def test_what_is_still_on_a_list_and_what_comes_next_for_a_project(tmp_path):
+    answers, _ = play(tmp_path, {"packing.md": "# Packing\n- [ ] socks\n", "roof.org": "#+TITLE: Roof\n* TODO ask Pohl\n", "b.org": "* Roof over the still\n* TODO x\n"}, "what is still on the packing list", "what's next for the roof", "what is the next step for the roof?")
+    assert "- [ ] socks" in answers[0] and all("Roof (1)" in answer and "ask Pohl" in answer for answer in answers[1:]), answers
+
+
 def test_a_change_and_a_thing_to_do_are_offered_as_both(tmp_path):
     answers, files = play(tmp_path, MORE, "move the report to friday and call Opitz tomorrow", "yes", "done slate and email Pohl", "done slate and dust", "move slate to friday and saturday")
     assert answers[0].endswith("Did you mean “move the report to friday; todo call Opitz tomorrow”? Say “yes”, and I'll do it.") and "“done slate; todo email Pohl”" in answers[2] and "todo dust" not in answers[3] and "Did you mean" not in answers[4], answers

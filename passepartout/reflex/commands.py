@@ -398,10 +398,10 @@ def list_command(text: str, today: date) -> list[Command] | None:
                      weak=not found[2]) for item, where, named in readings] or None)
 
 # %% ../../nbs/reflex/commands.ipynb #1944101b
-_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|them|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
+_SEVERAL = Regex(r"(?:archive|done|finish|complete|close|postpone|delay|defer|reschedule|move|shift|push|cancel|reopen|tag|untag|mark|schedule|unschedule)\s+(?:everything|all|every\s+\w+|each\s+\w+)(?:\s+(?:of\s+)?(?:the|my|them|these|those|open|done|finished|overdue|old|tasks|todos|items|notes|appointments|meetings|events|reminders|things|that|which|is|are|due|from|tagged|to|as|until|tomorrow|today|in)\b.*)?$", re.I)
 MOST_COMMAND = 600                          # characters
 _TAIL = Regex(r"(?<![\s,])(?<!\sas)(?<!\sto)[\s,]+(?:please|pls|plz|thanks|thank\s+you|for\s+me|now|already)[.!]*$", re.I)
-_SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
+_SHOW = Regex(r"(?:show|open|read|display|view|print)\s+(?:me\s+)?(.+)|what(?:'?s|\s+is|\s+stands)\s+(?:still\s+)?(?:on|in|under)\s+((?:the|my|our)\s+.+)", re.I)
 
 # %% ../../nbs/reflex/commands.ipynb #c660c1df
 def show_command(request: Request) -> tuple[Command, ...] | None:

@@ -14,7 +14,7 @@ from datetime import date
 from ..lazy import Regex
 from .captures import Request, plain_words, tool_call
 from .dates import WEEKDAYS, read_day, say_day, words_of
-from .spans import Span, read_span
+from .spans import Span, gone_by
 from .tasklists import filtered
 
 # %% ../../nbs/reflex/journals.ipynb #fa2e491f
@@ -40,9 +40,10 @@ def journal(request: Request) -> dict | None:
     said = plain_words(request.text[found.end():]) if found else ()
     if owned := _OF_DAY.fullmatch(request.text.strip().rstrip("?!. ").replace("’", "'")[:200]): said = words_of(owned[1] or "")
     doing = found and said and words_of(request.text)[:4] in (("what", "did", "i", "do"), ("what", "did", "we", "do"))
-    if doing and (span := read_span(said, request.today)) and span.start <= request.today:
+    if doing and (span := gone_by(said, request.today)) and span.start <= request.today:
         return days_done(span, request) if (span.end - span.start).days < MOST_PAGES else filtered(Request.of(f"what did I finish {' '.join(said)}", request.today))
     if not said or not (day := read_day(said, request.today, nearest=True)): return None
+    if day > request.today and {"did", "happened", "was"} & set(request.words) and (span := gone_by(said, request.today)): day = span.start
     if day > request.today and said[-1].capitalize() in WEEKDAYS: day = read_day(f"last {WEEKDAYS[day.weekday()]}", request.today)
     return tool_call("org-find", f"You asked for your notes of {say_day(day)}", query=day.isoformat(), quote=3)
 

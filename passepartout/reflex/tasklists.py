@@ -16,7 +16,7 @@ from .captures import Request, letter_for, plain_words, tool_call
 from .dates import words_of
 from .reading import file_and_rest
 from .searches import query_of
-from .spans import read_span
+from .spans import gone_by, read_span
 
 # %% ../../nbs/reflex/tasklists.ipynb #e5ea349b
 LISTS = {name.replace("what's", "what is"): view for view, names in {
@@ -47,7 +47,7 @@ LISTS = {name.replace("what's", "what is"): view for view, names in {
 # %% ../../nbs/reflex/tasklists.ipynb #91894e34
 _TAGGED = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos|things|items)\s+(?:tagged(?:\s+(?:with|as))?|with\s+(?:the\s+)?tags?)\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
 _TAG_SHOWN = Regex(r"(?:show|list)\s+(?:me\s+)?(?:the\s+)?tag\s+[\"“#:]*([\w@%]{1,60})[\"”:]*", re.I)
-_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
+_LEFT = Regex(r"(?:(?:show|list|give|count|how\s+many|what|which)\s+(?:me\s+)?)?(?:all\s+|my\s+|the\s+|open\s+)*(?:tasks|todos|to-dos)\s+(?:(?:are|do\s+i\s+have|are\s+there)\s+)?(?:(?:of|for|in|from|under|about)\s+|(?=@)|at\s+(?=(?:(?:the|my|our)\s+)?[\w-]+$))(.{1,80})|what(?:'s|\s+is|\s+remains|\s+(?:still\s+)?needs|\s+(?:still\s+)?has)?\s*(?:still\s+)?(?:left|open|remaining|missing|to\s+do|to\s+be\s+done|(?:the\s+)?next(?:\s+(?:step|thing|task|action|up))?)(?:\s+to\s+(?:do|be\s+done))?\s+(?:of|for|in|on|with)\s+(.{1,80})|(?:how(?:'s|\s+is)|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of)\s+(?:it\s+going\s+with\s+)?(.{1,60}?project)(?:\s+(?:going|coming\s+along|doing))?|what(?:'s|\s+is)\s+the\s+(?:state|status)\s+of\s+(?:the\s+|my\s+|our\s+)?(.{1,60})|what\s+(?:do|must|should)\s+(?:i|we)\s+(?:still\s+)?(?:(?:have|need|got)\s+to\s+)?do\s+(?:for|on|about)\s+(.{1,80})", re.I)
 _OF_ONE = Regex(r"(?:(?:show|list|give)\s+(?:me\s+)?(?:(?:all|my|our|the|open)\s+)*|(?:(?:all|my|our|the)\s+)+(?:open\s+)?)([\w'-]{2,40})\s+(?:tasks|todos|to-dos)", re.I)
 _NO_PROJECT = (ASKS | AROUND
                | frozenset("open unfinished incomplete outstanding undone uncompleted finished completed done closed waiting blocked important urgent new newest next old late last first "
@@ -76,7 +76,7 @@ def filtered(request: Request) -> dict | None:
     "what did I finish this week, priority A tasks, what is most important, tasks without deadline, waiting for Pohl, notes tagged trip"
     line = request.text.strip().rstrip("?.! ")[:300]
     if found := _FINISHED.fullmatch(line):
-        span = read_span(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
+        span = gone_by(words_of(found[1] or found[2] or found[3] or "this week"), request.today)
         if span:
             return tool_call("org-find", f"You asked what was finished {span}",
                              query=f"closed:{span.start.isoformat()}..{span.end.isoformat()} -todo:given-up", limit=50)
@@ -92,7 +92,7 @@ def filtered(request: Request) -> dict | None:
     if found := _IN_STATE.fullmatch(line):
         state = (found[1] or found[2] or "next").lower()
         return tool_call("org-find", f"You asked for the tasks in the state {state.upper()}", query=f"todo:{state}", limit=50)
-    if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := read_span(words_of(found["when"]), request.today))):
+    if (found := _CANCELLED.fullmatch(line)) and (not found["when"] or (span := gone_by(words_of(found["when"]), request.today))):
         when = f" closed:{span.start.isoformat()}..{span.end.isoformat()}" if found["when"] else ""
         return tool_call("org-find", f"You asked for the tasks that were given up{f' {span}' if when else ''}", query=f"todo:given-up{when}", limit=50)
     if _GOING.fullmatch(line):
