@@ -259,7 +259,7 @@ def test_the_signs_of_the_plug_in_are_dates_in_org(tmp_path):
 
 
 @pytest.mark.parametrize("line, told, not_told", [("waiting for the certificate since when", "(todo:waiting OR todo:wait OR todo:hold) certificate”", "(todo:waiting certificate"),
-                                                  ("what did I do last week", "was done 2026-11-09 to 2026-11-15 or stands in a file called “2026-11-09”", "file:2026."),
+                                                  ("what did I do last week", "was done 2026-11-09 to 2026-11-15, stands in a file called “2026-11-09”", "file:2026."),
                                                   ("tasks due before december", "in November", "in December"), ("what is due before next week", "in November", "Tuesday task")])
 def test_a_stretch_and_a_filter_are_told_as_they_are(tmp_path, line, told, not_told):
     (answer,), _ = play(tmp_path, {"a.org": "#+TODO: TODO WAITING | DONE\n* WAITING Birth certificate\n* TODO one in November\nDEADLINE: <2026-11-20 Fri>\n* TODO Tuesday task\nSCHEDULED: <2026-11-24 Tue>\n* TODO one in December\nDEADLINE: <2026-12-30 Wed>\n"}, line)

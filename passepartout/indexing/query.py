@@ -320,7 +320,10 @@ def say_filter(query: str) -> str:
     "What a query of filters asks for, as the end of *nothing in your notes …*; the query as it stands when it is more than filters side by side, or one of several such."
     sides = [each.removeprefix("(").removesuffix(")") for each in re.split(r"\s+OR\s+", query[:2_000].strip())]
     told = [say_side(side) for side in sides[:4]] if not any(set(side) & set("()\"") for side in sides) or len(sides) == 1 else [""]
-    return (" or ".join(told) + (f", or {len(sides) - 4} more of these" if len(sides) > 4 else "")) if all(told) else f"fits {query.strip()[:80]}"
+    if not all(told): return f"fits {query.strip()[:80]}"
+    bare = [each.removesuffix(" and is not open") for each in told] if len(told) > 1 else told
+    more = [f"fits one of {len(sides) - 4} more filters"] if len(sides) > 4 else []
+    return " or ".join(filter(None, (", ".join([*bare, *more][:-1]), [*bare, *more][-1]))) + (" (what is open left aside)" if bare != told else "")
 
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_side(query: str) -> str:
