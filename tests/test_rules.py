@@ -397,6 +397,7 @@ def test_a_yes_does_not_answer_a_rule_that_was_written_after_the_question(memex,
         reply = agent.run(agent.approve(asked.id, asked.code))
         assert not (memex / "projects" / "roof.org_archive").exists()
         again, = reply.approvals
+        assert again.reason.startswith("Your rules have changed since you were asked")
         assert "the roof" in str(reply) + again.summary + again.reason + again.preview
         reply = agent.run(agent.approve(again.id, again.code))
         for more in reply.approvals: agent.run(agent.approve(more.id, more.code))

@@ -127,7 +127,7 @@ class Filing(Effects):
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
         if foreseen is not None and (more := [why for why in await lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
             verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
-        if where := self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
+        if where := self.once_more(signal) or self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
@@ -138,6 +138,11 @@ class Filing(Effects):
         self.turns.show("ask", {"approval": pending.id, "summary": pending.summary, "reason": pending.reason}, turn.id)
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
+
+    def once_more(self, signal: Signal) -> str:
+        "Why something is asked again that was approved just now, when it is because of other rules."
+        row = approved_row(self.journal, signal) if signal.sensor == APPROVAL_REQUIRED and signal.depth == 0 else None
+        return "Your rules have changed since you were asked, so it is asked once more." if row is not None and not self.same_policy(row) else ""
 
     def whence(self, source: Any) -> str:
         "Where a question comes from, in a sentence, when that is not the terminal of the person."
@@ -154,6 +159,10 @@ class Filing(Effects):
     def policy(self) -> str:
         "What the person allows and forbids just now, as a digest; nothing without permissions."
         return self.permissions.policy if self.permissions is not None else ""
+
+    def same_policy(self, row: dict) -> bool:
+        "Do rules and settings say what they said when this was asked?"
+        return (row["policy"] or "") == self.policy
 
     def told_of(self, action: Action) -> str:
         "What an action would do, in sentences of its own; nothing for one that its words tell already."
@@ -190,10 +199,6 @@ class Asks(Filing):
             return (row["id"] if row["hash"] == action.hash and (row["shown"] or "") == shown_hash(shown) and self.same_policy(row)
                     and confirms(row["confirmed"], row["phrase"]) else None)
         return "typed" if signal.sensor == USER_INPUT and self.typed_exactly(action, signal) else None
-
-    def same_policy(self, row: dict) -> bool:
-        "Do rules and settings say what they said when this was asked?"
-        return (row["policy"] or "") == self.policy
 
     def typed_exactly(self, action: Action, signal: Signal) -> bool:
         "Did the person type, in one of the reflex engine's exact forms, just this action?"
