@@ -280,3 +280,14 @@ def test_a_list_that_is_nested_without_end_is_no_list():
     head = tarfile.TarInfo(LIST)
     head.size = 100_000
     with pytest.raises(ArchiveError, match="cannot be read"): Reader(io.BytesIO(gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + b"[" * 100_000 + bytes(2_000))), NAMES)
+
+
+def test_a_backup_that_is_not_used_leaves_the_record_and_says_so(settings, tmp_path):
+    from typer.testing import CliRunner
+    from passepartout.terminal.program import build_app
+    write(journal := journal_of(settings)); journal.close()
+    before = picture(settings.journal_dir)
+    (tmp_path / "bad").write_bytes(gzip.compress(b"no backup"))
+    env = {"XDG_STATE_HOME": str(settings.state_dir), "MEMEX_DIR": str(settings.memex_dir), "XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_CACHE_HOME": str(tmp_path / "k")}
+    said = CliRunner().invoke(build_app(), ["restore", str(tmp_path / "bad"), "--yes"], env=env)
+    assert said.exit_code == 5 and "The record that is here was left as it is." in " ".join(said.output.split()) and picture(settings.journal_dir) == before, said.output

@@ -325,6 +325,8 @@ def place_command(text: str) -> list[Command] | None:
 _APPEND = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:(?:line|note|text|comment|sentence)\s+)?(?:to|under|below))\s+([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _UNDER = Regex(r"(?:(?:add|create|make|put|write)\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(task|to-?do|note|sub-?task)\s+(under|below|beneath|in|into|to)\s+(?!self\b)([^:\n]{1,200}?)\s*:\s+(.+)", re.I)
 _LINE = Regex(r"(?:(?:add|append|write)\s+(?:(?:a|the)\s+)?(?:line|text|comment|sentence)(?:\s*:)?|append)\s+(.+)", re.I)
+_NO_WORDS = Regex(r"(?:add|append|create|make)\s+(?:an?|another|some)\s+(?:new\s+)?(?:heading|section|chapter|line|item|(?:note|text|comment|sentence|entry)(?=\s+\w+\s+(?:the|my|our)\s))\s+(?:to|in|into|on|onto|under|below|beneath)\s+((?:(?!\s(?:to|on|by|at)\s)[^:\"“”„]){2,80})", re.I)
+_HEADING = Regex(r"(?:add|create|make|put|write)\s+(?:(?:an?|the)\s+)?(?:new\s+)?(?:sub-?)?(?:heading|section|chapter)\s+(?:(?:called|named)\s+)?[\"“„]?([^:\"“”„]{2,80}?)[\"”“]?\s+(?:to|in|into|under|below|beneath)\s+([^:\"“”„]{2,80})", re.I)
 _ITEM = Regex(r"(add|put)\s+(?:(?:the|an?)\s+(?=(?:item|box|checkbox)\b))?((?:item|box|checkbox)\s+)?(.+)", re.I)
 _A_TASK = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do|reminder|appointment)\s*(?::|to\s+(?!(?:the|my|our)\s)|about\s|for\s)", re.I)
 _KIND_OF_ITEM = Regex(r"(?:an?\s+)?(?:new\s+)?(?:task|to-?do)\s+(?=\S)", re.I)
@@ -364,8 +366,12 @@ def text_command(text: str) -> list[Command] | dict | None:
              for left, right in cuts(found[1], "to|under|below")] or None)
 
 # %% ../../nbs/reflex/commands.ipynb #f9d315bd
-def under_command(text: str, today: date) -> list[Command] | None:
-    "add a task under X: …, todo in X: …, note under X: …"
+def under_command(text: str, today: date) -> list[Command] | dict | None:
+    "add a task under X: …, todo in X: …, note under X: …, add a heading … to X"
+    if bare := _NO_WORDS.fullmatch(text):
+        return decline(f"What shall it say? For example: {f'add milk to {bare[1]}' if bare[1].lower().endswith('list') else f'add to {bare[1]}: Pohl called'}")
+    if plain := _HEADING.fullmatch(text):
+        return decline(f"What I put below a heading is a task. Did you mean “add a task under {object_of(plain[2])}: {plain[1].strip()}”? Say “yes”, and I'll do it.")
     found = _UNDER.fullmatch(text)
     loose = found is not None and found[2].lower() in ("in", "into")
     if found is None or loose and re.search(r"\.(?:org|md)[\"”»]?$", found[3], re.I): return None

@@ -12,7 +12,7 @@ import errno
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Callable, Optional
 
 import typer
 
@@ -49,7 +49,7 @@ def restore(source: Annotated[Path, typer.Argument(metavar="FILE", help="What pa
     def agree(found: Any, notes: list[str]) -> bool:
         seen.append(found)
         return yes or ask_whether(found, notes, json_)
-    kept = plainly(lambda: room.restore(settings_for(memex), source, agree), json_)
+    kept = plainly(lambda: room.restore(settings_for(memex), source, agree), json_, lambda: "" if seen else _AS_IT_WAS)
     told = f"Restored. {seen[0].told()}" + (f" What was there before is in {kept}" if kept is not None else "")
     as_json({"text": told, "kept": str(kept) if kept is not None else None, "records": seen[0].records,
              "made": seen[0].made}) if json_ else tell(told)
@@ -71,10 +71,12 @@ def place_for(target: Path, name: str) -> Path:
     return target.absolute() / name if target.is_dir() else target
 
 # %% ../../nbs/terminal/20dj_backupcommands.ipynb #165c0546
-def plainly(work: Any, json_: bool) -> Any:
-    "What `work` returns; its errors end the command with a sentence and code 5, Ctrl-C with 130."
+_AS_IT_WAS = "The record that is here was left as it is. If there is an earlier backup, try that one."
+
+def plainly(work: Any, json_: bool, means: Callable[[], str] = str) -> Any:
+    "What `work` returns; its errors end the command with a sentence, what that `means`, and code 5, Ctrl-C with 130."
     try: return work()
-    except PassepartoutError as error: fail(error.message, 5, json_)
+    except PassepartoutError as error: fail(" ".join(filter(None, [error.message, means()])), 5, json_)
     except OSError as error: fail(f"It could not be done: {error.strerror or error}{where_of(error)}.", 5, json_)
     except KeyboardInterrupt: fail("Stopped. The record is as it was.", 130, json_)
 
