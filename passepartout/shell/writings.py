@@ -9,7 +9,6 @@ __all__ = ['other_writings']
 
 # %% ../../nbs/shell/writings.ipynb #fff70041
 import base64
-import binascii
 from collections.abc import Callable, Iterator
 
 from ..lazy import Regex
@@ -30,17 +29,15 @@ def _decoded(run: str) -> Iterator[str]:
     ways: tuple[Callable[[str], bytes], ...] = (_from_base64, bytes.fromhex)
     for way in ways:
         try: text = way(run).decode()
-        except (ValueError, binascii.Error): continue
+        except ValueError: continue
         if text.strip().replace("\n", " ").replace("\t", " ").isprintable() and not text.isspace(): yield text
 
 # %% ../../nbs/shell/writings.ipynb #91862a6c
 def other_writings(text: str) -> list[str]:
     "What `text` says when a writing is undone, once and for what comes out of it once more; a text in which nothing is written so says nothing."
-    found: dict[str, None] = {}
-    for each in (text, None):
-        for told in _undone(text) if each is not None else [deeper for once in list(found) for deeper in _undone(once)][:_MOST_RUNS]: found[told] = None
-    found.pop(text, None)
-    return [each for each in found if each.strip()]
+    once = list(_undone(text))
+    twice = [deeper for each in once for deeper in _undone(each)][:_MOST_RUNS]
+    return [each for each in dict.fromkeys(once + twice) if each.strip() and each != text]
 
 def _undone(text: str) -> Iterator[str]:
     if len(text) > _MOST_CHARACTERS: return
