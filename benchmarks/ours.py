@@ -19,7 +19,7 @@ PROPOSAL = ('(:TYPE :REQUEST :TARGET :TOOL :PAYLOAD (:ACTION :CALL :TOOL "%s" :A
             ':EXPLANATION "The person asks for the files."))' % (TOOL, ARGS["command"], ARGS["timeout"]))
 ANSWER = '(:TYPE :REQUEST :TARGET :CLI :PAYLOAD (:ACTION :MESSAGE :TEXT "%s"))' % FINAL
 calls: ContextVar[list] = ContextVar("calls")       # model calls of the running turn: the first proposes, the second answers
-said: ContextVar[tuple] = ContextVar("said", default=(PROPOSAL, ANSWER))
+said: ContextVar[tuple] = ContextVar("said")       # what it says in the running turn
 PLACE = "/tmp/project"
 
 
@@ -56,6 +56,7 @@ async def boot(directory, delay=0.0, **overrides):
 def turn_of(agent, session="main"):
     async def turn():
         calls.set([])
+        said.set((PROPOSAL, ANSWER))
         return str(await agent.handle(USER, session=session))
     return turn
 
