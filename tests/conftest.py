@@ -58,7 +58,7 @@ MANY = 10
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", tryfirst=True)
 def pytest_thin_out(items):
-    """Of a family of more than `MANY` tests that is not `thinned`, about two thirds are slow ones, so that the others take less than two minutes. Notebooks are no family.
+    """Of a family of more than `MANY` tests that is not `thinned`, about half are slow ones, so that the others take less than two minutes. Notebooks are no family.
 
     Which ones their names decide: the same in every process and in every run, and of a table of all pairs some in each row and column."""
     families = collections.defaultdict(list)
@@ -67,7 +67,7 @@ def pytest_thin_out(items):
     for family in families.values():
         if len(family) > MANY and not any(item.get_closest_marker("slow") for item in family):
             for item in family:
-                if zlib.crc32(item.nodeid.encode()) % 3: item.add_marker(pytest.mark.slow)
+                if zlib.crc32(item.nodeid.encode()) % 2: item.add_marker(pytest.mark.slow)
 
 
 # Without the phase that explains a failure by the lines that were run. It traces each line as soon as a test has failed, and CPython 3.11.7 was seen to spin for ever
