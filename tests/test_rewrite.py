@@ -112,7 +112,9 @@ def test_edits_of_different_headings_commute(text, file, one, other, first, seco
         if len(there.nodes) != len(outline.nodes): return None
         return attempt(y_edit, there, there.nodes[y.index])
     there, back = both(a, first, b, second), both(b, second, a, first)
-    if there is not None and back is not None: assert there == back
+    # Whether a date is put behind a box that is ticked follows the boxes of the page that are ticked already, so there the order counts.
+    undated = lambda text: text and re.sub(r" ✅ \d{4}-\d\d-\d\d", "", text)
+    if there is not None and back is not None: assert undated(there) == undated(back)
 
 
 @settings(max_examples=examples(200), deadline=None)
