@@ -155,6 +155,7 @@ LINK = Regex(r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.)[^\s<>\"'()]+", re.IGNORECASE)
 NAMED = Regex(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*|[^\W_](?:[\w-]{0,63}\.){1,20}[^\W\d_]{2,}(?>(?:\.[^\W\d_]{2,})*)(?:/[^\s<>\"'()]*)?")
 _MOMENT = Regex(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?\b")            # a day, perhaps with the time, is no account
 _ACCOUNT = Regex(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){10,30}\b|(?<![\w.])\+?\d(?:[ ./()-]{0,3}\d){8,}(?![\w])|(?<!\w)(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{26,}(?!\w)|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]\d)", re.IGNORECASE)
+_DIGIT = Regex(r"\d")
 
 def addresses_in(text: Any) -> list[str]:
     "The links, mail addresses and account numbers that stand in a text."
@@ -164,9 +165,11 @@ def addresses_in(text: Any) -> list[str]:
 # %% ../nbs/03b_labels.ipynb #cc743555
 def spans_in(folded: str) -> Iterator[tuple[int, int]]:
     "Where they stand in a text as somebody types it."
-    folded, at = _MOMENT.sub(lambda day: " " * len(day.group()), folded), 0
-    for pattern in (LINK, NAMED): yield from (found.span() for found in pattern.finditer(folded))
-    while (found := _ACCOUNT.search(folded, at)) is not None:
+    numbered, at = _DIGIT.search(folded) is not None, 0
+    if numbered: folded = _MOMENT.sub(lambda day: " " * len(day.group()), folded)
+    if "://" in folded or "www." in folded.lower(): yield from [found.span() for found in LINK.finditer(folded)]
+    if "." in folded or "@" in folded: yield from [found.span() for found in NAMED.finditer(folded)]
+    while numbered and (found := _ACCOUNT.search(folded, at)) is not None:
         ends = [found.start() + len(each) for each in whole_accounts(found.group())]
         yield from ((found.start(), end) for end in ends)
         at = ends[0]

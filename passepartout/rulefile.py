@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -196,14 +197,19 @@ def distrust(handle: int, path: str, folders: Iterable[str] = ()) -> str | None:
         if info.st_uid not in (os.geteuid(), 0): return f"{what} belongs to somebody else."
         if info.st_mode & 0o022: return f"Others may write to {what}. Run: chmod go-w {what}"
 
-# %% ../nbs/12ab_rulefile.ipynb #b468f55f
+# %% ../nbs/12ab_rulefile.ipynb #e5e2e0f4
 def written(path: Path) -> tuple:
     "What is another one after the file of rules at `path`, or its Org file, was written, made, exchanged or removed."
-    def stamp(each: Path) -> tuple | None:
-        try: state = os.stat(each)
-        except OSError: return None
-        return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
-    return stamp(path), stamp(path.with_suffix(".org"))
+    return tuple([_stamp(each) for each in _files(path)])
+
+# %% ../nbs/12ab_rulefile.ipynb #b468f55f
+@cache
+def _files(path: Path) -> tuple[str, str]: return str(path), str(path.with_suffix(".org"))
+
+def _stamp(file: str) -> tuple | None:
+    try: state = os.stat(file)
+    except OSError: return None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 # %% ../nbs/12ab_rulefile.ipynb #8d4092bd
 def tightened(first: RuleBook, now: RuleBook) -> RuleBook:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 
+from passepartout import labels
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.messages import ORIGINS, Label, Signal
@@ -35,6 +36,28 @@ def test_an_amount_is_found_as_a_whole(amount, sentence):
     words = Words(sentence.format(amount), TODAY)
     assert words.hold(amount) and words.hold(float(amount)) and not words.hold(amount + 1) and not words.hold(amount * 10 + 7) and not words.hold(amount + 0.5)
     assert Words(sentence.format(f"{amount:,}"), TODAY).hold(amount)
+
+
+WRITTEN = st.text(st.sampled_from("0015., '-a\u2009\u2003\u200b１٠/\n"), max_size=30)
+
+
+@given(st.one_of(WRITTEN, st.tuples(WRITTEN, WRITTEN)))
+def test_a_text_that_is_not_read_as_numbers_has_none_that_is_asked_for(texts):
+    words, each = Words(texts, TODAY), (texts,) if isinstance(texts, str) else texts
+    numbers = {number for text in each for number in words.numbers_of(text)}
+    for number in {*range(-2, 1100), *numbers}:
+        whole = int(number) if number == int(number) else number
+        assert words.hold_number(whole) == (whole in numbers), whole
+
+
+@given(st.text(st.one_of(st.sampled_from("abWw.:/@19٣ -+_é\n,K"), st.characters()), max_size=40))
+def test_no_address_is_passed_over_for_want_of_a_sign(text):
+    folded, at, found = labels._MOMENT.sub(lambda day: " " * len(day.group()), text), 0, []
+    for pattern in (labels.LINK, labels.NAMED): found += [each.span() for each in pattern.finditer(folded)]
+    while (account := labels._ACCOUNT.search(folded, at)) is not None:
+        ends = [account.start() + len(each) for each in labels.whole_accounts(account.group())]
+        found, at = found + [(account.start(), end) for end in ends], ends[0]
+    assert list(labels.spans_in(text)) == found
 
 
 @given(st.text(max_size=200), st.one_of(st.text(max_size=50), st.integers(), st.floats(allow_nan=True), st.booleans(), st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2)))
