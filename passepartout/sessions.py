@@ -108,6 +108,7 @@ def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) ->
         if (then := as_of(journal, session, kind, plan.first)) != as_of(journal, session, kind): batch.record(kind, then or empty)
     batch.commit_now()
     agent.turns.spoken.pop(session, None)
+    agent.turns.unlearn(here=True)
     agent.foci.forget(session)
     return plan, notes
 

@@ -115,6 +115,23 @@ async def test_an_ask_that_was_taken_back_cannot_be_approved(place):
     await agent.close()
 
 
+async def test_a_number_answers_no_question_that_another_process_took_back(place):
+    "The screen still shows the question that is gone; the one before it, of a while ago, is not what is answered."
+    tasks = place["memex_dir"] / "house.org"
+    tasks.write_text("* TODO Call Ana\n* TODO Call Bob\n* TODO Paint the roof\n* TODO Paint the fence\n")
+    here = await Agent.boot(place)
+    assert "Paint the fence" in await here.handle("archive paint") and "Call Bob" in await here.handle("done call")
+    elsewhere = await Agent.boot(place)
+    await do(elsewhere, "rewind")
+    before = tasks.read_text()
+    assert "No question of mine is open" in await here.handle("2") and tasks.read_text() == before
+    await do(elsewhere, "rewind", count=9)
+    assert "Paint the fence" in await here.handle("archive paint") and "Call Bob" in await here.handle("done call")
+    await do(here, "rewind")                                # taken back where one looks, what stands before it is what is meant
+    assert "Paint the fence" in await here.handle("2")
+    for each in (elsewhere, here): await each.close()
+
+
 PAY = '''(:TYPE :PLAN :EXPLANATION "Pay back what they lent me" :STEPS ((:CALL "pay" :ARGS (:TO "ana@example.org")) (:CALL "pay" :ARGS (:TO "bob@example.org")) (:ANSWER "Paid.")))'''
 
 
