@@ -78,9 +78,11 @@ class Turning(PlanWindow):
 # %% ../nbs/18d_conversation.ipynb #f9ade565
 class Conversation(Turning):
     "An agent one can talk to."
-    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True) -> Reply:
-        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn. With `typed` false no form of words answers an ask."
+    async def handle(self, text: str, source: str = "cli", session: str = "main", focus: str | None = None, typed: bool = True,
+                     unseen: tuple = ()) -> Reply:
+        "What the person says in `session` over the channel `source`, looking at the note `focus`; the reply of the whole turn. With `typed` false no form of words answers an ask. `unseen`: turns of the session that do not stand on the screen where it was typed, so no short word is about them."
         payload, meta = FrozenDict(sensor=USER_INPUT if typed else CHAT_MESSAGE, text=str(text)), FrozenDict(source=channel(source), session=str(session) or "main")
+        if unseen: meta = FrozenDict(meta, unseen=tuple(unseen))
         return await self.process(Signal.build(payload=payload, meta=meta, label=PERSON, foveal_focus=focus))
 
 # %% ../nbs/18d_conversation.ipynb #863469a8

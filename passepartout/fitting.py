@@ -190,7 +190,7 @@ def follow_skills(agent: Any) -> None:
 def surroundings(agent: Any, signal: Signal) -> Any:
     "What the embedded engine has to know to read a request."
     from passepartout.reflex.lookups import Surroundings
-    said = tuple((said.asked, said.answered) for said in agent.turns.recent(signal.session))
+    said = tuple((said.asked, said.answered) for said in agent.turns.referred_to(signal))
     cascade = agent.provider_cascade if isinstance(agent.provider_cascade, (tuple, list)) and not agent.consensus_enabled else ()
     unheard = tuple(cascade[:cascade.index("reflex")]) if "reflex" in cascade else ()
     return Surroundings(agent.outlines, said, agent.settings.privacy_filter_tags, cache(agent.indexed), agent.outline, agent.now, unheard)

@@ -304,6 +304,12 @@ class ApprovalRequired:
     confirm: bool = False              # cannot be taken back: the ask has to be answered itself, and having typed the command is no answer
     shown: str = ""                    # what the action comes down to now, such as argument vectors: an approval holds for just this
     phrase: str = ""                   # what the person has to type when it cannot be taken back: what would be lost, in a few words
+    rests: str = ""                    # a digest of what else it rests on now, such as the files that a command names: an approval holds for just this
+
+    @property
+    def binds(self) -> str:
+        "What an approval holds for besides the action: what was shown, and what that rests on."
+        return f"{self.shown}\0{self.rests}" if self.rests else self.shown
 
 
 Verdict = Allowed | Rejected | ApprovalRequired

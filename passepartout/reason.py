@@ -252,7 +252,7 @@ def settle(agent, signal: Signal, candidate: Any, verdict: Verdict) -> Signal:
     "The outcome on the signal. An ask that the person has already answered (they typed exactly this, or approved it) counts as allowed."
     if isinstance(verdict, Rejected): return signal.evolve(approved_action=None, verdict=verdict, status=REASONED)
     answered = (isinstance(verdict, Allowed) or (verdict.gate != "consensus"
-                                                 and agent.answer_to(verdict.action, signal, verdict.shown) is not None))
+                                                 and agent.answer_to(verdict.action, signal, verdict.binds) is not None))
     if answered: return signal.evolve(approved_action=verdict.action, verdict=verdict, status=REASONED)
     return signal.evolve(approved_action=None, verdict=verdict, status=REQUIRES_APPROVAL)
 

@@ -171,7 +171,7 @@ def _rethink(agent, report: Replay, turn: dict, attempts: list[Thought], signal:
         asked = asked or (was == "asks" and not typed)
         if not settled and not isinstance(verdict, Rejected):
             settled = True
-            answer = agent.answer_to(verdict.action, signal, verdict.shown) if isinstance(verdict, ApprovalRequired) else None
+            answer = agent.answer_to(verdict.action, signal, verdict.binds) if isinstance(verdict, ApprovalRequired) else None
             asks = (isinstance(verdict, ApprovalRequired) and not typed and (verdict.gate == "consensus" or answer is None
                     or answer == "typed" and verdict.confirm))        # what is lost for good is asked about even when it was typed
     return asked, asks

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/sessions.html.md"""
 
 # %% auto #0
 __all__ = ['SessionRow', 'list_sessions', 'turn_count', 'said_in', 'Rewind', 'plan_rewind', 'spoken', 'edited_in', 'rewind',
-           'as_of', 'recalled', 'offered']
+           'at_work', 'ended_plans', 'asks_again', 'as_of', 'recalled', 'offered']
 
 # %% ../nbs/17k_sessions.ipynb #9885bc62
 from collections.abc import Sequence
@@ -15,7 +15,8 @@ from typing import Any
 from .conditions import PassepartoutError
 from .messages import PERSON
 from .recall import put_back
-from .oneline import shown
+from .oneline import short_line, shown
+from .storage.journalfile import is_alive
 from .storage.ledger import genuine_record
 from .tuples import NamedTuple
 from .turns import taken_back
@@ -90,22 +91,53 @@ def edited_in(journal: Any, session: str, turns: Sequence[str]) -> tuple[str, ..
 
 # %% ../nbs/17k_sessions.ipynb #1439d235
 def rewind(agent: Any, session: str, keep: str | None = None, count: int = 1) -> tuple[Rewind, list[str]]:
-    "Take turns back; what went, and sentences about what did not go as one may think. No file is touched. `PassepartoutError` when there is nothing to take back."
+    "Take turns back; what went, and sentences about what did not go as one may think. No file is touched. `PassepartoutError` when there is nothing to take back, or when one of them is still at work."
     journal = agent.journal
     plan = plan_rewind(journal, session, keep, count)
     if not plan.turns: raise PassepartoutError("There is nothing to take back in this conversation.")
-    notes = list(recalled(agent, plan.turns))
-    for row in journal.approvals(session=session):
-        if row["turn"] in plan.turns and row["state"] in ("pending", "approved"):
-            journal.deny(row["id"], by="person: taken back", session=session)
+    if any(at_work(agent, turn) for turn in plan.turns):
+        raise PassepartoutError("One of these requests is still at work, perhaps in another window, so nothing was taken back: it could ask for something afterwards, or do it. Wait for it or stop it there, then go back.")
+    notes = [*ended_plans(agent, session, plan.turns), *recalled(agent, plan.turns)]
+    asked = [row for row in journal.approvals(session=session) if row["turn"] in plan.turns]
+    for row in asked:
+        if row["state"] in ("pending", "approved"): journal.deny(row["id"], by="person: taken back", session=session)
+    notes += asks_again(agent, session, {row["id"] for row in asked})
     batch = journal.batch(session, "")
     batch.record("rewind", {"turns": list(plan.turns)})
     for kind, empty in (("focus", {"id": ""}), ("project", {"stack": []})):
         if (then := as_of(journal, session, kind, plan.first)) != as_of(journal, session, kind): batch.record(kind, then or empty)
     batch.commit_now()
     agent.turns.spoken.pop(session, None)
+    agent.turns.unlearn(here=True)
     agent.foci.forget(session)
     return plan, notes
+
+# %% ../nbs/17k_sessions.ipynb #88dbe01a
+def at_work(agent: Any, turn: str) -> bool:
+    "Is this turn under way, here or in another process?"
+    if turn in agent.turns.open: return True
+    records, path = agent.journal.records(turn=turn, kinds=["turn", "answer"]), agent.journal.path
+    owner = str((records[0]["body"] or {}).get("owner") or "") if [record["kind"] for record in records] == ["turn"] else ""
+    return path is not None and owner not in ("", agent.journal.boot) and is_alive(path.with_suffix(".owners"), owner)
+
+# %% ../nbs/17k_sessions.ipynb #481cb5fe
+def ended_plans(agent: Any, session: str, turns: Sequence[str]):
+    "End the plans that these turns began or went on with; yields what became of them."
+    for state in agent.unfinished_plans(session):
+        if set(turns).isdisjoint(state.turns): continue
+        agent.stop_plan(state.id, "its request was taken back.")
+        yield (f"The plan “{short_line(str(state.written['explanation']), 80)}” ends there"
+               f"{', and what it did before stays done' if any(not each.get('hole') for each in state.replies.values()) else ''}.")
+
+# %% ../nbs/17k_sessions.ipynb #8c5cfad4
+def asks_again(agent: Any, session: str, asks: set[str]):
+    "Take back what was allowed for longer with a yes to these asks; yields what asks again, and what stays because it holds in all conversations."
+    given = {record["body"]["id"] for where in (session, "") for record in agent.journal.records(session=where, kinds=["grant", "endorse"])
+             if record["body"] and record["body"].get("approval") in asks}
+    for each in [each for each in (*agent.grants(session), *agent.endorsements.standing(session)) if each.id in given]:
+        if each.session: agent.revoke(each.id)
+        yield (f"What you allowed for longer is taken back: it asks again about {each.tool}." if each.session else
+               f"You answered for a value of {each.tool} in all conversations, and that stays. To end it: passepartout approvals revoke {each.id}")
 
 # %% ../nbs/17k_sessions.ipynb #19781d90
 def as_of(journal: Any, session: str, kind: str, before: int | None = None) -> dict | None:

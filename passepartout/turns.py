@@ -96,24 +96,25 @@ RECENT, _WIDTH = 6, 600
 
 # %% ../nbs/17a_turns.ipynb #7f4a042d
 class Exchange(NamedTuple):
-    "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), whether the person asked, and the origin of what was read for it."
+    "What was asked and answered, whether that is private, the lines in which a model reads it (each side cut at 600 characters), whether the person asked, the origin of what was read for it, and its turn."
     asked: str
     answered: str
     private: bool
     line: str
     asked_by_person: bool
     read: str = PERSON.origin
+    turn: str = ""
 
     @classmethod
-    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin) -> "Exchange":
-        return cls(asked, answered, private, f"PERSON: {cut(asked, _WIDTH)}\nYOU: {cut(answered, _WIDTH)}", asked_by_person, read)
+    def of(cls, asked: str, answered: str, private: bool, asked_by_person: bool, read: str = PERSON.origin, turn: str = "") -> "Exchange":
+        return cls(asked, answered, private, f"PERSON: {cut(asked, _WIDTH)}\nYOU: {cut(answered, _WIDTH)}", asked_by_person, read, turn)
 
     @classmethod
-    def from_records(cls, asked: dict, answer: dict) -> "Exchange":
+    def from_records(cls, asked: dict, answer: dict, turn: str = "") -> "Exchange":
         "What the journal says; a record that does not name the person as its origin is nobody's word."
         return cls.of(asked["text"], text_in(answer, "told") or answer["text"], bool(answer.get("private")),
                       asked.get("origin") == PERSON.origin, answer.get("read") if answer.get("read") in ORIGINS else ORIGINS[-1]
-                      if "read" in answer else PERSON.origin)
+                      if "read" in answer else PERSON.origin, turn)
 
 # %% ../nbs/17a_turns.ipynb #2d4f3da3
 def read_in(label: Label) -> str:
@@ -142,8 +143,8 @@ def taken_back(journal, session: str) -> set[str]:
 # %% ../nbs/17a_turns.ipynb #9944c837
 def as_sealed(journal, asked: dict, answer: dict) -> Exchange:
     "The exchange that two records tell of; nobody's word, private, and read from a stranger, when one of them does not bear the journal's seal."
-    if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"])
-    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True})
+    if all(genuine_record(journal, each["seq"]) is not None for each in (asked, answer)): return Exchange.from_records(asked["body"], answer["body"], answer["turn"])
+    return Exchange.from_records({**asked["body"], "origin": ""}, {**answer["body"], "read": "", "private": True}, answer["turn"])
 
 # %% ../nbs/17a_turns.ipynb #4d0cac9f
 def last_exchanges(journal, session: str) -> list[Exchange]:
@@ -157,7 +158,8 @@ def last_exchanges(journal, session: str) -> list[Exchange]:
 # %% ../nbs/17a_turns.ipynb #19b2a867
 class Conversations:
     "The last exchanges of each session."
-    def __init__(self, journal): self.journal, self.spoken, self.withdrawals, self.on_withdrawn = journal, {}, Withdrawals(journal), lambda: None
+    def __init__(self, journal):
+        self.journal, self.spoken, self.withdrawals, self.on_withdrawn, self.unsettled = journal, {}, Withdrawals(journal), lambda: None, set()
 
     def recent(self, session: str) -> deque:
         "The last exchanges of `session`, oldest first; read from the journal when the session is resumed."
@@ -214,11 +216,17 @@ class Heeding(Noting):
                       said_in(turn.text) if turn.asked_by_person else ""), date.min)
         for text in found: self.echoes.heed(turn.batch, label, text, said.hold)
 
-    def unlearn(self) -> None:
-        "Let go of what was kept in memory, if some of it was erased or taken back."
+    def unlearn(self, here: bool = False) -> None:
+        "Let go of what was kept in memory, if some of it was erased or taken back; unless that was done `here`, no short word is about what was said before."
         if self.withdrawals.any_new():
+            if not here: self.unsettled = {each.turn for said in self.spoken.values() for each in said}
             self.spoken, self._lines = {}, set()
             self.on_withdrawn()
+
+    def referred_to(self, signal: Signal) -> list:
+        "The exchanges that a short word in `signal` can be about, oldest first: those that stood on the screen where it was typed."
+        hidden = {*self.unsettled, *(pick(signal.meta, "unseen") or ())}
+        return [each for each in self.recent(signal.session) if each.turn not in hidden]
 
     def heed_views(self, turn: Turn, views: Iterable[str]) -> None:
         "Remember the places in these views of the notes."
@@ -339,7 +347,7 @@ class Turns(Writing):
             self.open.pop(turn.id, None)
             self._last = None, None
         if turn.said and turn.text and turn.session in self.spoken:
-            self.spoken[turn.session].append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label)))
+            self.spoken[turn.session].append(Exchange.of(turn.text, told, turn.private, turn.asked_by_person, read_in(turn.label), turn.id))
         return reply
 
 # %% ../nbs/17a_turns.ipynb #6aa3ad30

@@ -196,7 +196,8 @@ def asked_together(action: Action, asks: list[ApprovalRequired]) -> ApprovalRequ
     return ApprovalRequired(action, " ".join(a.reason for a in asks), asks[0].gate,
                             confirm=any(a.confirm is not False for a in asks),
                             phrase=" and ".join([str(a.phrase) for a in asks if a.phrase]),
-                            shown="\n".join([str(a.shown) for a in asks if a.shown]))
+                            shown="\n".join([str(a.shown) for a in asks if a.shown]),
+                            rests=" ".join([str(a.rests) for a in asks if a.rests]))
 
 # %% ../nbs/13_verify.ipynb #14a05a64
 ROUNDS = 8
@@ -250,7 +251,7 @@ def clear(agent, action: Any, signal: Signal) -> tuple[Clearance | None, Judgeme
     "Judge `action` and mint a clearance if it may run now: `(clearance, judgement)`, or `(None, judgement)`."
     judgement = judge(agent, action, signal)
     verdict, answer = judgement.verdict, None
-    if isinstance(verdict, ApprovalRequired): answer = agent.answer_to(verdict.action, signal, verdict.shown)
+    if isinstance(verdict, ApprovalRequired): answer = agent.answer_to(verdict.action, signal, verdict.binds)
     if answer == "typed" and verdict.confirm: answer = None
     if isinstance(verdict, Rejected) or (isinstance(verdict, ApprovalRequired) and answer is None):
         judgement.close()

@@ -395,6 +395,27 @@ async def test_who_comes_first_to_the_port_does_not_get_the_persons_place(house)
     assert "belongs" in (await other.ask(action="trace", session="main"))["text"]
 
 
+async def test_a_short_word_is_about_the_screen_on_which_it_was_typed(house):
+    "Two windows in one session: each shows a question with numbers, and what the other one shows was read by nobody here."
+    daemon = await house()
+    daemon.agent.provider_cascade = ("reflex",)
+    tasks = daemon.memex / "tasks.org"
+    tasks.write_text("* TODO Call Ana\n* TODO Call Bob\n* TODO Paint the roof\n* TODO Paint the fence\n")
+    one, other = await daemon.unix(), await daemon.unix()
+    for each in (one, other): await each.ask(action="handshake", session="main")
+    assert "Call Bob" in (await one.say("done call"))["text"]
+    assert "Paint the fence" in (await other.say("archive paint"))["text"]
+    assert "Call Bob" in (await one.say("2"))["text"]
+    assert "* DONE Call Bob" in tasks.read_text() and "Paint the fence" in tasks.read_text()
+    assert "Paint the roof" in (await one.say("postpone paint to friday"))["text"]
+    await other.ask(action="rewind", session="main")
+    before = tasks.read_text()
+    assert "No question of mine is open" in (await one.say("1"))["text"] and tasks.read_text() == before
+    late = await daemon.unix()
+    assert "Paint the roof" in (await one.say("archive paint"))["text"]
+    assert "archive" in (await late.say("1", session="main"))["text"].lower()          # who comes later goes on from what was said last
+
+
 async def test_only_own_requests_can_be_cancelled(house):
     daemon, gate = await house(), asyncio.Event()
     async def waits(prompt):

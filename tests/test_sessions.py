@@ -115,6 +115,88 @@ async def test_an_ask_that_was_taken_back_cannot_be_approved(place):
     await agent.close()
 
 
+async def test_a_number_answers_no_question_that_another_process_took_back(place):
+    "The screen still shows the question that is gone; the one before it, of a while ago, is not what is answered."
+    tasks = place["memex_dir"] / "house.org"
+    tasks.write_text("* TODO Call Ana\n* TODO Call Bob\n* TODO Paint the roof\n* TODO Paint the fence\n")
+    here = await Agent.boot(place)
+    assert "Paint the fence" in await here.handle("archive paint") and "Call Bob" in await here.handle("done call")
+    elsewhere = await Agent.boot(place)
+    await do(elsewhere, "rewind")
+    before = tasks.read_text()
+    assert "No question of mine is open" in await here.handle("2") and tasks.read_text() == before
+    await do(elsewhere, "rewind", count=9)
+    assert "Paint the fence" in await here.handle("archive paint") and "Call Bob" in await here.handle("done call")
+    await do(here, "rewind")                                # taken back where one looks, what stands before it is what is meant
+    assert "Paint the fence" in await here.handle("2")
+    for each in (elsewhere, here): await each.close()
+
+
+PAY = '''(:TYPE :PLAN :EXPLANATION "Pay back what they lent me" :STEPS ((:CALL "pay" :ARGS (:TO "ana@example.org")) (:CALL "pay" :ARGS (:TO "bob@example.org")) (:ANSWER "Paid.")))'''
+
+
+async def test_a_plan_of_a_request_that_was_taken_back_does_not_go_on(place):
+    "It had failed in the middle; going on with it would use a yes that was taken back with it."
+    paid = []
+    def pay(to):
+        if "bob" in to and not paid[1:]: paid.append("failed"); raise OSError("no network")
+        paid.append(to)
+    async def start():
+        agent = await Agent.boot(place)
+        agent.tools.register(Tool("pay", "Pay", {"to": "string"}, pay, effects="open-world", inline=True))
+        register_backend(agent, "fake", lambda prompt, system, model=None: PAY if "failed" not in prompt else "One was not paid.")
+        agent.provider_cascade = ("fake",)
+        return agent
+    agent = await start()
+    ask, = (await agent.handle("please pay ana@example.org and bob@example.org")).approvals
+    await agent.approve(ask.id, ask.code)
+    assert paid == ["ana@example.org", "failed"] and agent.plan_rows()[0]["state"] == "failed"
+    told = (await do(agent, "rewind"))["text"]
+    assert "plan “Pay back what they lent me” ends there, and what it did before stays done" in told and not agent.plan_rows()
+    with pytest.raises(PassepartoutError): await agent.go_on("")
+    await agent.close()
+    agent = await start()
+    assert not agent.plan_rows() and paid == ["ana@example.org", "failed"] and agent.journal.verify(whole=True).ok
+    await agent.close()
+
+
+async def test_what_a_yes_allowed_for_longer_goes_with_the_question(place):
+    agent = await Agent.boot({**place, "permissions": {"org-capture": "ask"}})
+    register_backend(agent, "fake", lambda prompt, system, model=None: CAPTURE.format("milk"))
+    agent.provider_cascade = ("fake",)
+    async def allowed(session):
+        ask = (await agent.handle("please remember the milk", session=session)).approvals[0]
+        await agent.approve(ask.id, ask.code, session=session, grant=agent.offer(ask.id, ask.code, "for 1 hour", session=session))
+    for session in ("main", "other"): await allowed(session)
+    assert len(agent.grants()) == 2
+    assert "asks again about org-capture" in (await do(agent, "rewind"))["text"]
+    assert [each.session for each in agent.grants()] == ["other"]
+    assert (await agent.handle("please remember the milk")).approvals
+    await agent.close()
+
+
+@pytest.mark.slow
+def test_a_request_that_another_window_works_on_is_not_taken_back(tmp_path):
+    "Its question, or its deed, would come a moment after it was taken back."
+    (tmp_path / "notes").mkdir()
+    environ = {**{k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX", "PASSEPARTOUT"))}, "HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "notes")}
+    begin = lambda *args: subprocess.Popen([sys.executable, "-m", "passepartout", *args], env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert status(begin("ask", "todo: slate")) == 0
+    asking = begin("ask", "$ tail -f inbox.org")
+    try:
+        journal, begun = next((tmp_path / ".local/state/passepartout").glob("*/journal.sqlite")), 0
+        while begun < 2:
+            assert asking.poll() is None
+            with contextlib.closing(sqlite3.connect(journal)) as db: begun, = db.execute("SELECT count(*) FROM chain WHERE kind = 'turn'").fetchone()
+        going = begin("sessions", "rewind", "main", "--yes")
+        told = going.communicate(timeout=120)[0]
+        assert going.returncode == 1 and "still at work" in told, told
+        asking.kill()
+        asking.wait()
+        assert status(begin("sessions", "rewind", "main", "--yes")) == 0
+    finally: away(asking)
+
+
 async def test_edits_of_one_file_are_taken_back_in_order_and_one_refusal_stops_no_other(place):
     agent = await Agent.boot(place)
     house = place["memex_dir"] / "house.org"

@@ -3,6 +3,7 @@ import asyncio, os, signal, subprocess, sys, textwrap, time
 
 import pytest
 
+from conftest import thinned
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
@@ -148,6 +149,29 @@ async def test_an_approval_of_a_pattern_holds_only_for_the_files_it_showed(tmp_p
     assert (ask.phrase, again.phrase) == ("delete a.tmp", "delete 2 files")
     await agent.approve(again.id, again.code, confirm=again.phrase)
     assert not (memex / "a.tmp").exists() and not (memex / "b.tmp").exists()
+    await agent.close()
+
+
+@pytest.mark.parametrize("command, name, text, made", thinned([
+    ("sh build.sh", "build.sh", "echo {} > out.txt\n", "out.txt"), ("cd src && sh build.sh", "src/build.sh", "echo {} > out.txt\n", "src/out.txt"),
+    (". ./build.sh", "build.sh", "echo {} > out.txt\n", "out.txt"), ("sed -i -f b.sed bees.org", "b.sed", "s/Wasps/{}/\n", "bees.org"),
+    ("xargs touch < names", "names", "{}.txt\n", "theirs.txt"), ("awk -fa.awk bees.org > out.txt", "a.awk", "{{ print \"{}\" }}\n", "out.txt")], every=3))
+async def test_a_yes_holds_for_the_text_of_the_files_that_the_line_names(tmp_path, command, name, text, made):
+    "Between question and yes a model, or a synced folder, puts other text there."
+    agent = await Agent.boot(places(tmp_path))
+    (memex := tmp_path / "memex").joinpath("src").mkdir()
+    (memex / name).write_text(text.format("mine"))
+    register_backend(agent, "model", lambda prompt, system: proposal(command) if "returned" not in prompt else "That is all.", inline=True)
+    agent.provider_cascade = ("model",)
+    ask, = (await agent.handle("do it")).approvals
+    (memex / name).write_text(text.format("theirs"))
+    (memex / name).touch()
+    reply = await agent.approve(ask.id, ask.code)
+    assert not reply.effects and "changed since you were asked" in str(reply)
+    assert not (memex / made).exists() or "theirs" not in (memex / made).read_text()
+    (memex / name).write_text(text.format("mine"))
+    reply = await agent.approve(*[(each.id, each.code) for each in (await agent.handle("do it again")).approvals][0])
+    assert reply.effects, reply
     await agent.close()
 
 

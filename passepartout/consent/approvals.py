@@ -39,7 +39,7 @@ def code_hash(approval: str, code: str, mac: Callable[[bytes], bytes]) -> str:
 
 # %% ../../nbs/consent/17b_approvals.ipynb #f68c59ff
 def shown_hash(shown: str) -> str:
-    "What the journal keeps of what was shown beside an action; nothing when nothing was."
+    "What the journal keeps of what was shown beside an action, and of what that rests on; nothing when nothing was."
     return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest() if shown else ""
 
 # %% ../../nbs/consent/17b_approvals.ipynb #887fb87e
@@ -144,7 +144,7 @@ class Filing(Waiting):
                                     holds_private(foreseen, private_tags))
         seen = {"result": foreseen.result, "moment": foreseen.moment.isoformat()} if foreseen is not None else {}
         batch.ask(ident, verdict.action.hash, str(recorded), code_hash=code_hash(ident, code, self.journal.mac), expires=expires,
-                  reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.shown), phrase=phrase, preview=preview,
+                  reason=brief(verdict.reason), channel=channel, shown=shown_hash(verdict.binds), phrase=phrase, preview=preview,
                   private=private, policy=policy, **({"confidential": True} if confidential else {}), **seen)
         self.codes[ident] = code
         return self.shown(ident, verdict.action, str(verdict.action), brief(verdict.reason), expires,

@@ -127,7 +127,7 @@ class Filing(Effects):
         foreseen = foreseen or await foresee(self, verdict.action, signal, self.now())
         if foreseen is not None and (more := [why for why in await lasting(self, signal, foreseen.changes) if why not in verdict.reason]):
             verdict = replace(verdict, reason=" ".join([*more, verdict.reason]))
-        if where := self.once_more(signal) or self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
+        if where := self.once_more(signal, verdict) or self.whence(turn.source): verdict = replace(verdict, reason=f"{where} {verdict.reason}")
         # what a job asks, nobody sees at once
         pending = self.desk.file(turn.batch, verdict, turn.source or "cli", foreseen, self.settings.privacy_filter_tags,
                                  3 * 86_400.0 if signal.sensor == "worker" else None, self.told_of(verdict.action),
@@ -139,10 +139,14 @@ class Filing(Effects):
         if (problem := self.write_plan(pending)) is not None: self.log(problem)
         await tell(self, signal, f"This needs your approval. {pending.reason}\n{summarise(verdict.action)}")
 
-    def once_more(self, signal: Signal) -> str:
-        "Why something is asked again that was approved just now, when it is because of other rules."
+    def once_more(self, signal: Signal, verdict: ApprovalRequired) -> str:
+        "Why something is asked again that was approved just now: because of other rules, or because it comes down to something else by now."
         row = approved_row(self.journal, signal) if signal.sensor == APPROVAL_REQUIRED and signal.depth == 0 else None
-        return "Your rules have changed since you were asked, so it is asked once more." if row is not None and not self.same_policy(row) else ""
+        if row is None: return ""
+        if not self.same_policy(row): return "Your rules have changed since you were asked, so it is asked once more."
+        if row["hash"] == verdict.action.hash and (row["shown"] or "") != shown_hash(verdict.binds):
+            return "What it would do, or a file that it names, has changed since you were asked, so it is asked once more."
+        return ""
 
     def whence(self, source: Any) -> str:
         "Where a question comes from, in a sentence, when that is not the terminal of the person."

@@ -92,13 +92,19 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     if worst.level == judging.READ and not problem: return Allowed(action, cleared)
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""
+    rests = " ".join(filter(None, (_held(each.script, roots) for each in judged.values() if each.level > judging.READ)))
     return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
-                            shown="\n".join(filter(None, (shown, phrase))), phrase=phrase)
+                            shown="\n".join(filter(None, (shown, phrase))), phrase=phrase, rests=rests)
 
 # %% ../../nbs/gates/shell.ipynb #609f53fe
 def _lost(script: Any, roots: Sequence[Root]) -> str:
     from passepartout.shell.loss import loss
     return loss(script, roots)
+
+# %% ../../nbs/gates/shell.ipynb #83b5f883
+def _held(script: Any, roots: Sequence[Root]) -> str:
+    from passepartout.shell.named import holdings
+    return holdings(script, roots)
 
 # %% ../../nbs/gates/shell.ipynb #44f2911e
 def shell_skill(tools, roots: Sequence[Root], home: str, isolation: Callable[[], str] = str, late: bool = False) -> Skill:

@@ -157,6 +157,7 @@ class Guest(Writing):
     asked: dict = field(default_factory=dict)        # request -> task
     shown: set = field(default_factory=set)          # approvals whose codes it has seen
     offered: dict = field(default_factory=dict)      # grants it was shown
+    unseen: dict = field(default_factory=dict)       # session -> turns that others had in it since, oldest first
     bucket: Bucket | None = None
     mistakes: int = 0
     spoke: bool = False              # a whole message of it has come
