@@ -42,7 +42,18 @@ def said(text, today=TODAY):
     ("what's coming up in the coming week", "2026-11-16", "2026-11-22"), ("what have I got planned for 3 december", "2026-12-03", "2026-12-03"), ("and tomorrow?", "2026-11-20", "2026-11-20"), ("what's left for today", "2026-11-19", "2026-11-19"), ("what is missing for friday", "2026-11-20", "2026-11-20"), ("what's on my plate this week?", "2026-11-16", "2026-11-22"), ("agenda for the week of 2 december", "2026-11-30", "2026-12-06"), ("DUE TODAY", "2026-11-19", "2026-11-19"),
     ("anything for 24.11.?", "2026-11-24", "2026-11-24"), ("anything on 24.11.", "2026-11-24", "2026-11-24"), ("is there something for tuesday?", "2026-11-24", "2026-11-24"), ("please show me the appointments from next week", "2026-11-23", "2026-11-29"), ("can you say me what is due tomorrow?", "2026-11-20", "2026-11-20")])
 def test_agenda_questions(text, start, end):
-    assert call(text) == ("org-agenda", {"start": start, "end": end})
+    tool, args = call(text)
+    assert (tool, args.pop("question", "") and "") == ("org-agenda", "") and args == {"start": start, "end": end}
+
+
+@pytest.mark.parametrize("text, question", [
+    ("am I free on friday?", "free"), ("do I have time tomorrow evening", "free"), ("which day next week is free?", "free"), ("when do I have time this week", "free"), ("is the evening free tomorrow", "free"), ("bin ich am freitag frei?", "free"),
+    ("how many tasks do I have today?", "count"), ("how many open tasks are in the garden project?", "count"), ("is there anything on saturday?", "count"), ("wie viele offene Aufgaben habe ich?", "count"), ("wie viele Aufgaben sind im Garten?", "count"),
+    ("what is the longest overdue?", "longest"), ("which task has been overdue the longest?", "longest"), ("what is my oldest task", "longest"), ("was ist am längsten überfällig?", "longest"),
+    ("what's the first thing tomorrow?", "first"), ("when is my last appointment on friday", "last"), ("what is due this week?", None), ("what is my next appointment?", None), ("first week of december", None), ("what is on last friday", None)])
+def test_the_kind_of_a_question_to_a_list(text, question):
+    tool, args = call(text)
+    assert tool == "org-agenda" and args.get("question") == question
 
 
 @pytest.mark.parametrize("text, query, folder", [
@@ -64,7 +75,7 @@ def test_searches(text, query, folder):
     ("tasks tagged garden", {"view": "tags", "group": "garden"}), ("show me the tasks with the tag #money", {"view": "tags", "group": "money"}), ("what's left for the roof?", {"view": "projects", "group": "the roof"}),
     ("tasks for the roof", {"view": "projects", "group": "the roof"}), ("open tasks in projects/", {"view": "open", "folder": "projects"})])
 def test_lists_of_tasks(text, args):
-    assert call(text) == ("org-agenda", args) and exact_form(text, TODAY) is None
+    assert (found := call(text))[0] == "org-agenda" and {name: value for name, value in found[1].items() if name != "question"} == args and exact_form(text, TODAY) is None
 
 
 @pytest.mark.parametrize("text, title, more", [

@@ -65,6 +65,14 @@ def play(folder, notes, *lines, **more):
     return asyncio.run(run())
 
 
+def test_a_question_to_a_list_is_answered_before_the_list(tmp_path):
+    asked = {"am I free tomorrow afternoon?": "Not free: 14:00 Dentist.", "am I free tomorrow?": "Free but for this: 14:00 Dentist.", "am I free tomorrow from 9 to 11?": "Free: nothing has an hour", "how many tasks are in the house project?": "3 tasks.",
+             "how many things do I have tomorrow?": "2 things: 1 at a time of its own, 1 at any hour.", "what is the longest overdue?": "Longest: Bins, since Thu 12 November 2026, 7 days ago.", "which day this week is free?": "Nothing has an hour on Thu 19 November, Sat 21 November, Sun 22 November.", "what is due tomorrow?": "Fri 20 November 2026"}
+    replies, _ = play(tmp_path, {"house.org": "#+TITLE: House\n* TODO Dentist\nSCHEDULED: <2026-11-20 Fri 14:00>\n* TODO Rent\nDEADLINE: <2026-11-20 Fri>\n* TODO Bins\nSCHEDULED: <2026-11-12 Thu>\n"}, *asked)
+    for reply, begins in zip(replies, asked.values()): assert reply.startswith(begins), reply
+    assert "Rent" in replies[0] and "2 more" not in replies[0]
+
+
 EDITS = [
     ("done dentist", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),
     ("Please mark the crown as done, thanks!", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),

@@ -217,7 +217,10 @@ _OPEN_TASKS = (
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:aufgaben|termine) (?:für |am |von |in )?(?P<span>.+)", "what is due {span}"),
     (r"(?:zeige?(?: mir)? )?(?:die |meine |alle )?(?:offenen? )?aufgaben (?:für|zu|zum|zur|vom|von|bei|beim|im) (?P<what>.+)", "what is left for {what}"),
     (r"was (?:(?:muss|müssen|brauche|brauchen) (?:ich|wir)|ist|steht|fehlt)(?: noch| alles)* (?:(?:offen|zu tun) )?(?:für|bei|beim) (?P<what>.+?)(?: (?:zu )?(?:tun|machen|erledigen|an))?", "what is left for {what}"),
-    (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "all open tasks"))
+    (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)?(?: offen| zu tun)?", "how many open tasks"),
+    (r"wie ?viele? (?:offene )?(?:aufgaben|todos)(?: habe ich| sind| gibt es)?(?: noch)? (?:für|zu|zum|zur|bei|beim|im|in) (?P<what>.+)", "how many tasks are for {what}"),
+    (r"(?:was|welche aufgabe) ist (?:schon )?am längsten überfällig|was ist (?:die|meine) älteste aufgabe", "what is the longest overdue"),
+    (r"(?:wer|wer von uns) hat (?P<span>.+?) geburtstag", "who has birthday {span}"))
 
 # %% ../../nbs/reflex/german.ipynb #f9556dcd
 _NOTES = (

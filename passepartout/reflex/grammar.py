@@ -33,6 +33,7 @@ from .journals import journal, journal_of_today
 from .lookups import ENDING, Surroundings, look_up, way_of
 from .paraphrases import paraphrased
 from .passed import in_time, next_time
+from .questions import asked
 from .reading import SHOW
 from .searches import STOP, filters, find, query_of
 from .tasklists import filtered, tasks
@@ -71,7 +72,7 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, edit, unknown_file, under_behind, alone(capture),
                            remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, tasks, agenda)), birthdays, how_long,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, asked(tasks), asked(agenda))), birthdays, how_long,
                              when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words)
 
 
@@ -263,10 +264,10 @@ def went_on(request: Request, around: Surroundings) -> dict | None:
     last = went_on(asked, before) or understood(asked, before) or translated(asked, before)
     args = last["payload"].get("args", {}) if last and last["payload"].get("tool") == "org-agenda" else {}
     if "end" not in args or args["end"] >= "9990": return None
-    first = date.fromisoformat(args["end"]) + timedelta(days=1)
+    first = date.fromisoformat(args["end"][:10]) + timedelta(days=1)
     end = first + timedelta(days=6 if found[1].lower() == "week" else 0)
     return tool_call("org-agenda", f"You asked what is due after that, {say_day(first)}" + (f" to {say_day(end)}" if end > first else ""),
-                     start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"))
+                     start=first.isoformat(), end=end.isoformat(), folder=args.get("folder"), question=args.get("question"))
 
 # %% ../../nbs/reflex/grammar.ipynb #86ebf154
 _MORE = Regex(r"(?:(?:show|see|give|tell)(?:\s+me)?\s+)?(?:the\s+)?(?:more|all(?:\s+of\s+them)?|rest|others)(?:\s+please)?|(?:zeige?(?:\s+mir)?\s+)?(?:mehr|alle|den\s+rest)", re.I)

@@ -22,6 +22,7 @@ from .doubts import doubt, in_turns
 from .lookups import Outcome, Question, Surroundings
 from .agendas import agenda
 from .journals import journal
+from .questions import asked
 from .reading import read
 from .searches import find
 from .tasklists import filtered, tasks
@@ -135,7 +136,7 @@ def _corrected(word: str) -> str:
     return (swapped or get_close_matches(word, _VOCABULARY, 1, 0.78) or [word])[0]
 
 # %% ../../nbs/reflex/guesses.ipynb #56b4bfe5
-_NOWHERE, READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, tasks, agenda, find)))
+_NOWHERE, READS = Surroundings(), tuple(map(alone, (capture, remind, pleasantry, journal, read, filtered, asked(tasks), asked(agenda), find)))
 _BEYOND = Regex(r"\b(?:mark|then)\b", re.I)
 _AFTERWARDS = Regex(r"(?!(?:what|who|how|is|are|was|when|where|why)\b)(.+?)(?:\s*[:,]\s*|\s+(?:(?:is|are|was|has\s+been)\s+)?)(?:done|finished"
                     r"|completed)[.!]*", re.I)

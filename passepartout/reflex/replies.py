@@ -18,7 +18,7 @@ from .dates import NAMED, WEEKDAY, say_day, words_of
 # %% ../../nbs/reflex/replies.ipynb #7b1cd58b
 SETTING = "name one in PROVIDER_CASCADE, in ~/.config/passepartout/settings.ini or in the environment"
 HELP = """I work without a language model and understand these requests:
-  what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday
+  what is due this week?      also: today, tomorrow, next 10 days, overdue since monday, on friday, in november, am I free on friday, how many tasks do I have today
   when is the dentist?        also: what's next?, is the dentist on thursday?, anything tomorrow morning?, how long until christmas, how old is Nele
   what is in my inbox         also: what is on the packing list, show …, what did I finish this week, priority A tasks
   find lisbon                 also: where is …, who is …, what did I decide about …

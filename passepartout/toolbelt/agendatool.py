@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta
 
 from ..agenda import Item, render_agenda, say_day, say_item
 from ..conditions import PassepartoutError
+from .firstlines import before_days, before_list
 from .notesource import Source, notes_label
 from ..outline.privacy import is_private
 from ..search import fold
@@ -87,8 +88,8 @@ def say_hours(start: time | None, end: time | None, first: date, last: date) -> 
 MOST_ITEMS = 200
 NO_NOTES = "There are no notes in this folder yet. “todo call Ana by friday” or “note: …” writes the first one."
 
-def org_agenda(start: str | None, end: str | None, context: ToolContext, source: Source, private: Sequence[str]) -> ToolResult:
-    "What is on from `start` (default: today) to `end` (default: six days later) in the opened folder; see the page *agenda* for what counts."
+def org_agenda(start: str | None, end: str | None, context: ToolContext, source: Source, private: Sequence[str], question: str = "") -> ToolResult:
+    "What is on from `start` (default: today) to `end` (default: six days later) in the opened folder; see the page *agenda* for what counts. `question`: one of `firstlines.QUESTIONS`."
     today = context.today or date.today()
     first = read_day(start) or today
     last = read_day(end) or first + timedelta(6)
@@ -101,8 +102,10 @@ def org_agenda(start: str | None, end: str | None, context: ToolContext, source:
               or any(is_private(notes.tags_at(file, line), private) for file, line in named))
     more = [item for item in every[MOST_ITEMS:] if secret or not is_private(item.tags, private)]
     listed = render_agenda([*items, *more], first, last, today, most=MOST_ITEMS)
-    text = "\n".join(filter(None, [listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs), *clock_remarks(items), NO_NOTES if notes.empty else "",
-                                  source.doubts(notes, today, not items)]))
+    during = "".join([f" from {hours[0]:%H:%M}" if hours[0] else "", f" until {hours[1]:%H:%M}" if hours[1] else ""])
+    asked = before_days(question, [*items, *more], first, last, today, during)
+    text = "\n".join(filter(None, [asked, listed, say_hours(*hours, first, last), say_broken(broken), say_programs(programs),
+                                  *clock_remarks(items), NO_NOTES if notes.empty else "", source.doubts(notes, today, not items)]))
     return ToolResult(text, [item.as_dict() for item in items], notes_label((item.file for item in items), secret))
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #4ecdb3f1
@@ -171,8 +174,8 @@ def dated_between(groups: Mapping[str, list[Item]], title: str, start: date | No
 
 # %% ../../nbs/toolbelt/12ae_agendatool.ipynb #22b31c24
 def org_view(name: str, context: ToolContext, source: Source, private: Sequence[str], group: str = "",
-             start: str | None = None, end: str | None = None) -> ToolResult:
-    "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group. `start` and `end`: only what has its date between them."
+             start: str | None = None, end: str | None = None, question: str = "") -> ToolResult:
+    "One of `views.VIEWS` for the opened folder, or one group of it. Each item of the data has its group. `start` and `end`: only what has its date between them; `question`: one of `firstlines.QUESTIONS`."
     notes = source.open(context)
     groups, text = notes.view(name, context.today or date.today())
     if start or end: groups, text = dated_between(groups, VIEWS[name], read_when(start), read_when(end))
@@ -181,5 +184,6 @@ def org_view(name: str, context: ToolContext, source: Source, private: Sequence[
     every = [(group, item) for group, items in groups.items() for item in items]
     secret = any(is_private(item.tags, private) for _, item in every)
     shown = [{"group": group, **item.as_dict()} for group, item in every[:MOST_ITEMS]]
-    told = "\n".join(filter(None, [text, NO_NOTES if notes.empty else "", source.doubts(notes, context.today or date.today(), not shown)]))
+    today = context.today or date.today()
+    told = "\n".join(filter(None, [before_list(question, groups, today), text, NO_NOTES if notes.empty else "", source.doubts(notes, today, not shown)]))
     return ToolResult(told, shown, notes_label((item.file for _, item in every), secret))

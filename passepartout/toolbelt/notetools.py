@@ -17,6 +17,7 @@ from datetime import date, datetime
 
 from ..agenda import Item, say_day
 from .agendatool import DAYS, NEXT, org_agenda, org_next, org_view, read_clock, read_when
+from .firstlines import QUESTIONS
 from ..capture import INBOX, CaptureError, append_headline, clean_title
 from ..conditions import PassepartoutError
 from ..edits import FileEdit
@@ -119,7 +120,8 @@ AGENDA_TAKES = [
     Parameter("start", "date", "first day, or hour", required=False),
     Parameter("end", "date", "last day, or hour", required=False),
     Parameter("view", "string", LISTS, default=DAYS, choices=(DAYS, NEXT, *VIEWS)),
-    Parameter("group", "string", "of a view by project or tag, only this one", default=""), FOLDER]
+    Parameter("group", "string", "of a view by project or tag, only this one", default=""),
+    Parameter("question", "string", "what the line before the list answers", default="", choices=("", *QUESTIONS)), FOLDER]
 
 CAPTURE_TAKES = [
     Parameter("title", "string", "one line"),
@@ -144,10 +146,10 @@ def note_tools(*, inbox: str = INBOX, cache: NoteCache | None = None, private_ta
     source = Source(cache or NoteCache(), index, progress, vectors)
     def find_body(query, limit, quote, folder, context):
         return source.answered(lambda source: org_find(query, limit, context, source, private_tags, quote))
-    def agenda_body(start, end, view, group, folder, context):
-        if view == DAYS: return source.answered(lambda source: org_agenda(start, end, context, source, private_tags))
+    def agenda_body(start, end, view, group, question, folder, context):
+        if view == DAYS: return source.answered(lambda source: org_agenda(start, end, context, source, private_tags, question))
         if view == NEXT: return source.answered(lambda source: org_next(context, source, private_tags))
-        return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end))
+        return source.answered(lambda source: org_view(view, context, source, private_tags, group, start, end, question))
     def capture_body(title, kind, file, scheduled, deadline, body, repeat, until, context):
         return org_capture(title, kind, scheduled, deadline, body, context, repeat, until)
     def read_body(path, start, lines, context): return read_file(start, lines, context, private_tags)
