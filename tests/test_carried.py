@@ -220,7 +220,7 @@ def test_a_disguise_is_seen_through_where_something_carries_it_out(way, line, ro
     "Another way to write what is refused, which the line itself undoes; what is harmless stays a question in the same disguise."
     assert level(line.format(HIDDEN[way]("rm -rf /usr/not-there")), roots) == DENY
     assert level(line.format(HIDDEN[way]("ls -la /usr/not-there")), roots) < DENY
-    if shutil.which("xxd") or "xxd" not in line: assert "/usr/not-there" in notes(line.format(HIDDEN[way]("rm -rf /usr/not-there"))), "it is carried out indeed"
+    if all(shutil.which(program) or program not in line for program in ("xxd", "rev")): assert "/usr/not-there" in notes(line.format(HIDDEN[way]("rm -rf /usr/not-there"))), "it is carried out indeed"
 
 
 @pytest.mark.parametrize("line", ["echo '{}' | base64 -d", "printf '{}'", "grep -rn '{}' .", "git commit -m '{}'"])
