@@ -85,6 +85,7 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     cleared = {}
     try:
         for name, each in judged.items(): cleared[name] = running.open_script(each.script, roots, reads=each.level == judging.READ)
+        rests = " ".join(filter(None, (_held(each.script, roots) for each in judged.values() if each.level > judging.READ)))
     except PathRefused as refusal:
         for command in cleared.values(): command.close()
         return Rejected(refusal.message, "shell")
@@ -92,7 +93,6 @@ def _verdict(action: Action, judged: Mapping[str, Any], roots: Sequence[Root], i
     if worst.level == judging.READ and not problem: return Allowed(action, cleared)
     shown, confirm = "\n".join(scripts.script_text(each.script) for each in judged.values()), worst.level == judging.CONFIRM
     phrase = _lost(worst.script, roots) if confirm else ""
-    rests = " ".join(filter(None, (_held(each.script, roots) for each in judged.values() if each.level > judging.READ)))
     return ApprovalRequired(action, question(worst, problem), "shell", cleared, confirm=confirm,
                             shown="\n".join(filter(None, (shown, phrase))), phrase=phrase, rests=rests)
 
