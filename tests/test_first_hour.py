@@ -146,10 +146,22 @@ def test_a_place_behind_a_title_in_quotes_is_asked_about(tmp_path):
     assert "Name the file" in answer and files == {"trips/rome.org": "* Rome\n"}
 
 
-@pytest.mark.parametrize("line, first", [("who is Maria", "people.org:1"), ("where does haruka live", "haruka.md"), ("which notes mention Maria?", "people.org:1"), ("what links to haruka", "haruka.md")])
+@pytest.mark.parametrize("line, first", [("who is Maria", "people.org:1"), ("where does haruka live", "haruka.md"), ("which notes mention Maria?", "people.org:1")])
 def test_who_is_asked_about_comes_first(tmp_path, line, first):
     (answer,), _ = play(tmp_path, {"people.org": "* Maria Lopez\n* TODO send Maria the recipe\n", "haruka.md": "From Kanazawa.\n", "x.org": "* where we live\n"}, line)
     assert f"1. {first}" in answer, answer
+
+
+LINKED = {"trips/lisbon.org": "#+TITLE: Lisbon, December 2026\n* Flat\n:PROPERTIES:\n:ID: flat-7\n:END:\n", "haruka.md": "# Haruka\nLisbon, Lisbon and Lisbon.\n", "a.org": "* Bread\nfor [[file:trips/lisbon.org][them]]\n* Keys\nof the [[id:flat-7]]\n",
+          "b.md": "# Post\nto [Lisbon](trips/lisbon.org)\n", "c.md": "# Diary\nwith [[haruka]] and [[Some Day]]\n"}
+
+
+@pytest.mark.parametrize("line, found", [("what links to lisbon", "a.org:1 b.md:1"), ("which notes link to Lisbon, December 2026?", "a.org:1 b.md:1"), ("backlinks of trips/lisbon.org", "a.org:1 b.md:1"), ("what links to the flat", "a.org:3"), ("show me the links to haruka", "c.md:1"),
+                                         ("links:haruka", "c.md:1"), ("find links:lisbon -bread", "b.md:1"), ("was verweist auf Lisbon", "a.org:1 b.md:1"), ("links auf haruka", "c.md:1"), ("what links to some day", "c.md:1"), ("what links to lis", ""), ("what links to \"quo\"te", ""), ("links:'", "")])
+def test_what_links_to_a_note_is_known_and_not_what_mentions_it(tmp_path, line, found):
+    (answer,), _ = play(tmp_path, LINKED, line)
+    assert sorted(re.findall(r"^\d+\. (\S+)", answer, re.M)) == found.split(), answer
+    assert found or "Nothing in your notes links to" in answer or "no word in links:" in answer or "I didn't understand" in answer, answer
 
 
 def test_what_was_done_in_a_week_stands_on_its_pages_too(tmp_path):

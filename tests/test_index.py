@@ -23,6 +23,7 @@ from passepartout.indexing.finding import agenda_indexed, find_indexed, make_hit
 from passepartout.indexing.identity import headings, match_headings, own_hashes, tree_hashes
 from passepartout.indexing.index import Index, Refreshed
 from passepartout.indexing.indexfile import IndexFailed
+from passepartout.outline.links import LinkTargets, backlinks
 from passepartout.notes import NoteCache, parse_note, read_notes
 from passepartout.toolbelt.agendatool import org_agenda
 from passepartout.toolbelt.findtool import org_find
@@ -166,7 +167,7 @@ def test_lists_what_the_agenda_lists(tmp_path_factory, plans, start, length, hab
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
+@given(st.lists(st.sampled_from(list("ab *()\"-:<>.=\\'{}^") + ["AND ", " OR ", " NOT ", "tag:", "due:", "links:", "on:today", "東", "é", "\0", "prop:", "\ud800"]), max_size=30).map("".join))
 def test_no_query_breaks_it(sample, query):
     found = find_indexed(sample[0], query, today=TODAY)
     assert found.hits or found.why
@@ -183,6 +184,18 @@ def test_a_phrase_that_repeats_itself_is_answered_in_moments(place, field):
     assert time.process_time() - began < 0.6, "it took 3 s"
     pasted, other = ('body:"' + " ".join(f"word{n}" for n in numbers) + '"' for numbers in (range(10, 180), (*range(10, 90), 5, *range(90, 180))))
     assert [hit.title for hit in find_indexed(index, pasted, today=TODAY).hits] == ["Letter"] and not find_indexed(index, other, today=TODAY).hits
+
+
+def test_a_filter_for_links_finds_the_files_from_which_links_lead(sample):
+    "Judged by the room that follows links, which reads the notes and asks no index."
+    index, notes = sample
+    led = backlinks(LinkTargets(notes.outlines))
+    for outline in notes.outlines:
+        wanted = {file for (to, _), froms in led.items() if to == outline.file for file, _, _ in froms if file != to}
+        found = {hit.file for hit in find_indexed(index, f'links:"{outline.file}"', limit=100, today=TODAY).hits} - {outline.file}
+        for node in outline.nodes:                                  # what is linked to by its id has no path
+            if node.title: found |= {hit.file for hit in find_indexed(index, f'links:"{node.title}"', limit=100, today=TODAY).hits} & wanted
+        assert found == wanted, outline.file
 
 
 def test_filters(place):

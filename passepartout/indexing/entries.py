@@ -8,10 +8,12 @@ Docs: https://example.org/passepartout/indexing/entries.html.md"""
 __all__ = ['LONE', 'ASCII', 'TAG_MARK', 'STATE_MARK', 'PROPERTY_MARK', 'GLUE', 'LINK', 'TO_FILE', 'KINDS', 'LIVE', 'HABIT',
            'ONCE', 'OPEN', 'DONE', 'TASK', 'HIDDEN', 'OUT_OF_SIGHT', 'MOST_TAGS', 'index_text', 'index_words', 'facet',
            'property_facet', 'plain_tag', 'common_facets', 'facets', 'link_name', 'title_name', 'link_names',
-           'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row', 'read_expression', 'read_stamp', 'Row',
-           'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of', 'words_key', 'file_entry']
+           'names_called', 'read_links', 'minute_of', 'time_of', 'date_row', 'expression_row', 'read_expression',
+           'read_stamp', 'Row', 'FileEntry', 'state_of', 'hidden_of', 'handed_down', 'body_of', 'words_key',
+           'file_entry']
 
 # %% ../../nbs/indexing/08g_entries.ipynb #74519f12
+import json
 import re
 from bisect import bisect_right
 from datetime import date, time
@@ -107,6 +109,14 @@ def link_names(title: str, ident: str, file: str | None = None) -> list[str]:
     "The names to which a heading answers; with `file`, the file itself."
     found = [f"id:{ident}"] if file is None else ["file:" + file, title_name(file.rsplit("/", 1)[-1].rsplit(".", 1)[0])]
     return found + ([title_name(plain_text(title))] if title else [])
+
+# %% ../../nbs/indexing/08g_entries.ipynb #63c683a2
+def names_called(wanted: str, ident: str, title: str, place: int, file: str) -> str:
+    "The names by which links lead to a heading, at place 0 to its `file` as well, when it is called `wanted` (a path, a title, or how one begins), as JSON; `[]` when it is not."
+    stem = file.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    if re.search(r"\.(?:org|md|markdown)$", wanted, re.I): fits = place == 0 and f"/{file}".lower().endswith("/" + wanted.lower().lstrip("./"))
+    else: fits = any(f"{title_name(each)} ".startswith(f"{title_name(wanted)} ") for each in (plain_text(title or ""), *[stem] * (place == 0)))
+    return json.dumps([*link_names(title, ident), *link_names("", ident, file if place == 0 else None)] if fits else [])
 
 # %% ../../nbs/indexing/08g_entries.ipynb #a7e417ff
 def read_links(outline: Outline) -> list[tuple[int, str]]:

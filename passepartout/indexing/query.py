@@ -8,8 +8,8 @@ Docs: https://example.org/passepartout/indexing/query.html.md"""
 __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE', 'GIVEN_UP', 'NODE', 'BARE', 'EXAMPLES', 'SAID',
            'DATES', 'STATES', 'QueryError', 'Leaf', 'Tree', 'read_tokens', 'read_tree', 'read_or', 'read_and', 'join',
            'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'occurs',
-           'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms', 'bare_filter', 'ask',
-           'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter', 'say_side']
+           'link_condition', 'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms', 'bare_filter',
+           'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
@@ -18,14 +18,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from ..conditions import PassepartoutError
-from .entries import STATE_MARK, TAG_MARK, KINDS, facet, index_words, plain_tag, property_facet, read_stamp
+from .entries import STATE_MARK, TAG_MARK, KINDS, facet, index_words, plain_tag, property_facet, read_stamp, title_name
 from ..lazy import Regex
 from ..search import RUNS, Term, fold
 from ..outline.timestamps import occurrences
 from ..tuples import NamedTuple
 
 # %% ../../nbs/indexing/08i_query.ipynb #ff3ce4e8
-FIELDS = {"title": "title", "tag": "tag", "tags": "tag", "todo": "todo", "state": "todo", "file": "file", "path": "file", "priority": "priority", "prio": "priority", "prop": "prop", "property": "prop", "body": "body",
+FIELDS = {"title": "title", "tag": "tag", "tags": "tag", "todo": "todo", "state": "todo", "file": "file", "path": "file", "priority": "priority", "prio": "priority", "prop": "prop", "property": "prop", "body": "body", "links": "links", "link": "links",
           "due": "due", "deadline": "due", "scheduled": "scheduled", "closed": "closed", "done": "closed", "on": "on", "date": "on"}
 TOKEN = Regex(r'''(?P<open>\()|(?P<close>\))
   | (?P<not>-(?=[\w("“„«]))?(?:(?P<field>[A-Za-z]+):(?=\S))?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s()"“”„«»]+))''', re.X)
@@ -193,11 +193,20 @@ def occurs(day: int, minute: int | None, until_day: int | None, repeat: str, fir
     stamp = read_stamp(0, day, minute, until_day, None, repeat, None, 0)
     return next(occurrences(stamp, date.fromordinal(max(1, first)), date.fromordinal(max(1, last))), None) is not None
 
+# %% ../../nbs/indexing/08i_query.ipynb #115a66a6
+def link_condition(leaf: Leaf) -> tuple[str, str, list]:
+    "A filter by what a section links to as a condition. `names_called` is the function that knows the names. QueryError when nothing is named."
+    stem = re.sub(r"\.(?:org|md|markdown)$", "", leaf.text.strip(), flags=re.I).rsplit("/", 1)[-1]
+    if not (words := index_words(stem)): raise QueryError(f"There is no word in links:{leaf.text[:40]}; say what the note is called to which something links.")
+    return "", (f"{NODE} IN (SELECT node FROM link WHERE name = ? OR name IN (SELECT value FROM node AS n JOIN file AS f ON f.id = n.file, json_each(names_called(?, n.ident, n.title, n.place, f.path)) "
+                "WHERE n.id IN (SELECT rowid FROM words WHERE words MATCH ?)))"), [title_name(stem), leaf.text.strip(), f'{{title file}} : "{" ".join(words[:PIECE])}"']
+
 # %% ../../nbs/indexing/08i_query.ipynb #d15d125c
 def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:
     "(match, condition, values) of a tree: everything is in `match`, or everything is in the condition."
     if isinstance(tree, Leaf) and tree.field == "priority":
         return "", f"{NODE} IN (SELECT id FROM node WHERE priority = ?)", [tree.text.strip("[#]").upper()]
+    if isinstance(tree, Leaf) and tree.field == "links": return link_condition(tree)
     if isinstance(tree, Leaf):
         return date_condition(tree, today) if tree.field in (*DATE_KINDS, "on") else (leaf_match(tree), "", [])
     if tree.operator == "NOT":
@@ -306,7 +315,7 @@ def misread(query: str) -> str:
 
 # %% ../../nbs/indexing/08i_query.ipynb #f2929b1d
 SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "has the priority {}", "prop": "has the property {}", "file": "stands in a file called “{}”",
-        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}"}
+        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”"}
 DATES = ("due", "scheduled", "closed", "on")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task", "given-up": "was given up"}
 

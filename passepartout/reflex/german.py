@@ -235,6 +235,8 @@ _NOTES = (
      "what do my notes say about {what} {words}"),
     (r"fasse? (?P<what>.+?) zusammen", "summarise {what}"),
     (r"was (?:kostet|kosten|kostete|kosteten) (?P<what>.+)", "how much is {what}"),
+    (r"(?:was|wer|welche (?:notizen|seiten|dateien)) (?:verweist|verweisen|verlinkt|verlinken|zeigt|zeigen) (?:alles )?auf (?P<what>.+)", "what links to {what}"),
+    (r"(?:zeige?(?: mir)? )?(?:alle )?(?:links|verweise|rückverweise|backlinks) (?:auf|zu|zum|zur|von) (?P<what>.+)", "what links to {what}"),
     (r"wer (?:ist|sind|war) (?P<what>.+)", "who is {what}"),
     (r"was (?:muss|müssen|soll|sollen|brauche|brauchen) (?:ich|wir) (?:noch )?(?:alles )?(?:einkaufen|kaufen|besorgen|vom (?:laden|supermarkt|einkaufen))", "what is on the einkaufsliste"),
     (r"wo (?:ist|sind|liegt|liegen|war) (?P<what>.+)", "where is {what}"),
