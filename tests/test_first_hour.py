@@ -1,6 +1,8 @@
 "The first hour with other people's folders: Logseq, Obsidian, German, names with blanks, pasted lines"
 import asyncio
+import os
 import re
+from datetime import datetime
 
 import pytest
 
@@ -150,6 +152,18 @@ def test_a_place_behind_a_title_in_quotes_is_asked_about(tmp_path):
 def test_who_is_asked_about_comes_first(tmp_path, line, first):
     (answer,), _ = play(tmp_path, {"people.org": "* Maria Lopez\n* TODO send Maria the recipe\n", "haruka.md": "From Kanazawa.\n", "x.org": "* where we live\n"}, line)
     assert f"1. {first}" in answer, answer
+
+
+@pytest.mark.parametrize("line, found", [("what did I change today", "a.org"), ("what's new", "a.org b.org"), ("recent notes", "a.org b.org"), ("which notes did I change last month", "c.org"), ("notes I edited yesterday", "b.org"), ("changed:..2026-10-31", "c.org"), ("was habe ich gestern geändert", "b.org"), ("neueste Notizen", "a.org b.org"), ("was gibt es Neues?", "a.org b.org"), ("find changed:today tag:x", ""), ("what changed in september", "")])
+def test_what_was_changed_lately_is_known(tmp_path, monkeypatch, line, found):
+    monkeypatch.setenv("PASSEPARTOUT_TODAY", "2026-11-19")
+    memex = tmp_path / "memex"
+    memex.mkdir()
+    for name, day in (("a.org", datetime(2026, 11, 19, 0, 0, 1)), ("b.org", datetime(2026, 11, 18, 23, 59, 59)), ("c.org", datetime(2026, 10, 7))):
+        (memex / name).write_text("* One\n* Two\n")
+        os.utime(memex / name, (day.timestamp(), day.timestamp()))
+    (answer,), _ = play(tmp_path, {}, line)
+    assert sorted(re.findall(r"^\d+\. (\S+):1\b", answer, re.M)) == found.split() and (found or "Nothing in your notes" in answer or "No note" in answer), answer
 
 
 LINKED = {"trips/lisbon.org": "#+TITLE: Lisbon, December 2026\n* Flat\n:PROPERTIES:\n:ID: flat-7\n:END:\n", "haruka.md": "# Haruka\nLisbon, Lisbon and Lisbon.\n", "a.org": "* Bread\nfor [[file:trips/lisbon.org][them]]\n* Keys\nof the [[id:flat-7]]\n",

@@ -7,14 +7,15 @@ Docs: https://example.org/passepartout/indexing/query.html.md"""
 # %% auto #0
 __all__ = ['FIELDS', 'TOKEN', 'DATE_KINDS', 'FIRST', 'LAST', 'WEEKDAYS', 'PIECE', 'GIVEN_UP', 'NODE', 'BARE', 'EXAMPLES', 'SAID',
            'DATES', 'STATES', 'QueryError', 'Leaf', 'Tree', 'read_tokens', 'read_tree', 'read_or', 'read_and', 'join',
-           'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'occurs',
-           'link_condition', 'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms', 'bare_filter',
-           'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter', 'say_side']
+           'read_days', 'named_days', 'phrase_of', 'leaf_match', 'exact_facet', 'date_condition', 'changed_condition',
+           'occurs', 'link_condition', 'compile_tree', 'as_condition', 'Question', 'all_of', 'needs_word', 'forms',
+           'bare_filter', 'ask', 'positive_leaves', 'needle', 'shown_terms', 'misread', 'has_filter', 'say_filter',
+           'say_days', 'say_side']
 
 # %% ../../nbs/indexing/08i_query.ipynb #ee294cc3
 import re
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from ..conditions import PassepartoutError
@@ -26,7 +27,7 @@ from ..tuples import NamedTuple
 
 # %% ../../nbs/indexing/08i_query.ipynb #ff3ce4e8
 FIELDS = {"title": "title", "tag": "tag", "tags": "tag", "todo": "todo", "state": "todo", "file": "file", "path": "file", "priority": "priority", "prio": "priority", "prop": "prop", "property": "prop", "body": "body", "links": "links", "link": "links",
-          "due": "due", "deadline": "due", "scheduled": "scheduled", "closed": "closed", "done": "closed", "on": "on", "date": "on"}
+          "due": "due", "deadline": "due", "scheduled": "scheduled", "closed": "closed", "done": "closed", "on": "on", "date": "on", "changed": "changed", "modified": "changed"}
 TOKEN = Regex(r'''(?P<open>\()|(?P<close>\))
   | (?P<not>-(?=[\w("“„«]))?(?:(?P<field>[A-Za-z]+):(?=\S))?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s()"“”„«»]+))''', re.X)
 
@@ -187,6 +188,15 @@ def date_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
     return "", (f"{NODE} IN (SELECT node FROM date WHERE active AND kind < 3 AND day <= ? AND (repeat IS NULL AND coalesce(until_day, day) >= ?"
                 " OR repeat IS NOT NULL AND occurs(day, minute, until_day, repeat, ?, ?)))"), [last, first, first, last]
 
+# %% ../../nbs/indexing/08i_query.ipynb #b2d5bebf
+def changed_condition(leaf: Leaf, today: date) -> tuple[str, str, list]:
+    "A filter by the day on which a file was changed as a condition."
+    first, last = read_days(leaf.text, today)
+    moment = lambda day: int(datetime.combine(date.fromordinal(min(max(day, _EPOCH), _FAR)), time()).timestamp()) * 10**9
+    return "", f"{NODE} IN (SELECT n.id FROM node AS n JOIN file AS f ON f.id = n.file WHERE n.place = 0 AND f.mtime >= ? AND f.mtime < ?)", [moment(first), moment(last + 1)]
+
+_EPOCH, _FAR = date(1970, 1, 2).toordinal(), date(2200, 1, 1).toordinal()
+
 # %% ../../nbs/indexing/08i_query.ipynb #ddf716fc
 def occurs(day: int, minute: int | None, until_day: int | None, repeat: str, first: int, last: int) -> bool:
     "Whether a date that repeats falls on one of the days."
@@ -207,6 +217,7 @@ def compile_tree(tree: Any, today: date) -> tuple[str, str, list]:
     if isinstance(tree, Leaf) and tree.field == "priority":
         return "", f"{NODE} IN (SELECT id FROM node WHERE priority = ?)", [tree.text.strip("[#]").upper()]
     if isinstance(tree, Leaf) and tree.field == "links": return link_condition(tree)
+    if isinstance(tree, Leaf) and tree.field == "changed": return changed_condition(tree, today)
     if isinstance(tree, Leaf):
         return date_condition(tree, today) if tree.field in (*DATE_KINDS, "on") else (leaf_match(tree), "", [])
     if tree.operator == "NOT":
@@ -315,8 +326,8 @@ def misread(query: str) -> str:
 
 # %% ../../nbs/indexing/08i_query.ipynb #f2929b1d
 SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "has the priority {}", "prop": "has the property {}", "file": "stands in a file called “{}”",
-        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”"}
-DATES = ("due", "scheduled", "closed", "on")
+        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”", "changed": "heads a file that was changed {}"}
+DATES = ("due", "scheduled", "closed", "on", "changed")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task", "given-up": "was given up"}
 
 # %% ../../nbs/indexing/08i_query.ipynb #cb169ada
@@ -334,6 +345,12 @@ def say_filter(query: str) -> str:
     more = [f"fits one of {len(sides) - 4} more filters"] if len(sides) > 4 else []
     return " or ".join(filter(None, (", ".join([*bare, *more][:-1]), [*bare, *more][-1]))) + (" (what is open left aside)" if bare != told else "")
 
+# %% ../../nbs/indexing/08i_query.ipynb #a23624a9
+def say_days(text: str) -> str:
+    "`2026-11-16..2026-11-22` in words; one side may be missing."
+    first, last = text.split("..", 1)
+    return first if first == last else f"{first} to {last}" if first and last else f"from {first} on" if first else f"until {last}"
+
 # %% ../../nbs/indexing/08i_query.ipynb #b95d2832
 def say_side(query: str) -> str:
     "The same for filters side by side, none of which is one of several; empty for more than that."
@@ -346,7 +363,7 @@ def say_side(query: str) -> str:
             negative = False
             continue
         text = re.sub(r"^(?:<=?|>=?)", lambda sign: "before " if sign[0][0] == "<" else "after ", leaf.text)
-        text = " to ".join(dict.fromkeys(filter(None, text.split("..")))) if leaf.field in DATES else text
+        text = say_days(text) if leaf.field in DATES and ".." in text else text
         said = STATES.get(leaf.text.lower()) if leaf.field == "todo" and leaf.text.lower() in STATES else SAID[leaf.field].format(text[:60])
         if not (negative and said == STATES["given-up"]): told.append(re.sub(r"^(is|was|has|stands)\b", r"\1 not", said) if negative else said)
         negative = False

@@ -193,6 +193,8 @@ _DAYS = (
     (r"(?:(?:zeige?|öffne|lies|lese)(?: mir)? )?(?:das |mein )?(?:journal|tagebuch) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
     (r"was (?:steht|stand) (?:in meinem |im )(?:tagebuch|journal) (?:von|vom|für) (?P<span>.+)", "journal of {span}"),
     (r"was (?:habe?|haben) (?:ich|wir) (?P<span>.+?) (?:erledigt|geschafft|fertig gemacht)", "what did i finish {span}"),
+    (r"was (?:habe?|haben) (?:ich|wir) (?P<span>.+?) (?:geändert|bearbeitet)", "what did i change {span}"),
+    (r"(?:zeige?(?: mir)? )?(?:die |meine )*(?:neuesten|neueste|letzten|zuletzt geänderten) (?:notizen|dateien|änderungen)|was (?:ist neu|gibt es neues|gibt's neues)", "recent notes"),
     (r"was (?:habe?|haben) (?:ich|wir) (?P<span>gestern|heute|vorgestern|(?:am|letzten?|diesen?|vor|in der letzten) .+?) (?:gemacht|geschrieben|notiert|getan)",
      "what did i do {span}"),
     (rf"(?:was|welche termine|was alles) {_HAVE} (?:noch )?(?P<span>.+?)(?: noch)?{_END}", "what is due {span}"),

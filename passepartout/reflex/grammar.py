@@ -35,7 +35,7 @@ from .paraphrases import paraphrased
 from .passed import in_time, next_time
 from .questions import asked
 from .reading import SHOW
-from .searches import STOP, filters, find, query_of
+from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .reminders import appointment, remind
 from .reasons import CLOCK, cannot
@@ -73,7 +73,7 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, edit, unknown_file, under_behind, alone(capture),
                            remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, asked(tasks), asked(agenda))), birthdays, how_long,
-                             when_is, is_it_then, is_it_done, alone(find), inbox, look, alone(journal_of_today), by_words)
+                             when_is, is_it_then, is_it_done, alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
 
 
 # %% ../../nbs/reflex/grammar.ipynb #8b74df91

@@ -132,7 +132,6 @@ _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "rev
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
                         "no not that", "oh no", "that was not what i meant", "that's not what i meant", "thats not what i meant"))
-_RECENT = Regex(r"(?:(?:show|list|find|what\s+are)\s+)?(?:me\s+)?(?:my\s+|the\s+|all\s+)*(?:(?:latest|newest|recent|recently\s+changed|last)\s+(?:notes?|changes?|files?)|notes\s+(?:that\s+)?(?:i|we)\s+(?:\w+\s+)?(?:changed|edited|modified|touched)\b.*|notes\s+(?:from|of)\s+(?:today|yesterday|(?:this|last)\s+(?:week|month|year))|what(?:['’]?s|\s+is|\s+has|\s+have)?\s+(?:i\s+)?(?:new|changed|edited)(?:\s+(?:today|yesterday|recently|lately|since\s+.{1,30}|(?:this|last)\s+(?:week|month)))?|any(?:thing)?\s+new(?:s)?)", re.I)
 
 # %% ../../nbs/reflex/reasons.ipynb #b3e8b712
 def by_command(request: Request, line: str) -> dict | None:
@@ -142,9 +141,6 @@ def by_command(request: Request, line: str) -> dict | None:
         return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
     if request.words[:2] == ("wake", "me"):
         return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
-    if found := _RECENT.fullmatch(request.text.strip().rstrip("?!. ")[:200]):
-        return decline("I don't look for notes by the day they were changed. What is in the journal of a day I can show: what did I write "
-                       "yesterday; and “find …” puts newer notes first.")
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf

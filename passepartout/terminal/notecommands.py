@@ -215,7 +215,7 @@ def checked_query(words: list[str], today: date, json_: bool) -> str:
     return query
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #87d567ec
-def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", OR, -not, tag:x, todo:open, due:<fri, file:x, links:x …")],
+def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", OR, -not, tag:x, todo:open, due:<fri, file:x, links:x, changed:today …")],
          limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20, memex: Memex = None,
          json_: AsJson = False, today: Today = None) -> None:
     """Search the notes.
