@@ -65,11 +65,13 @@ class Victims:
         self.memex.mkdir()
         (self.memex / "inbox.org").write_text("* Inbox\n** mine, before all this\n")
         self.world.touch(), self.told.touch()
+        self.child = None
         self.first = subprocess.Popen([sys.executable, "-c", AGENT, self.memex, self.state, self.world, self.told], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def begin_one(self, name):
         self.first.stdin.write(f"{name}\n"); self.first.stdin.flush()
-        return int(next_line(self.first))
+        self.child = int(next_line(self.first))
+        return self.child
 
     def kill_one(self, name, delay):
         child = self.begin_one(name)
@@ -78,6 +80,7 @@ class Victims:
 
     def end(self, child):
         os.kill(child, signal.SIGKILL)
+        self.child = None
         assert int(next_line(self.first)) == -signal.SIGKILL, "the agent ended by itself"
 
     def pace(self, lines=12):
@@ -88,6 +91,7 @@ class Victims:
         return time.monotonic() - began
 
     def close(self):
+        if self.child is not None: os.kill(self.child, signal.SIGKILL)          # the test ended in between
         self.first.stdin.close()
         try: status(self.first)
         finally: away(self.first)

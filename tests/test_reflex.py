@@ -126,7 +126,7 @@ def test_a_request_that_writes_is_never_guessed(text):
     ("what is in my inbox", "read-file", {"path": "inbox.org"}), ("what’s new in the inbox?", "read-file", {"path": "inbox.org"}), ("INBOX", "read-file", {"path": "inbox.org"}),
     ("what did I finish this week?", "org-find", {"query": "closed:2026-11-16..2026-11-22 -todo:given-up", "limit": 50}), ("what did I cancel last week", "org-find", {"query": "todo:given-up closed:2026-11-09..2026-11-15", "limit": 50}), ("cancelled tasks", "org-find", {"query": "todo:given-up", "limit": 50}), ("show me priority B tasks", "org-find", {"query": "priority:B todo:open", "limit": 50}), ("what's most important today?", "org-find", {"query": "priority:A todo:open", "limit": 50}),
     ("notes tagged trip", "org-find", {"query": "tag:trip"}), ("how much is the rent?", "org-find", {"query": "rent", "quote": 3}), ("when do I see the dentist?", "org-find", {"query": "dentist", "quote": 3}),
-    ("anything planned for christmas?", "org-agenda", {"start": "2026-12-25", "end": "2026-12-25"})])
+    ("anything planned for christmas?", "org-agenda", {"start": "2026-12-25", "end": "2026-12-25", "question": "count"})])
 def test_further_questions(text, tool, args):
     assert call(text) == (tool, args) and exact_form(text, TODAY) is None
 
