@@ -2,7 +2,7 @@
 
 A daemon runs in the event loop of the test, with its real socket and port. What needs a process of its own is in test_daemon_process.py.
 """
-import asyncio, io, os, socket, stat, subprocess, sys, tempfile, time
+import asyncio, contextlib, io, os, socket, stat, subprocess, sys, tempfile, time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
+from passepartout.diary import diary_of
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
 from passepartout.serving.guests import Limits
@@ -414,6 +415,19 @@ async def test_a_short_word_is_about_the_screen_on_which_it_was_typed(house):
     late = await daemon.unix()
     assert "Paint the roof" in (await one.say("archive paint"))["text"]
     assert "archive" in (await late.say("1", session="main"))["text"].lower()          # who comes later goes on from what was said last
+
+
+async def test_news_that_were_sent_to_a_window_that_closed_go_to_the_next(house):
+    daemon = await house()
+    with contextlib.closing(diary_of(daemon.agent)) as diary: diary.add_news("agenda", "Dentist at ten")
+    gone = await daemon.unix()
+    assert "Dentist" in (await gone.ask(action="news", peek=True))["json"]
+    gone.writer.close()
+    def shown():
+        agent, told = DistantAgent(Calls(daemon.path, connect_to(daemon.path)), daemon.agent.settings), []
+        try: return agent.tell_news(told.append), agent.tell_news(told.append), told[0].text
+        finally: agent.link.close()
+    assert await asyncio.to_thread(shown) == (1, 0, "Dentist at ten")
 
 
 async def test_only_own_requests_can_be_cancelled(house):

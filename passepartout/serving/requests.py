@@ -26,6 +26,7 @@ import passepartout
 from ..conditions import PassepartoutError
 from ..context import get_system_logs
 from .. import desk
+from ..diary import diary_of
 from .guests import Guest
 from ..messages import CLI
 from ..perceive import receive
@@ -274,9 +275,14 @@ def trace(house: Any, guest: Guest, payload: Mapping) -> dict:
 
 # %% ../../nbs/serving/19f_requests.ipynb #d39ef4f7
 def news(house: Any, guest: Guest, payload: Mapping) -> dict:
-    "What background jobs have to tell, each once."
+    "What background jobs have to tell, each once: it counts as read with this, or with `peek` when it is said to be `seen`."
     on_the_socket(guest)
-    return {"action": "news", "json": json.dumps([each._asdict() for each in house.agent.news()])}
+    if (seen := number_in(payload, "seen", 1 << 53)) is None and payload.get("peek") is not True: found = house.agent.news()
+    else:
+        with contextlib.closing(diary_of(house.agent)) as diary:
+            if seen is not None: diary.mark("seen", seen)
+            found = [] if seen is not None else diary.news()
+    return {"action": "news", "json": json.dumps([each._asdict() for each in found])}
 
 # %% ../../nbs/serving/19f_requests.ipynb #3f63df25
 def asked(house: Any, guest: Guest, payload: Mapping) -> dict:
