@@ -248,15 +248,22 @@ class Watching(Undoing):
         "What providers were asked in `turn`, word for word, as `Asked`; those that read only the request itself are not among them."
         return self.kept_prompts.of(turn)
 
-    def news(self) -> list:
-        "What background jobs have to tell, each once, oldest first."
+    def tell_news(self, tell: Callable[[Any], Any]) -> int:
+        "Call `tell(news)` for what background jobs have to tell, oldest first; each counts as read once `tell` has returned. How many there were."
         from passepartout.diary import diary_of
-        if self.journal.path is None: return []
+        if self.journal.path is None: return 0
         diary = diary_of(self)
         try:
-            found = diary.news()
-            if found: diary.mark("seen", *[each.id for each in found])
+            for each in (found := diary.news()):
+                tell(each)
+                diary.mark("seen", each.id)
         finally: diary.close()
+        return len(found)
+
+    def news(self) -> list:
+        "What background jobs have to tell, each once, oldest first; it counts as read with this."
+        found: list = []
+        self.tell_news(found.append)
         return found
 
 # %% ../nbs/18d_conversation.ipynb #f351f32d

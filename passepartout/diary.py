@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -173,9 +173,10 @@ class Diary(Claims):
         "Is this the first time that anybody asks with `key`? Then it never is again."
         with self.writing() as db: return db.execute("INSERT OR IGNORE INTO once VALUES(?, ?)", (key[:1000], self.clock())).rowcount == 1
 
-    def add_news(self, job: str, text: str, key: str | None = None, private: bool = False) -> bool:
-        "File something for the person to read; False when something stands under that key already."
+    def add_news(self, job: str, text: str, key: str | None = None, private: bool = False, more: Sequence[str] = ()) -> bool:
+        "File something for the person to read; False when something stands under that key already. `more`: further keys that the same text tells of, filed with it or not at all."
         with self.writing() as db:
+            db.executemany("INSERT OR IGNORE INTO news(key, at, job, text, private) VALUES(?, ?, ?, '', 0)", [(each[:1000], self.clock(), job) for each in more])
             added = db.execute("INSERT OR IGNORE INTO news(key, at, job, text, private) VALUES(?, ?, ?, ?, ?)",
                                (key and key[:1000], self.clock(), job, text[:MOST_TEXT], private)).rowcount == 1
             db.execute("UPDATE news SET text = '' WHERE id <= (SELECT MAX(id) FROM news) - ?", (KEPT_NEWS,))

@@ -11,7 +11,7 @@ __all__ = ['PATIENCE', 'REFUSED', 'Job', 'PutForward', 'explained', 'put_forward
 # %% ../nbs/18c_jobs.ipynb #47b02b87
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,10 +137,10 @@ class OneRun:
 # %% ../nbs/18c_jobs.ipynb #82be2c9a
 class Beat(OneRun):
     "One run of a job: what it is told, and all that it can do."
-    def notify(self, text: str, key: str | None = None, private: bool = False) -> bool:
-        "Tell the person something, once for each `key`; whether it is new."
+    def notify(self, text: str, key: str | None = None, private: bool = False, more: Sequence[str] = ()) -> bool:
+        "Tell the person something, once for each `key`, and for all of the keys `more` that it tells of as well; whether it is new."
         self.check()
-        if new := self.diary.add_news(self.name, self.agent.log.redact(str(text)), key, private):
+        if new := self.diary.add_news(self.name, self.agent.log.redact(str(text)), key, private, more):
             self.told.append(str(text))
             self.loop.call_soon_threadsafe(self.agent.turns.show, "news",
                                            {"job": self.name, "text": "" if private else str(text), "private": private}, "")

@@ -2,7 +2,7 @@
 
 A daemon runs in the event loop of the test, with its real socket and port. What needs a process of its own is in test_daemon_process.py.
 """
-import asyncio, io, os, socket, stat, subprocess, sys, tempfile, time
+import asyncio, contextlib, io, json, os, socket, stat, subprocess, sys, tempfile, time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from passepartout.backends import register_backend
 from passepartout.conditions import PassepartoutError
 from passepartout.daemon import Daemon
+from passepartout.diary import diary_of
 from passepartout.serving.pairing import Links
 from passepartout.serving.porter import Porter
 from passepartout.serving.guests import Limits
@@ -373,26 +374,36 @@ async def test_a_guest_on_the_port_has_no_session_but_its_own(house):
     person = await daemon.unix()
     await person.say("a secret of mine", session="main")
     mine, other = await daemon.tcp(session="work"), await daemon.tcp()
-    for name in ("main", "work"):
+    await person.say("another secret", session="port-mine")
+    for name in ("port-mine", "work"):
         for payload in ({"sensor": "user-input", "text": "what did I say?"}, {"action": "trace", "limit": 5}, {"action": "pending"}, {"action": "status"}, {"action": "undo"}):
             told = await other.ask(session=name, **payload)
             assert "belongs to somebody else" in told["text"], (name, payload)
     assert "secret" not in write_plist(await other.ask(action="trace", limit=100))
     given = await daemon.tcp(session="work", token=mine.entered["token"])
-    assert given.entered["session"] == "work"
+    assert given.entered["session"] == mine.entered["session"] == "port-work"
     assert "belongs" in (await daemon.tcp(session="work", token="0" * 32)).entered["text"]
 
 
 async def test_who_comes_first_to_the_port_does_not_get_the_persons_place(house):
-    "On the day the daemon was set up nobody has said anything in main yet."
-    daemon = await house(port=0)
-    for name in ("main", "job-scribe", "job-x"):
-        assert "belongs to somebody else" in (await daemon.tcp(session=name)).entered["text"]
-    other = await daemon.tcp()
-    assert "belongs" in (await other.ask(sensor="user-input", text="hello", session="main"))["text"]
+    "On the day the daemon was set up nobody has said anything in main yet, nor in a session that the person will think of next week."
+    daemon, heard = await house(port=0), []
+    async def model(prompt):
+        heard.append(prompt)
+        return "Yes."
+    daemon.model = model
+    names = ("main", "job-scribe", "telegram", "holidays", "port-")
+    others = [await daemon.tcp(session=name) for name in names]
+    for name, other in zip(names, others):
+        assert other.entered["session"].startswith("port-")
+        await other.say("the words of a program", session=name)
     person = await daemon.unix()
-    await person.say("a secret of mine", session="main")
-    assert "belongs" in (await other.ask(action="trace", session="main"))["text"]
+    for name in names[:-1]:
+        await person.say("a secret of mine", session=name)
+        assert "words of a program" not in heard[-1]
+    for name, other in zip(names, others):
+        for payload in ({"action": "trace", "limit": 100}, {"action": "status"}, {"action": "pending"}): assert "of mine" not in write_plist(await other.ask(session=name, **payload))
+    assert {each["name"] for each in json.loads((await person.ask(action="sessions"))["sessions"])} == {*names, *(f"port-{name}" for name in names[:-1])}
 
 
 async def test_a_short_word_is_about_the_screen_on_which_it_was_typed(house):
@@ -414,6 +425,19 @@ async def test_a_short_word_is_about_the_screen_on_which_it_was_typed(house):
     late = await daemon.unix()
     assert "Paint the roof" in (await one.say("archive paint"))["text"]
     assert "archive" in (await late.say("1", session="main"))["text"].lower()          # who comes later goes on from what was said last
+
+
+async def test_news_that_were_sent_to_a_window_that_closed_go_to_the_next(house):
+    daemon = await house()
+    with contextlib.closing(diary_of(daemon.agent)) as diary: diary.add_news("agenda", "Dentist at ten")
+    gone = await daemon.unix()
+    assert "Dentist" in (await gone.ask(action="news", peek=True))["json"]
+    gone.writer.close()
+    def shown():
+        agent, told = DistantAgent(Calls(daemon.path, connect_to(daemon.path)), daemon.agent.settings), []
+        try: return agent.tell_news(told.append), agent.tell_news(told.append), told[0].text
+        finally: agent.link.close()
+    assert await asyncio.to_thread(shown) == (1, 0, "Dentist at ten")
 
 
 async def test_only_own_requests_can_be_cancelled(house):

@@ -1,7 +1,10 @@
 """The scheduler's laws on invented clocks, background jobs against the real agent, and real processes that are killed."""
 import asyncio
+import contextlib
+import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,7 +17,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from conftest import examples
-from waits import away
+from waits import away, status
 from passepartout.agent import Agent
 from passepartout.diary import Diary
 from passepartout.heartbeat import Heart, install, page_jobs, run_now, today_of
@@ -228,6 +231,66 @@ async def test_a_reminder_comes_once_over_restarts_and_looks(tmp_path):
         told += agent.news()
         await agent.close()
     assert len(told) == 1 and "Meeting" in told[0].text
+
+
+async def test_news_that_nobody_was_shown_are_not_read(tmp_path):
+    "The window is closed, or its process killed, in the moment in which it fetches them."
+    agent, shown = await booted(tmp_path), []
+    assert await ran(agent, "agenda") == "done"
+    def dies(news): raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt): agent.tell_news(dies)
+    assert agent.tell_news(shown.append) == 1 and "Meeting" in shown[0].text and agent.tell_news(shown.append) == 0
+    await agent.close()
+
+
+@pytest.mark.slow
+def test_a_job_that_cannot_be_run_by_hand_takes_no_news_along(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.org").write_text(f"* Dentist\n<{datetime.now() - timedelta(minutes=3):%Y-%m-%d %a %H:%M}>\n")
+    write_page(tmp_path, "sore", "raise ValueError('sore')")
+    environ = {**{k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX"))}, "HOME": str(tmp_path), "MEMEX_DIR": str(tmp_path / "notes"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    run = lambda *args, stdout=subprocess.PIPE: subprocess.run([sys.executable, "-m", "passepartout", "jobs", *args], env=environ, text=True, stderr=subprocess.PIPE, stdout=stdout)
+    assert "Dentist" in run("run", "agenda").stdout
+    with contextlib.closing(sqlite3.connect(next((tmp_path / ".local/state/passepartout").glob("*/jobs.sqlite")), isolation_level=None)) as diary: diary.execute("UPDATE news SET seen = NULL")
+    failed = run("run", "sore")
+    assert failed.returncode == 1 and "sore failed" in failed.stderr, failed
+    with open("/dev/full", "w") as full: run("news", stdout=full)
+    assert "Dentist" in run("news").stdout and "Dentist" not in run("news").stdout
+
+
+REMINDER = """
+import asyncio, sys
+from pathlib import Path
+from passepartout.agent import Agent
+from passepartout.heartbeat import Heart, install, run_now
+async def go(top):
+    agent = await Agent.boot(memex_dir=top / "memex", state_dir=top / "state", cache_dir=top / "cache", config_dir=top / "config")
+    install(agent)
+    await run_now(agent, agent.skills["agenda"], Heart(agent).diary)
+    await agent.close()
+asyncio.run(go(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.slow
+def test_reminders_that_are_told_as_a_number_are_all_in_it_whenever_the_program_dies(tmp_path):
+    (tmp_path / "memex").mkdir()
+    (tmp_path / "memex" / "a.org").write_text("".join(f"* Appointment {n}\n<{datetime.now() - timedelta(minutes=3):%Y-%m-%d %a %H:%M}>\n" for n in range(400)))
+    def remind(): return subprocess.Popen([sys.executable, "-c", REMINDER, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    def rows(what):
+        if not (found := list((tmp_path / "state").rglob("jobs.sqlite"))): return []
+        with contextlib.closing(sqlite3.connect(found[0])) as diary:
+            try: return diary.execute(f"SELECT {what} FROM news ORDER BY id").fetchall()
+            except sqlite3.OperationalError: return []
+    killed = remind()
+    try:
+        while len(rows("id")) <= 20: assert killed.poll() is None
+        killed.kill()
+    finally: away(killed)
+    assert status(remind()) == 0
+    texts = [text for text, in rows("text") if text]
+    assert len([text for text in texts if "Appointment" in text]) == 20, texts
+    assert sum(int(text.split()[0]) for text in texts if "more began" in text) == 380, texts[20:]
 
 
 async def test_on_a_pretended_day_the_reminders_are_those_of_that_day(tmp_path):

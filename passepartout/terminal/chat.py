@@ -101,7 +101,7 @@ class Answering(Shown):
 # %% ../../nbs/terminal/20a_chat.ipynb #e056a7cb
 def tell_news(chat: Any) -> None:
     "Say what background jobs have to tell, each once."
-    for each in chat.agent.news(): chat.say(f"[{each.job}] {each.text}", "cyan")
+    chat.agent.tell_news(lambda each: chat.say(f"[{each.job}] {each.text}", "cyan"))
 
 # %% ../../nbs/terminal/20a_chat.ipynb #886f72cb
 class Chat(Answering):

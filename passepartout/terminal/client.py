@@ -258,6 +258,11 @@ class DistantAgent(Requests):
     def recent(self, session: str) -> list: return [(last, "")] if (last := self.meet(session).get("last")) else []
     def logs(self, limit: int = 20) -> list[str]: return json.loads(self.link.call(action="log", limit=limit)["json"])
     def news(self) -> list[News]: return [News(**each) for each in json.loads(self.link.call(action="news")["json"])]
+    def tell_news(self, tell: Callable[[News], Any]) -> int:
+        for each in (found := [News(**each) for each in json.loads(self.link.call(action="news", peek=True)["json"])]):
+            tell(each)
+            self.link.call(action="news", seen=each.id)
+        return len(found)
     def follow_notes(self) -> None:
         "The daemon does that. Here it means that the window has begun, and that a model may read ahead; a daemon of an older version does not know that."
         begun()

@@ -53,7 +53,7 @@ class Housing:
 
 # %% ../../nbs/tui/resident.ipynb #90a5f5be
 TURNS = ("handle", "approve", "undo", "plan_do")
-OFFERED = (*TURNS, "deny", "pending", "grants", "offer", "revoke", "trace", "watch", "listen", "plan_rows", "news")
+OFFERED = (*TURNS, "deny", "pending", "grants", "offer", "revoke", "trace", "watch", "listen", "plan_rows", "tell_news")
 
 class Resident(Housing):
     "An agent for `settings`, booted in a thread of its own. `PassepartoutError` and `OSError` as when it boots anywhere."

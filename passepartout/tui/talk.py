@@ -142,7 +142,7 @@ class Look:
                 limit=self.most), self.agent.logs(200)
         self.most = 3                                            # the first time, what was said before; then, what is new
         self.found(True)
-        for each in self.agent.news(): self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan"))
+        self.agent.tell_news(lambda each: self.events("line", Line("*", "", f"[{each.job}] {each.text}", "cyan")))
         for kind, value in (("waiting", waiting), ("turns", turns), ("logs", logs)): self.events(kind, value)
 
     def look_for_notes(self) -> None:

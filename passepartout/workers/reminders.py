@@ -69,8 +69,7 @@ def remind(beat: Beat) -> None:
         beat.notify(worded(item, at, now, zone), f"agenda {key_of(item)}",
                     private=is_private(item.tags, agent.settings.privacy_filter_tags))
     if rest := fresh[MOST:]:
-        for _, item in rest: beat.diary.add_news(beat.name, "", f"agenda {key_of(item)}")
-        beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.")
+        beat.notify(f"{len(rest)} more began since yesterday; passepartout agenda lists them.", more=[f"agenda {key_of(item)}" for _, item in rest])
 
 # %% ../../nbs/workers/reminders.ipynb #fdd8ea82
 def reminder_skill() -> Skill:
