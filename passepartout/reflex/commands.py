@@ -234,7 +234,7 @@ def first_day(joint: str, words: tuple[str, ...], today: date) -> date | None:
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
 _TAG = Regex(r"tag\s+(.+)|add\s+(?:the\s+|a\s+)?tags?\s+(.+)", re.I)
 _UNTAG = Regex(r"untag\s+(.+)|remove\s+(?:the\s+)?tags?\s+(.+)", re.I)
-_SET = Regex(r"set\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property|(effort|category|location))\s+(?:of|on|for|in)\s+(.+)", re.I)
+_SET = Regex(r"set\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property|(effort|category|location|birthday))\s+(?:of|on|for|in)\s+(.+)", re.I)
 _UNSET = Regex(r"(?:remove|delete|clear)\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property)\s+(?:of|from|on|in)\s+(.+)", re.I)
 _TAG_WORD = Regex(r"[\w@%]+", re.UNICODE)
 

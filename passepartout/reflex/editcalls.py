@@ -36,9 +36,9 @@ from ..outline.timestamps import Stamp, occurrences, stamps
 
 # %% ../../nbs/reflex/editcalls.ipynb #32f4403f
 def call(tool: str, command: Command, place: Place, around: Surroundings, **args) -> dict:
-    "The call of an edit tool for one heading."
-    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file, heading=address(place),
-                     **args)
+    "The call of an edit tool for one heading, or for a whole file."
+    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file,
+                     heading="" if place.kind == "file" else address(place), **args)
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa28881
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "WARTEN", "WARTET", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
@@ -378,7 +378,7 @@ def as_spelled(name: str, outline: Outline) -> dict[str, str]:
     spelled = found[1] if found else ORG_NAMES.get(name, name) if outline.format == "org" else name
     return {"name": spelled} if spelled != name else {}
 
-ORG_NAMES = {"effort": "Effort", "category": "CATEGORY", "style": "STYLE", "ordered": "ORDERED", "logging": "LOGGING"}
+ORG_NAMES = {"birthday": "BIRTHDAY", "effort": "Effort", "category": "CATEGORY", "style": "STYLE", "ordered": "ORDERED", "logging": "LOGGING"}
 
 # %% ../../nbs/reflex/editcalls.ipynb #df342dd4
 def with_counter(title: str, before: str) -> str:

@@ -231,7 +231,7 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #db785a69
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
-    "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty. Raises `RewriteError`."
+    "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
     if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
@@ -287,8 +287,8 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def put(path, heading, name, value, remove, context):
         if name.strip().upper() == "PRIORITY" and heading.strip(): return priority_edit(do, context, heading, "" if remove else value)
         if remove:
-            return do.change(context, heading, lambda outline, node: delete_property(outline, node, name),
-                             f"Removed the property {name} from {{}}")
+            note, node = do.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
+            return note.edit(delete_property(note.outline, node, name), f"Removed the property {name} from {do.name(note.outline, node)}")
         return set_edit(do, context, heading, name, value)
     def tag(path, heading, add, remove, context):
         if not (add or remove): raise RewriteError("Say which tags to add or to remove; nothing was changed.")
@@ -320,7 +320,7 @@ def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[T
             Parameter("tags", "list", "tags of the new heading", required=False), text("keyword", "another state than the first", required=False),
             Parameter("scheduled", "date", "day to begin", required=False), Parameter("deadline", "date", "day it is due", required=False), flag("first", "in front of the others")], add, ADDS),
         tool("org-set-todo", "Set the state of a task; done completes it, and a repeated one begins again", [PATH, HEADING, text("state", "a state of that file, done, or none"), text("note", "for the log", default="")], todo, TAKES),
-        tool("org-set-property", "Set or remove a property of a heading, or a name in the front matter of a Markdown note", [PATH, BELOW, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
+        tool("org-set-property", "Set or remove a property of a heading, or of a whole note", [PATH, BELOW, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
         tool("org-set-tags", "Add and remove tags of a heading or task", [PATH, HEADING, Parameter("add", "list", "tags to add", required=False), Parameter("remove", "list", "tags to remove", required=False)], tag, SETS),
         tool("org-schedule", "Schedule a task or give it a deadline, keeping its time and repeater, or remove the date", [PATH, HEADING, Parameter("date", "date", "day, or day and time", required=False),
             text("kind", "scheduled or deadline; plain for an appointment with its date in its text", default="scheduled"), flag("remove", "remove the date"), text("until", "at what time it ends: 10:30", default="")], plan, SETS),
