@@ -73,6 +73,13 @@ def test_a_question_to_a_list_is_answered_before_the_list(tmp_path):
     assert "Rent" in replies[0] and "2 more" not in replies[0]
 
 
+def test_a_pause_ends_on_the_next_turn_of_the_same_days(tmp_path):
+    page = {"a.org": "* TODO Choir\nSCHEDULED: <2026-11-20 Fri 19:00 +1w>\n* TODO Rent\nDEADLINE: <2026-12-01 Tue +1m>\n", "b.md": "- [ ] stretch 🔁 every weekday ⏳ 2026-11-20\n"}
+    said = [f"{verb} {what}{until}" for what in ("choir", "rent", "stretch") for verb, until in (("pause", " until april"), ("resume", ""))]
+    replies, files = play(tmp_path, page, *said)
+    assert files == {"a.org": page["a.org"], "b.md": "- [ ] stretch 🔁 every weekday ⏳ 2026-11-19\n"}, replies
+
+
 EDITS = [
     ("done dentist", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),
     ("Please mark the crown as done, thanks!", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),
