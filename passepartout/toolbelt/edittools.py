@@ -6,15 +6,16 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'Note', 'open_note', 'Editor', 'moment',
-           'read_heading', 'state_meant', 'todo_edit', 'begins_again', 'schedule_edit', 'guessed_letters',
-           'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit', 'set_edit',
-           'is_about_private', 'with_label', 'edit_tools', 'declare']
+           'read_heading', 'state_meant', 'logged_like_others', 'todo_edit', 'begins_again', 'schedule_edit',
+           'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
+           'set_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import wraps
+from typing import Any
 
 from ..agenda import display_title, live_dates, say_day
 from ..conditions import PassepartoutError
@@ -79,6 +80,7 @@ class Editor:
     cache: NoteCache
     private: tuple[str, ...]
     holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
+    dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False) -> tuple[Note, Node]:
         "The opened note of an argument and the heading in it; an empty heading is the file when `new` things may come below it."
@@ -126,14 +128,24 @@ def state_meant(outline: Outline, node: Node, words: str) -> str | None:
     if words.lower() == "done": return done_word(outline, node) or words
     return next((state for state in known if state.casefold() == words.casefold()), words)
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #149fe78a
+def logged_like_others(outline: Outline, elsewhere: Callable[[], bool]) -> Any:
+    "What the person logs where a file has no setting for it, as a `Logging`: the time at which a task is done, if other tasks bear it."
+    from passepartout.outline.logbook import Logging
+    from passepartout.outline.timestamps import stamps
+    done = [node for node in outline.nodes if node.done]
+    dated = any(stamp.kind == "closed" and outline.nodes[stamp.node].done for stamp in stamps(outline)) if done else elsewhere()
+    return Logging(done="time" if dated else None)
+
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #aa30e449
 def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
     "The edit that sets a state; \"done\" is the done state of the heading's own sequence, \"none\" takes the state away."
     from passepartout.outline.states import complete, set_state
     now, words, (opened, node) = moment(context), state.strip(), editor.find(context, heading)
     outline, meant = opened.outline, state_meant(opened.outline, node, words)
-    if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note)
-    else: text = set_state(outline, node, meant, now=now, note=note)
+    logging = logged_like_others(outline, editor.dates_done)
+    if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note, logging=logging)
+    else: text = set_state(outline, node, meant, now=now, note=note, logging=logging)
     name = editor.name(outline, node)
     said, after = f"Set {name} to {meant}" if meant else f"Took the state from {name}", parse_note(text, outline.file, default=editor.cache.default)
     if len(after.nodes) < len(outline.nodes): return opened.edit(text, f"{said} and took out its line, as “delete” in it says")
@@ -277,9 +289,10 @@ BELOW = Parameter("heading", "string", "the heading it goes below; empty for the
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
-               holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
-    "The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
-    do = Editor(cache or NoteCache(), tuple(private_tags), holders)
+               holders: Callable[[str], Sequence[str]] = lambda ident: (), dates_done: Callable[[], bool] = lambda: False) -> list[Tool]:
+    """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID;
+    `dates_done()`: whether tasks elsewhere say when they were done."""
+    do = Editor(cache or NoteCache(), tuple(private_tags), holders, dates_done)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
                                                             "deadline": deadline, "first": first})
