@@ -6,9 +6,9 @@ Docs: https://example.org/passepartout/fitting.html.md"""
 
 # %% auto #0
 __all__ = ['command_reader', 'own_permissions', 'mandatory_gates', 'install_gates', 'gates_or_nothing', 'report_rules',
-           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'install_shell', 'try_sandbox', 'install_skills',
-           'follow_skills', 'surroundings', 'exact_form', 'install_providers', 'install_script', 'install_models',
-           'settle_in']
+           'install_tools', 'memex_tools', 'inbox_of', 'holders', 'dates_done', 'install_shell', 'try_sandbox',
+           'install_skills', 'follow_skills', 'surroundings', 'exact_form', 'install_providers', 'install_script',
+           'install_models', 'settle_in']
 
 # %% ../nbs/18f_fitting.ipynb #dcf2cca9
 import os
@@ -117,7 +117,7 @@ def memex_tools(agent: Any) -> list:
     shared = {"cache": agent.note_cache, "private_tags": agent.settings.privacy_filter_tags}
     indexed = ({"index": agent.upkeep.index, "progress": agent.upkeep.progress, "vectors": lambda: agent.meaning.vectors}
                if agent.upkeep is not None else {})
-    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, holders=partial(holders, agent)),
+    return [*note_tools(**shared, **indexed, inbox=inbox_of(agent)), *edit_tools(**shared, holders=partial(holders, agent), dates_done=partial(dates_done, agent)),
             *file_tools(agent.settings.privacy_filter_tags)]
 
 # %% ../nbs/18f_fitting.ipynb #9de2cb9b
@@ -145,6 +145,15 @@ def holders(agent: Any, ident: str) -> list[str]:
                                       for path, in index.db.execute("SELECT file.path FROM node JOIN file ON file.id = node.file WHERE "
                                                                     "node.ident = ?", (ident,))]) if index else []
     except IndexFailed: return []
+
+# %% ../nbs/18f_fitting.ipynb #67876fb5
+def dates_done(agent: Any) -> bool:
+    "Whether anything in the memex bears the day on which it was done, as far as the index knows."
+    from passepartout.indexing.entries import KINDS
+    from passepartout.indexing.indexfile import IndexFailed
+    index, closed = agent.upkeep and agent.upkeep.index, KINDS.index("closed")
+    try: return bool(index and index.reading(lambda: index.db.execute("SELECT 1 FROM date WHERE kind = ? LIMIT 1", (closed,)).fetchone()))
+    except IndexFailed: return False
 
 # %% ../nbs/18f_fitting.ipynb #b5af61d9
 def install_shell(agent: Any) -> None:

@@ -773,10 +773,30 @@ def test_an_age_is_worked_out(tmp_path, line, said):
     assert answer.startswith(said) and "Doctor" not in answer and "1 May" not in answer and files == BORN
 
 
-@pytest.mark.parametrize("line, said", [("Wann hat Ana Geburtstag?", "“Ana's birthday” (a.org:1): due"), ("wann hat Tom Geburtstag", "Tom's cake"), ("who has a birthday this month", "2 sections"), ("whose birthday is next", "2 sections")])
+@pytest.mark.parametrize("line, said", [("Wann hat Ana Geburtstag?", "“Ana's birthday” (a.org:1): due"), ("wann hat Tom Geburtstag", "Tom's cake"), ("who has a birthday this month", "No birthday that I can read is"), ("whose birthday is next", "Ana: Thursday 3 December 2026 (a.org:1)"), ("how old is Ana", "The year is not said there, so I know no age.")])
 def test_a_birthday_that_no_date_says_is_looked_for_in_both_languages(tmp_path, line, said):
     (answer,), _ = play(tmp_path, {"a.org": "* TODO Ana's birthday\nDEADLINE: <2026-12-03 Thu +1y>\n* Tom's cake\nHat im Mai Geburtstag.\n"}, line)
     assert said in answer, answer
+
+
+WRITTEN = {"ana.org": "# -*- mode: org -*-\n#+TITLE: Ana Carvalho\n* TODO Ana's birthday\nDEADLINE: <2026-12-03 Thu +1y>\n", "haru.md": "# Haruka\n- **Birthday:** 14 May 1990\n", "tom.org": "* Tom\n* TODO Plan Tom's birthday <2026-12-05 Sat>\nborn in the year of the flood\n"}
+
+def test_a_birthday_is_read_from_a_line_and_from_a_heading_that_comes_each_year(tmp_path):
+    answers, _ = play(tmp_path, WRITTEN, "birthdays in december", "how old is Haruka?", "when is Ana's birthday?", "how old is Tom?")
+    assert answers[0] == "Ana: Thursday 3 December 2026 (ana.org:3)" and answers[1].startswith("Haruka: 36, and 37 on") and answers[2].startswith("“Ana's birthday” (ana.org:3): due") and "flood" in answers[3], answers
+
+
+@pytest.mark.parametrize("told", ["Ana was born on 3 december 1982", "Ana's birthday is 3.12.1982", "set birthday of Ana to 1982-12-03", "Ana wurde am 3. Dezember 1982 geboren"])
+def test_a_birthday_that_is_told_is_kept_where_it_is_read_again(tmp_path, told):
+    answers, files = play(tmp_path, WRITTEN, told, "yes", "how old is Ana", "remove property birthday from ana.org")
+    assert "set property birthday of ana.org to 1982-12-03" in answers[0] and answers[2].startswith("Ana Carvalho: 43, and 44 on Thursday 3 December 2026 (ana.org:1)") and files == WRITTEN, answers
+
+
+def test_a_whole_file_has_properties_like_a_heading(tmp_path):
+    answers, files = play(tmp_path, WRITTEN, "set property birthday of ana.org to 1982-12-03", "set property phone of haru.md to 123", "set property effort of ana.org to 1:00")
+    assert files["ana.org"].startswith("# -*- mode: org -*-\n:PROPERTIES:\n:BIRTHDAY: 1982-12-03\n:Effort:   1:00\n:END:\n#+TITLE: Ana Carvalho\n* TODO") and files["haru.md"] == "---\nphone: 123\n---\n# Haruka\n- **Birthday:** 14 May 1990\n", answers
+    answers, after = play(tmp_path, {}, "remove property effort from ana.org", "remove property birthday from ana.org", "remove property phone from haru.md")
+    assert after["ana.org"] == WRITTEN["ana.org"] and "Take the line out by hand" in answers[2], answers
 
 
 def test_an_age_that_is_not_there_is_looked_for_as_before(tmp_path):

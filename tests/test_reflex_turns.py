@@ -73,6 +73,23 @@ def test_a_question_to_a_list_is_answered_before_the_list(tmp_path):
     assert "Rent" in replies[0] and "2 more" not in replies[0]
 
 
+def test_a_pause_ends_on_the_next_turn_of_the_same_days(tmp_path):
+    page = {"a.org": "* TODO Choir\nSCHEDULED: <2026-11-20 Fri 19:00 +1w>\n* TODO Rent\nDEADLINE: <2026-12-01 Tue +1m>\n", "b.md": "- [ ] stretch 🔁 every weekday ⏳ 2026-11-20\n"}
+    said = [f"{verb} {what}{until}" for what in ("choir", "rent", "stretch") for verb, until in (("pause", " until april"), ("resume", ""))]
+    replies, files = play(tmp_path, page, *said)
+    assert files == {"a.org": page["a.org"], "b.md": "- [ ] stretch 🔁 every weekday ⏳ 2026-11-19\n"}, replies
+
+
+def test_what_is_done_bears_its_day_where_the_notes_say_such_things(tmp_path):
+    dated, bare, new = "* DONE rent\nCLOSED: [2026-11-02 Mon]\n* TODO milk\n", "* DONE rent\n* TODO bread\n", "* TODO tea\n"
+    replies, files = play(tmp_path, {"dated.org": dated, "bare.org": bare, "new.org": new, "not.org": "#+STARTUP: nologdone\n* TODO jam\n"}, "done milk", "done bread", "done tea", "done jam", "what did I finish today?")
+    assert "* DONE milk\nCLOSED: [2026-11-19 Thu" in files["dated.org"] and "* DONE tea\nCLOSED: [2026-11-19 Thu" in files["new.org"] and files["bare.org"] == "* DONE rent\n* DONE bread\n" and "CLOSED" not in files["not.org"]
+    assert "milk" in replies[4] and "tea" in replies[4] and "bread" not in replies[4], replies
+    (other := tmp_path / "other").mkdir()
+    replies, files = play(other, {"new.org": new}, "done tea", "what did I finish today?")
+    assert files == {"new.org": "* DONE tea\n"} and "logdone" in replies[1], replies
+
+
 EDITS = [
     ("done dentist", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),
     ("Please mark the crown as done, thanks!", "health/dentist.org", "* TODO Dentist, upper left", "* DONE Dentist, upper left"),

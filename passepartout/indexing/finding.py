@@ -7,7 +7,7 @@ Docs: https://example.org/passepartout/indexing/finding.html.md"""
 # %% auto #0
 __all__ = ['UPWARD', 'ALL_UPWARD', 'COLUMNS', 'EXPRESSION', 'GROUPS', 'lineage', 'lineages', 'own_tags', 'note_text', 'best_line',
            'make_hits', 'is_org', 'find_indexed', 'make_found', 'private_sections', 'read_private', 'why_not',
-           'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
+           'undated', 'nearest', 'agenda_indexed', 'items_of', 'date_rows', 'full_item', 'broken_indexed', 'tags_at',
            'open_indexed', 'open_lineage', 'open_facts', 'project_row', 'IndexedNotes', 'serves']
 
 # %% ../../nbs/indexing/08j_finding.ipynb #560055d3
@@ -158,17 +158,22 @@ def why_not(index: Index, question: Question, query: str, folder: str, private: 
     held = {word.removesuffix(" *").strip('"'): [each.id in secret for each in select(index, Question(word, "", ()), word, folder)]
             for word in question.words}
     doubt = any(found and all(found) for found in held.values())
-    if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + misread(query), doubt
+    if re.search(r"\sOR\s", query) and has_filter(query): return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
     if missing := [word for word, found in held.items() if not found]:
         near = sorted({each for word in missing for each in nearest(index, word, secret=secret)})
         said = [repr(re.sub(r"^(\d{4}) (\d\d) (\d\d)$", r"\1-\2-\3", word)) for word in missing]
         return f"No note mentions {' or '.join(said)}." + (f" Close to it: {', '.join(near)}." if near
                 else "") + misread(query), doubt
-    if not held: return f"Nothing in your notes {say_filter(query)}." + misread(query), doubt
+    if not held: return f"Nothing in your notes {say_filter(query)}." + undated(query) + misread(query), doubt
     many = [f"{word}: {len(found)}" if len(found) <= MOST else f"{word}: more than {MOST}" for word, found in held.items()]
     said = "" if secret else f" ({', '.join(many)})"
     return (f"Every word occurs, but never together in one section with these filters{said}. Try fewer." if len(question.words) < 2
             else f"Every word occurs, but never together in one section{said}. Try fewer words."), doubt
+
+# %% ../../nbs/indexing/08j_finding.ipynb #3c376504
+def undated(query: str) -> str:
+    "What is not among the things that were done; empty when a query asks for none."
+    return " Only what bears the day on which it was done is found; the line “#+STARTUP: logdone” at the top of an Org file has it written from then on." if re.search(r"(?<![-\w])(?:closed|done):", query) else ""
 
 # %% ../../nbs/indexing/08j_finding.ipynb #6faed130
 def nearest(index: Index, word: str, most: int = 3, secret: frozenset[int] = frozenset()) -> list[str]:

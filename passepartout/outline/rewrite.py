@@ -21,7 +21,7 @@ from ..conditions import PassepartoutError
 from ..lazy import Regex
 from .markdown import ANCHOR, ATTRIBUTES, ATX, CODE, FRONT, ITEM, TAG, TOML, bare_title, line_tags
 from ..notes import parse_note
-from ..org import DRAWER, Node, Outline
+from ..org import DRAWER, PREAMBLE, Node, Outline
 from ..records import record
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #6ee6cc64
@@ -241,8 +241,11 @@ def property_line(name: str, value: str) -> str:
     return f"{f':{name}:':<10} {value}".rstrip(" ")
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #6a81c621
+_REMARKS = Regex(r"(?>(?:[ \t]*#(?!\+)[^\n]*\n)*)")
+
 def drawer_of(outline: Outline, node: Node) -> tuple[int, re.Match | None]:
-    "(where the drawer begins or would begin, the match of the drawer if there is one) of an Org heading."
+    "(where the drawer begins or would begin, the match of the drawer if there is one) of an Org heading or of a whole Org file."
+    if node.kind == "file": return _REMARKS.match(outline.text).end(), DRAWER.match(outline.text, PREAMBLE.match(outline.text).end())
     at = node.planning[1] if node.planning else line_span(outline.text, node.start)[1]
     return at, DRAWER.match(outline.text, at)
 
@@ -255,15 +258,13 @@ def property_lines(outline: Outline, drawer: re.Match, name: str, plus: bool = F
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #d5ec3512
 def set_property(outline: Outline, node: Node, name: str, value: str) -> str:
-    "The text with the property `name` of `node` set to `value` (one line). In Markdown, a whole file has properties: its front matter. Raises `RewriteError`."
+    "The text with the property `name` of `node` set to `value` (one line); in Markdown only a whole file has any, in its front matter. Raises `RewriteError`."
     name = one_line(name, "A property's name")
     if name and node.properties.get(name.upper()) == value: return outline.text
     value = one_line(value, "A property's value")
     if not re.fullmatch(r"[^\s:+]+", name):
         raise RewriteError(f"{name!r} cannot be the name of a property: no blanks, colons or plus signs. Nothing was changed.")
     if outline.format == "markdown": return set_front_matter(outline, node, name, value)
-    if node.kind != "heading":
-        raise RewriteError("The properties of a whole Org file stand in its first lines; change them there. Nothing was changed.")
     if name.upper() in SPECIAL:
         raise RewriteError(f"{name} is not kept as a property in Org; it has a place of its own in the heading. Nothing was changed.")
     at, drawer = drawer_of(outline, node)
@@ -283,16 +284,16 @@ def new_drawer(outline: Outline, node: Node, at: int, name: str, value: str) -> 
     "The change that puts a drawer with one line at `at`."
     end = ending_at(outline, node.start)
     lines = "".join(line + end for line in (":PROPERTIES:", property_line(name, value), ":END:"))
-    return at, at, lines if outline.text[at - 1:at] == "\n" else end + lines
+    return at, at, lines if not at or outline.text[at - 1] == "\n" else end + lines
 
 # %% ../../nbs/outline/08f_rewrite.ipynb #ea904ac6
 def delete_property(outline: Outline, node: Node, name: str) -> str:
-    "The text without the property `name` of an Org heading, and without the drawer if that leaves it empty. Raises `RewriteError`."
-    if outline.format != "org" or node.kind != "heading":
-        raise RewriteError("Only the headings of Org files have properties that can be removed here; nothing was changed. Take the line out by hand.")
+    "The text without the property `name` of an Org heading or file, and without the drawer if that leaves it empty. Raises `RewriteError`."
+    if outline.format != "org":
+        raise RewriteError("Only properties of Org files can be removed here; nothing was changed. Take the line out by hand.")
     _, drawer = drawer_of(outline, node)
     found = property_lines(outline, drawer, name, plus=True) if drawer else []
-    if not found: raise RewriteError(f"“{node.title}” has no property {name}; nothing was changed.")
+    if not found: raise RewriteError(f"“{node.title or outline.file}” has no property {name}; nothing was changed.")
     changes = [(m.start(), line_span(outline.text, m.start())[1], "") for m in found]
     if sum(b - a for a, b, _ in changes) == drawer.end(1) - drawer.start(1): changes = [(drawer.start(), drawer.end(), "")]
     return settled(outline, replaced(outline.text, changes), node,

@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/reflex/commands.html.md"""
 # %% auto #0
 __all__ = ['DONE_WORDS', 'STATE_WORDS', 'OPEN_WORDS', 'LATER', 'MOST_COMMAND', 'BARE', 'Command', 'object_of', 'cuts',
            'text_joint', 'state_command', 'cut_date', 'cut_period', 'cut_clock', 'by_hours', 'date_command', 'dated',
-           'skip_command', 'pause_command', 'first_day', 'priority_command', 'tags_of', 'tag_command', 'field_command',
-           'place_command', 'list_names', 'is_a_day', 'text_command', 'under_command', 'list_command', 'show_command',
-           'read_command', 'place_archive', 'usable']
+           'skip_command', 'pause_command', 'first_day', 'resume_command', 'priority_command', 'tags_of', 'tag_command',
+           'field_command', 'place_command', 'list_names', 'is_a_day', 'text_command', 'under_command', 'list_command',
+           'show_command', 'read_command', 'place_archive', 'usable']
 
 # %% ../../nbs/reflex/commands.ipynb #968b0bb5
 import re
@@ -230,11 +230,23 @@ def first_day(joint: str, words: tuple[str, ...], today: date) -> date | None:
     span = None if after and len(words) == 1 else read_span(words[after:], today)
     return span and (shifted(span.end, 1, "day") if after else span.start)
 
+# %% ../../nbs/reflex/commands.ipynb #c5da2293
+_RESUME = Regex(r"(?:resume|unpause|un-pause|end\s+the\s+(?:pause|break)\s+(?:of|for))\s+(?P<what>.+)", re.I)
+
+# %% ../../nbs/reflex/commands.ipynb #0cdb440b
+def resume_command(text: str, today: date) -> list[Command] | None:
+    "resume X, resume X on monday, end the pause of X: what repeats goes on before the day for which it was put off"
+    if not (found := _RESUME.fullmatch(text)): return None
+    what = re.sub(r"^(?:the|my|our)\s+", "", found["what"], flags=re.I)
+    ends = ((left, span.start) for left, right in cuts(what, "on|from|in") if (span := read_span(words_of(right), today)))
+    name, day = next(ends, (what, today))
+    return [Command("date", object_of(name), "resume {}", {"resume": max(day, today), "kind": ""}, "open")]
+
 # %% ../../nbs/reflex/commands.ipynb #64816da4
 _RENAME = Regex(r"(?:rename|retitle)\s+(.+)|change\s+the\s+title\s+of\s+(.+)", re.I)
 _TAG = Regex(r"tag\s+(.+)|add\s+(?:the\s+|a\s+)?tags?\s+(.+)", re.I)
 _UNTAG = Regex(r"untag\s+(.+)|remove\s+(?:the\s+)?tags?\s+(.+)", re.I)
-_SET = Regex(r"set\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property|(effort|category|location))\s+(?:of|on|for|in)\s+(.+)", re.I)
+_SET = Regex(r"set\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property|(effort|category|location|birthday))\s+(?:of|on|for|in)\s+(.+)", re.I)
 _UNSET = Regex(r"(?:remove|delete|clear)\s+(?:the\s+)?(?:property\s+([\w-]+)|([\w-]+)\s+property)\s+(?:of|from|on|in)\s+(.+)", re.I)
 _TAG_WORD = Regex(r"[\w@%]+", re.UNICODE)
 
@@ -429,7 +441,8 @@ def read_command(request: Request) -> tuple[Command, ...] | dict | None:
         return decline("I change one heading at a time, so that each change can be looked at and taken back. A list to go through: what is "
                        "overdue, all open tasks, find …")
     for form in (lambda t: text_command(text), lambda t: under_command(text, request.today), place_archive,
-                 lambda t: pause_command(t, request.today), lambda t: skip_command(t, request.today),
+                 lambda t: pause_command(t, request.today), lambda t: resume_command(t, request.today),
+                 lambda t: skip_command(t, request.today),
                  lambda t: date_command(t, request.today), field_command, state_command, tag_command, place_command,
                  lambda t: list_command(t, request.today)):
         if (found := form(plain)) is not None:

@@ -7,9 +7,9 @@ Docs: https://example.org/passepartout/reflex/editcalls.html.md"""
 # %% auto #0
 __all__ = ['STATE_NAMES', 'ORG_NAMES', 'ACTS', 'call', 'to_state', 'to_date', 'odd_in_text', 'onto_day', 'beyond', 'by_days',
            'next_such_day', 'is_so', 'to_later_hour', 'same_length', 'to_clock', 'turn_by_rule', 'skipped_by_rule',
-           'to_next_turn', 'first_turn', 'to_first_turn', 'to_move', 'is_on', 'list_in', 'to_item', 'to_under',
-           'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter', 'as_item', 'to_field', 'carry_out',
-           'into_file', 'items_of', 'check_off', 'check_one']
+           'to_next_turn', 'first_turn', 'to_first_turn', 'turn_before', 'to_turn_before', 'to_move', 'is_on',
+           'list_in', 'to_item', 'to_under', 'to_show', 'to_priority', 'to_tags', 'as_spelled', 'with_counter',
+           'as_item', 'to_field', 'carry_out', 'into_file', 'items_of', 'check_off', 'check_one']
 
 # %% ../../nbs/reflex/editcalls.ipynb #80956409
 import re
@@ -36,9 +36,9 @@ from ..outline.timestamps import Stamp, occurrences, stamps
 
 # %% ../../nbs/reflex/editcalls.ipynb #32f4403f
 def call(tool: str, command: Command, place: Place, around: Surroundings, **args) -> dict:
-    "The call of an edit tool for one heading."
-    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file, heading=address(place),
-                     **args)
+    "The call of an edit tool for one heading, or for a whole file."
+    return tool_call(tool, f"You asked to {command.said.replace('{}', name_of(place, around), 1)}", path=place.file,
+                     heading="" if place.kind == "file" else address(place), **args)
 
 # %% ../../nbs/reflex/editcalls.ipynb #caa28881
 STATE_NAMES = {"waiting": ("WAITING", "WAIT", "WARTEN", "WARTET", "HOLD", "BLOCKED"), "wait": ("WAIT", "WAITING"), "hold": ("HOLD", "ON-HOLD", "WAITING"), "on hold": ("HOLD", "ON-HOLD", "WAITING"),
@@ -66,7 +66,8 @@ def to_state(command: Command, place: Place, around: Surroundings, today: date) 
         return to_priority(Command("priority", command.target, f"give {{}} the priority {letter}", {"letter": letter}), place, around,
                            today)
     if state is None and word == "started":
-        return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done.")
+        return decline(f"{place.file} has the states {', '.join(known)}, and none for what has begun. Nothing was done."
+                       + (" To have one, write this line at the top of the file: #+TODO: TODO STARTED | DONE" if outline.format == "org" and known == ("TODO", "DONE") else ""))
     if state is None:
         return decline(f"{place.file} has the states {', '.join(known)}, and not {wanted[0].upper()}. Nothing was done."
                        + (f" To put it away: archive {object_of(command.target)}" if word == "cancelled"
@@ -93,6 +94,7 @@ def to_date(command: Command, place: Place, around: Surroundings, today: date) -
     if command.args.get("minutes"): return to_later_hour(command, place, around, today)
     if command.args.get("clock"): return to_clock(command, place, around, today)
     if "pause" in command.args: return to_first_turn(command, place, around, today)
+    if "resume" in command.args: return to_turn_before(command, place, around, today)
     if "skip" in command.args: return to_next_turn(command, place, around, today)
     if command.args.get("by"): return by_days(command, place, around, today, found, kind)
     return onto_day(command, place, around, today, found, kind)
@@ -263,6 +265,27 @@ def to_first_turn(command: Command, place: Place, around: Surroundings, today: d
     said = replace(command, said=f"pause {{}} until {say_day(until)}, and go on with {say_day(after)}")
     return call("org-schedule", said, place, around, date=after.isoformat(), kind=stamp.kind)
 
+# %% ../../nbs/reflex/editcalls.ipynb #e5140725
+def turn_before(stamp: Stamp, rule: Rule | None, first: date) -> date | None:
+    "The first turn on `first` or later, of which the date that is written is a later turn; `None` when there is none."
+    if rule is None and stamp.repeat.mark == ".+": return first if first < stamp.day else None
+    for day in (first + timedelta(n) for n in range(min((stamp.day - first).days, 400))):
+        if first_turn(stamp._replace(day=day), rule, stamp.day) == stamp.day: return day
+    return None
+
+# %% ../../nbs/reflex/editcalls.ipynb #a781a83d
+def to_turn_before(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
+    "org-schedule to the first turn that has not gone by, of what was put off by a pause."
+    outline, node = node_at(place, around)
+    stamp = next((s for s in stamps(outline) if s.node == node.index and s.active and s.repeat and s.kind in ("scheduled", "deadline")), None)
+    name, day, rule = name_of(place, around), command.args["resume"], None
+    if stamp is None: stamp, rule = turn_by_rule(outline, node) or (None, None)
+    if stamp is None and place.keyword in STATE_NAMES["waiting"]: return decline(f"{name} does not repeat, and waits. Did you mean “mark {object_of(command.target)} as todo”? Say “yes”, and I'll do it.")
+    if stamp is None: return decline(f"{name} does not repeat, so there is no pause to end. To give it a day: schedule {object_of(command.target)} for {day}")
+    if (turn := turn_before(stamp, rule, day)) is None: return say(f"{name} comes on {say_day(stamp.day)}, and no turn of it lies between. Nothing was done.")
+    said = replace(command, said=f"end the pause of {{}}, and go on with {say_day(turn)}")
+    return call("org-schedule", said, place, around, date=turn.isoformat(), kind=stamp.kind)
+
 # %% ../../nbs/reflex/editcalls.ipynb #ecb5b401
 def to_move(command: Command, place: Place, around: Surroundings, today: date) -> Outcome:
     "org-refile, to a heading or a file that is looked up like the rest; a name with an ending may be a new file."
@@ -378,7 +401,7 @@ def as_spelled(name: str, outline: Outline) -> dict[str, str]:
     spelled = found[1] if found else ORG_NAMES.get(name, name) if outline.format == "org" else name
     return {"name": spelled} if spelled != name else {}
 
-ORG_NAMES = {"effort": "Effort", "category": "CATEGORY", "style": "STYLE", "ordered": "ORDERED", "logging": "LOGGING"}
+ORG_NAMES = {"birthday": "BIRTHDAY", "effort": "Effort", "category": "CATEGORY", "style": "STYLE", "ordered": "ORDERED", "logging": "LOGGING"}
 
 # %% ../../nbs/reflex/editcalls.ipynb #df342dd4
 def with_counter(title: str, before: str) -> str:

@@ -264,7 +264,9 @@ _BARE = (
     (r"(?:neue |eine )?(?:notiz|notiere|notier|merke?(?: dir)?|schreibe? auf|idee)(?:,? dass | ?: | )(?P<words>.+)", "note: {words}"),
     (r"(?:neue )?aufgabe (?P<line>.+)", "todo {line}"),
     (r"(?P<line>termin (?:mit|beim?) .+)", "todo {line}"),
-    (r"(?:neuer |neuen |einen? )?termin ?:? (?P<line>.+)", "{line}"))
+    (r"(?:neuer |neuen |einen? )?termin ?:? (?P<line>.+)", "{line}"),
+    (r"jeden (?P<count>\w+tag|mittwoch|sonnabend) und (?:jeden )?(?P<unit>\w+tag|mittwoch|sonnabend) um (?P<place>\d{1,2}(?::\d\d)?)(?: uhr)? (?P<words>.+)", "every {count} and {unit} at {place} {words}"),
+    (r"jeden (?P<count>\w+tag|mittwoch|sonnabend) und (?:jeden )?(?P<unit>\w+tag|mittwoch|sonnabend) (?!um\b)(?P<words>.+)", "every {count} and {unit} {words}"))
 _ENDINGS = (
     (r"(?P<what>.+?) (?:auf|nach) (?P<to>.+?) (?:verschieben|verlegen)", "reschedule {what} to {to}"),
     (r"(?P<what>.+?) (?:verschieben|verlegen) (?:auf|nach) (?P<to>.+)", "reschedule {what} to {to}"),
@@ -307,7 +309,7 @@ def dated_line(text: str, today: date) -> str | None:
     words = text.split()
     for size in range(min(7, len(words) - 1), 0, -1):
         for date_words, rest in ((words[-size:], words[:-size]), (words[:size], words[size:])):
-            if (_WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None
+            if (rest[0].lower() != "und" and _WORDS.get(rest[0].lower()) not in WEEKDAY and in_english_days(" ".join(rest)) is None
                 and (when := as_when(" ".join(date_words), today))):
                 return f"{' '.join(rest).strip(' ,:-')} {when}"
     return None

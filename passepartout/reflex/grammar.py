@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from ..lazy import Regex
 from .agendas import AROUND, agenda
 from .answers import TODO_OR_NOTE, WHICH, day_beside, filled_in, how_long, is_it_done, is_it_then, neither_said, taken_up, when_is
-from .birthdays import birthdays
+from .birthdays import birthdays, told_birthday
 from .captures import MOST_TEXT, Request, capture, capture_head, decline, placed, say, tool_call
 from .commands import Command
 from .dates import NoSuchDate, say_day
@@ -70,7 +70,7 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
     return decline(f"Did you mean “add a {'note' if found[1].lower() == 'note' else 'task'} under {found[3]}: {found[2]}”? Say “yes”, and I'll do it.")
 
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
-FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, edit, unknown_file, under_behind, alone(capture),
+FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind, alone(capture),
                            remind_of_it, alone(remind), alone(placed))
 LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, asked(tasks), asked(agenda))), birthdays, how_long,
                              when_is, is_it_then, is_it_done, alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)

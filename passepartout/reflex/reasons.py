@@ -203,7 +203,7 @@ def to_keep(request: Request, line: str) -> dict | None:
     return decline(BY_WORD[first[0]]) if first and first[0] in BY_WORD else None
 
 # %% ../../nbs/reflex/reasons.ipynb #8938600c
-_COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)\s+(?:to|into|under|in)\s+(.{2,60})", re.I)
+_COPY = Regex(r"(?:copy|duplicate|clone)\s+(?:the\s+|my\s+)?(?!that\b|it\b)(.{2,80}?)(?:\s+(?:to|into|under|in|as)\s+(.{2,60}))?", re.I)
 _SPLIT = Regex(r"(?:split|break)\s+(?:up\s+)?(?:the\s+|my\s+)?([^\"“”;:]{2,80}?)\s+(?:up\s+)?(?:into|in)\s+([^\"“”;:]{2,200})", re.I)
 _INTO_WHAT = Regex(r"(?:split|break\s+down)\s+(?:up\s+)?(?:the\s+|my\s+)?((?:(?!(?:with|between|among)\b)[^\s\"“”;:]+\s*){1,6}?)(?:\s+(?:up|(?:up\s+)?into\s+(?:\w+\s+)?(?:parts|pieces|steps|subtasks)))?", re.I)
 _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|steps|subtasks)\b", re.I)
@@ -212,7 +212,9 @@ _NO_PARTS = Regex(r"(?:two|three|four|\d+|several|parts|pieces|smaller|half|step
 def to_copy(request: Request, line: str) -> dict | None:
     "A copy of something, or parts of a task."
     if found := _COPY.fullmatch(line):
-        return decline(f"I copy nothing: two headings of one name could not be told apart. To put it there: move {object_of(found[1])} to {found[2]}. For a new task: todo {object_of(found[1])} in {found[2]}")
+        name = object_of(found[1])
+        instead = f"To put it there: move {name} to {found[2]}. For a new task: todo {name} in {found[2]}" if found[2] else f"For a new task: todo {name}, with a day of its own"
+        return decline(f"I copy nothing: two headings of one name could not be told apart. {instead}. A whole file is copied by a command, which asks first, for example: $ cp lists/trip.md lists/next-trip.md")
     if (found := _SPLIT.fullmatch(line)) and not _NO_PARTS.match(found[2]):
         parts = [part for part in re.split(r"\s*,\s+(?:and\s+)?|\s+and\s+", found[2]) if part.strip()]
         if 1 < len(parts) < 9:

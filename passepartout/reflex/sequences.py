@@ -6,8 +6,8 @@ Docs: https://example.org/passepartout/reflex/sequences.html.md"""
 
 # %% auto #0
 __all__ = ['THEN', 'AND', 'MOST_PARTS', 'MOST_SENTENCE', 'FOUND', 'parts_of', 'call_step', 'plan', 'asked_for', 'in_one_plan',
-           'with_it', 'carried', 'each_on_its_day', 'each_item', 'several', 'read_parts', 'one_after_the_other',
-           'each_with_both', 'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
+           'with_it', 'carried', 'each_on_its_day', 'each_with_the_verb', 'each_item', 'several', 'read_parts',
+           'one_after_the_other', 'each_with_both', 'offered_together', 'then_a_task', 'found_and_added', 'found_plan']
 
 # %% ../../nbs/reflex/sequences.ipynb #37e7f8bf
 import re
@@ -17,7 +17,7 @@ from typing import Any
 
 from ..lazy import Regex
 from ..frozen import Text
-from .captures import Request, decline
+from .captures import Request, decline, repeated_parts
 from .dates import NoSuchDate
 from .doubts import has_day
 from .searches import find
@@ -102,6 +102,16 @@ def each_on_its_day(parts: list[str], today: date) -> list[str] | None:
     return ([parts[0], *(part if _WRITTEN.match(part) else f"{head.group()} {re.sub('^(?:to|about) ', '', part, flags=re.I)}"
                          for part in parts[1:])] if dated else None)
 
+# %% ../../nbs/reflex/sequences.ipynb #f3162bba
+_NAME_AT_END = Regex(r"(.*[^\W\d_]\s+)((?-i:[A-ZÄÖÜ])[\w'.-]*(?:\s+(?-i:[A-ZÄÖÜ])[\w'.-]*)?)")
+
+def each_with_the_verb(parts: list[str], today: date) -> str | None:
+    "The sentence in which each part has the verb of the first, if a later part is only a name on a day; `None` for others."
+    if not (head := _TASKED.match(parts[0])): return None
+    titles = [repeated_parts(part, today)[0] for part in (parts[0][head.end():].strip(), *parts[1:])]
+    if not (first := _NAME_AT_END.fullmatch(titles[0])) or not all((name := _NAME_AT_END.fullmatch(f"x {title}")) and name[2] == title for title in titles[1:]): return None
+    return "; ".join([parts[0], *(f"{head.group()} {first[1]}{part}" for part in parts[1:])])
+
 # %% ../../nbs/reflex/sequences.ipynb #0745871e
 _ENUMERATED = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<all>[^\"“„«:]+?)\s+(?P<end>(?:to|on|onto)\s+\S.{0,80})", re.I)
 _ENUMERATED_AT = Regex(r"(?P<verb>(?:please\s+)?(?:add|put|write))\s+(?P<end>(?:to|on|onto)\s+(?:the|my|our)\s[^:\n]{1,80}\blist)\s*:\s+(?P<all>[^\"“„«:]+)", re.I)
@@ -125,7 +135,9 @@ def several(request: Request, exact: Callable[[str], dict | None]) -> dict | Non
     if some := [item for item, call in zip(each_item(request.text), calls) if call is not None and call["payload"]["tool"] in _TO_LISTS]:
         return decline(f"Not all of these can be added: one may be there already. Did you mean “{'; '.join(some)}”? Say “yes”, and I'll do it.")
     if not 1 < len(parts := parts_of(request.text, AND)) <= MOST_PARTS: return None
-    if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]): return in_one_plan(calls)
+    if (each := each_on_its_day(parts, request.today)) and all(calls := [exact(whole) for whole in each]):
+        same_verb = each_with_the_verb(parts, request.today)
+        return decline(f"Did you mean “{same_verb}”? Say “yes”, and I'll do it.") if same_verb else in_one_plan(calls)
     goes_on = lambda part: _WRITTEN.match(part) or _REMIND.match(parts[0]) and _GOES_ON.match(part)
     if exact(request.text) is not None and not all(map(goes_on, parts[1:])): return None
     calls = read_parts(parts, exact)

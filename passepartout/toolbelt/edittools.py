@@ -6,15 +6,16 @@ Docs: https://example.org/passepartout/toolbelt/edittools.html.md"""
 
 # %% auto #0
 __all__ = ['PLANNED', 'ADDS', 'SETS', 'TAKES', 'PATH', 'HEADING', 'BELOW', 'Note', 'open_note', 'Editor', 'moment',
-           'read_heading', 'state_meant', 'todo_edit', 'begins_again', 'schedule_edit', 'guessed_letters',
-           'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit', 'set_edit',
-           'is_about_private', 'with_label', 'edit_tools', 'declare']
+           'read_heading', 'state_meant', 'logged_like_others', 'todo_edit', 'begins_again', 'schedule_edit',
+           'guessed_letters', 'refile_edit', 'full_name', 'archive_edit', 'add_edit', 'check_edit', 'priority_edit',
+           'set_edit', 'is_about_private', 'with_label', 'edit_tools', 'declare']
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #70024c75
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import wraps
+from typing import Any
 
 from ..agenda import display_title, live_dates, say_day
 from ..conditions import PassepartoutError
@@ -79,6 +80,7 @@ class Editor:
     cache: NoteCache
     private: tuple[str, ...]
     holders: Callable[[str], Sequence[str]] = lambda ident: ()     # the files of the memex in which a heading has this ID
+    dates_done: Callable[[], bool] = lambda: False                 # whether anything in the memex says when it was done
 
     def find(self, context: ToolContext, heading: str, argument: str = "path", new: bool = False) -> tuple[Note, Node]:
         "The opened note of an argument and the heading in it; an empty heading is the file when `new` things may come below it."
@@ -126,14 +128,24 @@ def state_meant(outline: Outline, node: Node, words: str) -> str | None:
     if words.lower() == "done": return done_word(outline, node) or words
     return next((state for state in known if state.casefold() == words.casefold()), words)
 
+# %% ../../nbs/toolbelt/12c_edittools.ipynb #149fe78a
+def logged_like_others(outline: Outline, elsewhere: Callable[[], bool]) -> Any:
+    "What the person logs where a file has no setting for it, as a `Logging`: the time at which a task is done, if other tasks bear it."
+    from passepartout.outline.logbook import Logging
+    from passepartout.outline.timestamps import stamps
+    done = [node for node in outline.nodes if node.done]
+    dated = any(stamp.kind == "closed" and outline.nodes[stamp.node].done for stamp in stamps(outline)) if done else elsewhere()
+    return Logging(done="time" if dated else None)
+
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #aa30e449
 def todo_edit(editor: Editor, context: ToolContext, heading: str, state: str, note: str) -> list[FileEdit]:
     "The edit that sets a state; \"done\" is the done state of the heading's own sequence, \"none\" takes the state away."
     from passepartout.outline.states import complete, set_state
     now, words, (opened, node) = moment(context), state.strip(), editor.find(context, heading)
     outline, meant = opened.outline, state_meant(opened.outline, node, words)
-    if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note)
-    else: text = set_state(outline, node, meant, now=now, note=note)
+    logging = logged_like_others(outline, editor.dates_done)
+    if words.lower() == "done" and words not in outline.keywords.states: text = complete(outline, node, now=now, note=note, logging=logging)
+    else: text = set_state(outline, node, meant, now=now, note=note, logging=logging)
     name = editor.name(outline, node)
     said, after = f"Set {name} to {meant}" if meant else f"Took the state from {name}", parse_note(text, outline.file, default=editor.cache.default)
     if len(after.nodes) < len(outline.nodes): return opened.edit(text, f"{said} and took out its line, as “delete” in it says")
@@ -231,7 +243,7 @@ def priority_edit(editor: Editor, context: ToolContext, heading: str, letter: st
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #db785a69
 def set_edit(editor: Editor, context: ToolContext, heading: str, name: str, value: str) -> list[FileEdit]:
-    "The edit that sets a property of a heading, or in Markdown of the whole file when the heading is empty. Raises `RewriteError`."
+    "The edit that sets a property of a heading, or of the whole file when the heading is empty. Raises `RewriteError`."
     note, node = editor.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
     if name.strip().upper() == "ID" and (where := editor.other_with(note, node, value.strip())):
         raise RewriteError(f"{where} has the ID {value.strip()} already, and links to it would lead to two headings. Leave this heading "
@@ -277,9 +289,10 @@ BELOW = Parameter("heading", "string", "the heading it goes below; empty for the
 
 # %% ../../nbs/toolbelt/12c_edittools.ipynb #5a7b8962
 def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = ("@personal", "@private"),
-               holders: Callable[[str], Sequence[str]] = lambda ident: ()) -> list[Tool]:
-    "The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID."
-    do = Editor(cache or NoteCache(), tuple(private_tags), holders)
+               holders: Callable[[str], Sequence[str]] = lambda ident: (), dates_done: Callable[[], bool] = lambda: False) -> list[Tool]:
+    """The tools that work on one heading of a note, for registering. `private_tags`: titles under them are left out of what is said; `holders(id)`: the files in which a heading has this ID;
+    `dates_done()`: whether tasks elsewhere say when they were done."""
+    do = Editor(cache or NoteCache(), tuple(private_tags), holders, dates_done)
     def add(path, heading, title, kind, body, tags, keyword, scheduled, deadline, first, context):
         return add_edit(do, context, heading, title, kind, {"body": body, "tags": tags or (), "keyword": keyword, "scheduled": scheduled,
                                                             "deadline": deadline, "first": first})
@@ -287,8 +300,8 @@ def edit_tools(*, cache: NoteCache | None = None, private_tags: Sequence[str] = 
     def put(path, heading, name, value, remove, context):
         if name.strip().upper() == "PRIORITY" and heading.strip(): return priority_edit(do, context, heading, "" if remove else value)
         if remove:
-            return do.change(context, heading, lambda outline, node: delete_property(outline, node, name),
-                             f"Removed the property {name} from {{}}")
+            note, node = do.find(context, heading, new=not heading.strip() and context.resources["path"].kind == "file")
+            return note.edit(delete_property(note.outline, node, name), f"Removed the property {name} from {do.name(note.outline, node)}")
         return set_edit(do, context, heading, name, value)
     def tag(path, heading, add, remove, context):
         if not (add or remove): raise RewriteError("Say which tags to add or to remove; nothing was changed.")
@@ -320,7 +333,7 @@ def declare(add, todo, put, tag, plan, title, move, store, write, box) -> list[T
             Parameter("tags", "list", "tags of the new heading", required=False), text("keyword", "another state than the first", required=False),
             Parameter("scheduled", "date", "day to begin", required=False), Parameter("deadline", "date", "day it is due", required=False), flag("first", "in front of the others")], add, ADDS),
         tool("org-set-todo", "Set the state of a task; done completes it, and a repeated one begins again", [PATH, HEADING, text("state", "a state of that file, done, or none"), text("note", "for the log", default="")], todo, TAKES),
-        tool("org-set-property", "Set or remove a property of a heading, or a name in the front matter of a Markdown note", [PATH, BELOW, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
+        tool("org-set-property", "Set or remove a property of a heading, or of a whole note", [PATH, BELOW, text("name", "which property"), text("value", "its value, one line", default=""), flag("remove", "remove it")], put, SETS),
         tool("org-set-tags", "Add and remove tags of a heading or task", [PATH, HEADING, Parameter("add", "list", "tags to add", required=False), Parameter("remove", "list", "tags to remove", required=False)], tag, SETS),
         tool("org-schedule", "Schedule a task or give it a deadline, keeping its time and repeater, or remove the date", [PATH, HEADING, Parameter("date", "date", "day, or day and time", required=False),
             text("kind", "scheduled or deadline; plain for an appointment with its date in its text", default="scheduled"), flag("remove", "remove the date"), text("until", "at what time it ends: 10:30", default="")], plan, SETS),
