@@ -7,6 +7,8 @@ tests themselves, so that a change fails for what it did and for nothing else.
 Nothing that runs here, in this process or in one that it starts, may see the agent of the person who runs the tests: their skills and
 rules would decide, their settings would count, their keys would be spent, and the index of the tests' notes would lie in their cache.
 
+What the tests write lies in memory where there is room for it, and of tests that fail it stays there; `TMPDIR=DIR pytest` has it on a disk.
+
 The notebooks (test_notebooks.py) run beside the other tests, which often wait and leave a core idle: they begin with the first test
 and are asked how it went at the end.
 """
@@ -80,6 +82,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 # Hundreds of processes import the package, which takes twice as long when nothing that is compiled may be kept, as many containers have it. Git ignores what is kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+
+def memory(needed=2 << 30):
+    "A folder in memory with room for the tests, where programs can be started as well; None without one."
+    shm = "/dev/shm"
+    try: found = os.statvfs(shm)
+    except OSError: return None
+    return shm if os.access(shm, os.W_OK) and found.f_bavail * found.f_frsize >= needed and not found.f_flag & os.ST_NOEXEC else None
+
+
+# Each of the thousand agents that are booted makes two databases and waits for the disk. Nothing here cuts the power, so what is in memory does as well: the same tests wait for a tenth.
+# CI takes the disk, as people do.
+if "TMPDIR" not in os.environ and not os.environ.get("CI") and (found := memory()): os.environ["TMPDIR"] = tempfile.tempdir = found
 
 NOBODY = tempfile.mkdtemp(prefix="passepartout-tests-")
 for name, place in {"PIP_CONFIG_FILE": ".config/pip/pip.conf", "NPM_CONFIG_USERCONFIG": ".npmrc", "GIT_CONFIG_GLOBAL": ".gitconfig"}.items():        # other programs keep what they need

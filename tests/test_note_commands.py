@@ -320,3 +320,30 @@ def test_who_looks_for_something_hears_of_files_that_are_not_read(notes):
     for args in (["find", "zeppelin"], ["done", "zeppelin"]): assert "1 file is not read and may say it" in run(notes, *args).stderr, args
     assert "1 file is not read" in json.loads(run(notes, "find", "zeppelin", "--json").stdout)["text"]
     assert "1 file is not read" in run(notes, "find", "fig").stderr, "what was found need not be all"
+
+
+@pytest.mark.parametrize("place, name, command, words", [("indexing.finding", "make_found", "find", ["roof"]), ("indexing.finding", "items_of", "agenda", ["month"]), ("indexing.finding", "open_facts", "agenda --view", "open"),
+                                                         ("indexing.finding", "broken_indexed", "agenda", ["month"]), ("terminal.shelf", "file_facts", "find", ["roof"]), ("targets", "index_places", "show", ["tell pohl"])])
+def test_an_index_that_fails_in_the_middle_of_a_command_costs_no_answer(tmp_path, monkeypatch, capsys, place, name, command, words):
+    "Once, as when the disk is full or another program holds it."
+    import importlib
+    from passepartout.indexing.indexfile import IndexFailed
+    from passepartout.terminal import notecommands
+    for kind in ("CACHE", "CONFIG", "STATE"): monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    def answer():
+        given = {"view": words} if "--view" in command else {"target" if command == "show" else "span" if command == "agenda" else "query": words}
+        getattr(notecommands, command.split()[0])(**given, memex=Path(__file__).parents[1] / "passepartout/sample/memex", today="2026-11-19", json_=True)
+        return capsys.readouterr()
+    good, room, times = answer(), importlib.import_module(f"passepartout.{place}"), []
+    real = getattr(room, name)
+    def failing(*args, **more):
+        times.append(name)
+        if len(times) == 1: raise IndexFailed("The disk is full.")
+        return real(*args, **more)
+    monkeypatch.setattr(room, name, failing)
+    told = answer()
+    def plain(text):
+        "Without the scores, which the two work out each in its own way, and the order by them."
+        found = json.loads(text)
+        return found, sorted(str(item | {"score": 0}) for item in found.pop("items", ()))
+    assert times and plain(told.out) == plain(good.out) and "The disk is full. What follows was found by reading the notes." in " ".join(told.err.split())

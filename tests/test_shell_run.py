@@ -306,7 +306,7 @@ def test_what_goes_with_the_sandbox_is_told_and_what_stays_is_not(opened_memex, 
     outcome = run(root, script(cmd("cp", "/usr/bin/true", str(tmp_path / "copy"))), WRAP)
     assert outcome.status == 0 and not (tmp_path / "copy").exists() and outcome.left == [str(tmp_path / "copy")] and f"Not kept, since a temporary folder goes with the sandbox: {tmp_path / 'copy'}" in told(outcome)
     assert left("mkdir /tmp/many; touch /tmp/many/{1..9}; exit 3")[5:] == ["and more"]
-    assert left("echo > $'/tmp/a\\e[31mb'") == ["/tmp/ab"]
+    assert left("echo > $'/tmp/a\\e[31mb'") == ["/tmp/ab"] and left("echo > /tmp/one; echo > /dev/shm/two") == ["/tmp/one", "/dev/shm/two"]
 
 
 @needs_sandbox

@@ -369,7 +369,8 @@ def run_each(notebooks, done, workers=2, behind=False):
     with tempfile.TemporaryDirectory() as tmp:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "MEMEX_", "PASSEPARTOUT_", "PROVIDER_")) and not k.endswith("_API_KEY")}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        env |= {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
+        os.mkdir(left := f"{tmp}/left")          # what pages leave in their temporary folders goes with this one
+        env |= {"TMPDIR": left, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "COLUMNS": "100", "IN_TEST": "1", "IPYTHONDIR": f"{tmp}/ipython"}
         command = [sys.executable, str(script := ROOT / "tools" / "run_notebook.py"), tmp, str(workers), *map(str, notebooks)]
         if behind and shutil.which("nice"): command[:0] = ["nice", "-n", "5"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as runner:

@@ -557,11 +557,11 @@ def is_judged_cd(commands: list) -> bool:
 # %% ../../nbs/shell/inside.ipynb #618d1747
 MOST_LEFT = 5
 
-def left_behind(top: str, home: str) -> list[str]:
-    "Files in `top` that go with the sandbox, a few of them: those of its own, without what is mounted there, and without its home."
-    device, found = os.stat(top).st_dev, []
-    def goes(folder: str, name: str) -> bool: return os.lstat(os.path.join(folder, name)).st_dev == device
-    for looked, (folder, folders, names) in enumerate(os.walk(top)):
+def left_behind(tops: list[str], home: str) -> list[str]:
+    "Files in the folders `tops` that go with the sandbox, a few of them: those of its own, without what is mounted there, and without its home."
+    devices, found = {os.stat(top).st_dev for top in tops}, []
+    def goes(folder: str, name: str) -> bool: return os.lstat(os.path.join(folder, name)).st_dev in devices
+    for looked, (folder, folders, names) in enumerate(each for top in tops for each in os.walk(top)):
         if len(found) > MOST_LEFT or looked > 500: break
         folders[:] = [name for name in folders if os.path.join(folder, name) != home and goes(folder, name)]
         found += [os.path.join(folder, name)[:200] for name in names if goes(folder, name)]

@@ -264,7 +264,7 @@ async def _start(running: Running, roots: Sequence[Root], cwd: OpenedPath | None
     job, control, kept = (running.given[2], running.theirs.fileno(),
                           [theirs, running.given[3], *(root.fd for root in roots)] if wrap.works else [])
     os.write(job, json.dumps({"script": running.items, "env": environment(home), "limits": limits,
-                              "cwd": where if wrap.works else None, "passing": ("/tmp", home) if wrap.works else None}).encode())
+                              "cwd": where if wrap.works else None, "passing": (("/tmp", "/dev/shm"), home) if wrap.works else None}).encode())
     os.lseek(job, 0, os.SEEK_SET)
     command = (sandbox_command(wrap, roots, inside=inside.__file__, info=theirs, calls=running.given[3], **sandbox) if wrap.works
                else [interpreter()[0], "-I", "-S", inside.__file__])

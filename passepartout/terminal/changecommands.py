@@ -83,7 +83,7 @@ def borrowed(agent: Any) -> Any:
 def again(opened: Shelf, place: Any) -> Any:
     "The place as it is now; `None` when it went somewhere else."
     from passepartout.targets import resolve_target
-    found = resolve_target(opened.index, f"{place.file}:{place.line}")
+    found = opened.answered(lambda: resolve_target(opened.index, f"{place.file}:{place.line}"))
     return found.places[0] if found.kind == "one" and found.places[0].title == place.title else None
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #9bbeb009
@@ -185,11 +185,11 @@ def capture(text: Annotated[list[str], typer.Argument(help="What to note down; -
 def inbox_of(opened: Shelf) -> str:
     "Where a note goes that names no file."
     from passepartout.capture import inbox_among
-    return inbox_among(path for path, _ in opened.index.guarded(opened.index.files).values())
+    return inbox_among(path for path, _ in opened.answered(lambda: opened.index.guarded(opened.index.files)).values())
 
 # %% ../../nbs/terminal/20e_changecommands.ipynb #b15c6255
 def newest(opened: Shelf, file: str, title: str) -> Any:
     "The last heading of a file, which is what was captured."
     from passepartout.targets import resolve_target
-    found = resolve_target(opened.index, f"{file}:999999999")
+    found = opened.answered(lambda: resolve_target(opened.index, f"{file}:999999999"))
     return found.places[0] if found.kind == "one" else None

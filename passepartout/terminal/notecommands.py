@@ -104,12 +104,12 @@ def say_date(item: Any, today: date) -> str:
 def remarks(opened: Shelf, items: Iterable[Any]) -> list[str]:
     "What could not be listed, what could not be read, and times that the clock leaves out."
     from passepartout.wallclock import clock_remarks
-    notes, said = opened.notes, []
-    broken, programs = notes.broken(), notes.broken(programs=True)
+    said = []
+    broken, programs = opened.answered(lambda: (opened.notes.broken(), opened.notes.broken(programs=True)))
     if broken or programs:
         from passepartout.toolbelt.agendatool import say_broken, say_programs
         said = [say_broken(broken), say_programs(programs)]
-    return [text for text in (*said, *clock_remarks(items), notes.report()) if text]
+    return [text for text in (*said, *clock_remarks(items), opened.notes.report()) if text]
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #bb6d9c5a
 def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, month, or words such as next week.")] = None,
@@ -137,7 +137,7 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
         try: first, last = agenda_range(words, days, from_, to, opened.today)
         except PassepartoutError as error: fail(error.message, 2, json_)
         try:
-            items = keep(opened.notes.agenda(first, last, opened.today, sys.maxsize), tag or (), project,
+            items = keep(opened.answered(lambda: opened.notes.agenda(first, last, opened.today, sys.maxsize)), tag or (), project,
                          projects(opened) if project else None)
         except PassepartoutError as error: fail(error.message, 2, json_)
         print_agenda(opened, items, first, last, json_)
@@ -146,7 +146,7 @@ def agenda(span: Annotated[Optional[list[str]], typer.Argument(help="day, week, 
 def projects(opened: Shelf) -> Any:
     "The function that finds the project of a task."
     from passepartout.indexing.finding import open_indexed
-    return open_indexed(opened.index)[1]
+    return opened.answered(lambda: open_indexed(opened.index)[1])
 
 # %% ../../nbs/terminal/20db_notecommands.ipynb #55b0b7e3
 def print_agenda(opened: Shelf, items: list[Any], first: date, last: date, json_: bool) -> None:
@@ -175,7 +175,7 @@ def list_tasks(opened: Shelf, view: str, tags: Iterable[str], project: str | Non
     from passepartout.awareness.views import NOTHING, VIEWS
     if view not in VIEWS: fail(f"There is no view {short_line(view)!r}; there are {', '.join(VIEWS)}.", 2, json_)
     project_of = projects(opened) if project else None
-    groups = {name: kept for name, items in opened.notes.view(view, opened.today)[0].items()
+    groups = {name: kept for name, items in opened.answered(lambda: opened.notes.view(view, opened.today))[0].items()
               if (kept := keep(items, tags, project, project_of))}
     if json_:
         return as_json({"view": view, "today": opened.today, "items": [{**item_json(opened, item), "group": name}
@@ -223,7 +223,7 @@ def find(query: Annotated[list[str], typer.Argument(help="Words, \"a phrase\", O
     All words have to occur; the best come first."""
     with shelf(memex, today, json_) as opened:
         asked = checked_query(query, opened.today, json_)
-        found = opened.notes.find(asked, limit, opened.now, opened.today)
+        found = opened.answered(lambda: opened.notes.find(asked, limit, opened.now, opened.today))
         if not found.hits: nothing_found(opened, asked, found, json_)
         if json_:
             as_json({"query": asked, "total": found.total, "search": "words", "items": [hit_json(opened, hit) for hit in found.hits],
@@ -241,9 +241,9 @@ def nothing_found(opened: Shelf, asked: str, found: Any, json_: bool) -> None:
     from passepartout.notes import plain_texts
     found = replace(found, why=" ".join(filter(None, (found.why, unread(opened), plain_texts(opened.folder, asked)))))
     if json_ or not terminal(): fail(found.why, 1, json_, query=asked, total=0, items=[], search="words")
-    if fewer := fewer_words(opened.notes, asked, opened.today):
-        said, near = f"With fewer words ({clean(fewer[0])}):", opened.notes.find(fewer[0], 8, opened.now, opened.today)
-    else: said, near = by_meaning(opened, asked)
+    if fewer := opened.answered(lambda: fewer_words(opened.notes, asked, opened.today)):
+        said, near = f"With fewer words ({clean(fewer[0])}):", opened.answered(lambda: opened.notes.find(fewer[0], 8, opened.now, opened.today))
+    else: said, near = opened.answered(lambda: by_meaning(opened, asked))
     tell(f"{found.why} {said}", "" if near else "red", sys.stdout if near else sys.stderr)
     if near: print_hits(opened, near.hits)
     raise typer.Exit(1)

@@ -15,7 +15,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,31 @@ class Shelf:
         from passepartout.confinement.resources import resolve
         self.settings, self.root, self.today = settings, root, settings.today or date.today()
         self.folder = resolve([root], ".", "tree")
-        self.lent, self.index = index is not None, index or open_index(settings, root)
-        try: self.notes, self.facts = IndexedNotes(self.index, self.folder, progress), {}
+        self.lent, self.index, self.notes, self.facts = index is not None, index or open_index(settings, root), None, {}
+        try: self.notes = self.answered(lambda: self.notes or IndexedNotes(self.index, self.folder, progress))
         finally:
             if progress is not None: progress.close()
+
+    def answered(self, work: Callable[[], Any]) -> Any:
+        "What `work()` finds. When the index fails meanwhile, it is found by reading the notes, and the person is told why."
+        from passepartout.indexing.indexfile import IndexFailed
+        from passepartout.toolbelt.notesource import ReadNotes
+        try: return work()
+        except IndexFailed as error:
+            if isinstance(self.notes, ReadNotes): raise
+            tell(f"{error.message} What follows was found by reading the notes.", "yellow", sys.stderr)
+        self.read_instead()
+        return work()
+
+    def read_instead(self) -> None:
+        "Have the notes answer that are read, and an index in memory tell what else there is to say of a heading."
+        from passepartout.indexing.index import Index
+        from passepartout.indexing.indexfile import IndexFailed
+        from passepartout.notes import NoteCache
+        from passepartout.toolbelt.notesource import ReadNotes
+        if not self.lent: self.index.close()
+        self.lent, self.index, self.notes, self.facts = False, Index(self.root), ReadNotes(self.folder, NoteCache()), {}
+        with contextlib.suppress(IndexFailed): self.index.refresh()
 
     @property
     def now(self) -> float: return time.time()
@@ -113,7 +134,7 @@ def editor_hint(opened: Shelf, file: str, line: int) -> str:
 def heading_json(opened: Shelf, file: str, line: int, title: str, path: Iterable[str], state: str | None, priority: str | None,
                  tags: Iterable[str]) -> dict:
     "The fields that all headings have."
-    if file not in opened.facts: opened.facts[file] = opened.index.guarded(lambda: file_facts(opened.index, file))
+    if file not in opened.facts: opened.facts[file] = opened.answered(lambda: opened.index.guarded(file_facts, opened.index, file))
     ident, dates = opened.facts[file].get(line, (None, dict.fromkeys(("scheduled", "deadline", "closed"))))
     return {"file": file, "line": line, "id": ident, "title": title, "path": list(path), "state": state, "priority": priority,
             "tags": list(tags), **dates, "edit": editor_hint(opened, file, line)}
@@ -164,7 +185,7 @@ def no_such_line(opened: Shelf, text: str, place: Any) -> str:
 def one_place(opened: Shelf, text: str, json_: bool, wanted: Any = None) -> Any:
     "The place that `text` means; ends the command with 6 when there are several, and with 1 when there is none."
     from passepartout.targets import resolve_target
-    found = resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted)
+    found = opened.answered(lambda: resolve_target(opened.index, relative_target(opened, text), opened.today, wanted=wanted))
     if found.kind == "one":
         if beyond := no_such_line(opened, relative_target(opened, text), found.places[0]): fail(beyond, 1, json_)
         return found.places[0]
