@@ -326,7 +326,7 @@ def misread(query: str) -> str:
 
 # %% ../../nbs/indexing/08i_query.ipynb #f2929b1d
 SAID = {"tag": "is tagged “{}”", "todo": "has the state {}", "priority": "has the priority {}", "prop": "has the property {}", "file": "stands in a file called “{}”",
-        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”", "changed": "heads a file that was changed {}"}
+        "title": "is called “{}”", "body": "says “{}”", "due": "is due {}", "scheduled": "is planned for {}", "closed": "was done {}", "on": "is on {}", "links": "links to “{}”", "changed": "was changed {}"}
 DATES = ("due", "scheduled", "closed", "on", "changed")
 STATES = {"open": "is open", "done": "is done", "any": "is a task", "none": "is no task", "given-up": "was given up"}
 

@@ -60,6 +60,7 @@ def say_asked(query: str, total: int) -> str:
     told = say_filter(first) if has_filter(first) and all(side.count("(") == side.count(")") for side in (first, *others)) else ""
     if told and not told.startswith("fits ") and len(told) < 300:
         told += f", or fits {'the other filter' if len(others) == 1 else f'one of {len(others)} other filters'}" if others else ""
+        if told.startswith("was changed ") and " and " not in told: return f"file {told}" if total == 1 else f"files {told.replace('was', 'were', 1)}"
         return f"section {told}" if total == 1 else f"sections, each of which {told}"
     if len(query) > 90: query = f"{query[:80].rsplit(None, 1)[0]} …"            # as when a week is asked for, a filter for each of its days
     return f"section matches “{query}”" if total == 1 else f"sections match “{query}”"
