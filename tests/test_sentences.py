@@ -702,7 +702,7 @@ def test_quotation_marks_that_are_no_pair_stay(text, title): assert args(text)["
 def test_half_of_a_phrase_is_not_offered(text): assert "Did you mean" not in said(text) and "Nothing open under" not in said(text)
 
 
-@pytest.mark.parametrize("text, told", [("how do I rename a heading", "rename … to …"), ("how do I tag a note", "tag dentist"), ("oops, I didn't mean that", "/undo"), ("do you work offline?", "sends nothing of them anywhere"),
+@pytest.mark.parametrize("text, told", [("how do I rename a heading", "rename … to …"), ("broken links", "jobs run gardener"), ("find broken links in my notes", "jobs run gardener"), ("which links are dead?", "jobs run gardener"), ("are there any orphaned notes", "jobs run gardener"), ("show me stale tasks", "jobs run gardener"), ("how do I tag a note", "tag dentist"), ("oops, I didn't mean that", "/undo"), ("do you work offline?", "sends nothing of them anywhere"),
     ("is my data sent anywhere?", "sends nothing of them anywhere"), ("set up ollama", "passepartout configure"), ("birthday of Samir on 4 may every year", "“todo birthday of Samir on 4 may every year”")])
 def test_what_is_asked_about_the_program_itself(text, told): assert told in said(text)
 
