@@ -38,7 +38,7 @@ from .reading import SHOW
 from .searches import STOP, filters, find, query_of, recent
 from .tasklists import filtered, tasks
 from .reminders import appointment, remind
-from .reasons import CLOCK, cannot
+from .reasons import CLOCK, cannot, to_gardener
 from .replies import HELP, SETTING, pleasantry, unfit
 from .sequences import each_item, found_and_added, offered_together, several, then_a_task
 from ..search import fold, fold_outline
@@ -72,7 +72,7 @@ def under_behind(request: Request, around: Surroundings) -> dict | None:
 # %% ../../nbs/reflex/grammar.ipynb #e5a1e417
 FIRST: tuple[Form, ...] = (alone(shell_line), alone(filters), by_number, by_reference, for_today, told_birthday, edit, unknown_file, under_behind, alone(capture),
                            remind_of_it, alone(remind), alone(placed))
-LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (filtered, asked(tasks), asked(agenda))), birthdays, how_long,
+LOOKING: tuple[Form, ...] = (alone(pleasantry), for_journal, alone(journal), read_there, *map(alone, (to_gardener, filtered, asked(tasks), asked(agenda))), birthdays, how_long,
                              when_is, is_it_then, is_it_done, alone(recent), alone(find), inbox, look, alone(journal_of_today), by_words)
 
 

@@ -6,7 +6,7 @@ Docs: https://example.org/passepartout/reflex/reasons.html.md"""
 
 # %% auto #0
 __all__ = ['THINKING', 'REASONS', 'BY_WORD', 'CLOCK', 'REPORTED', 'SUBJECTS', 'out_of_reach', 'list_begun', 'to_begin',
-           'to_delete', 'by_command', 'half_said', 'in_other_words', 'to_keep', 'to_copy', 'cannot']
+           'to_delete', 'by_command', 'to_gardener', 'half_said', 'in_other_words', 'to_keep', 'to_copy', 'cannot']
 
 # %% ../../nbs/reflex/reasons.ipynb #c954a44e
 import re
@@ -128,7 +128,6 @@ def to_delete(request: Request, line: str) -> dict | None:
     return None
 
 # %% ../../nbs/reflex/reasons.ipynb #28682eb2
-_GARDEN = Regex(r"(?:(?:which|what|find|show|list|check|are\s+there|do\s+i\s+have)\s+)?(?:me\s+)?(?:all\s+|any\s+|my\s+|the\s+)*(?:(?:dead|broken|dangling)\s+links|links\s+(?:are|that\s+are)\s+(?:dead|broken)|orphan(?:ed)?\s+(?:notes|pages|files)|(?:notes|pages|files)\s+without\s+(?:any\s+)?links|stale\s+tasks)(?:\s+in\s+my\s+notes)?", re.I)
 _TAKE_BACK = frozenset(("take that back", "take it back", "oops", "revert", "revert that", "revert it", "that was wrong",
                         "that was a mistake", "put it back", "undo", "reverse that", "go back", "restore it", "oops take that back",
                         "oops undo that", "undo my last change", "scratch that", "wrong one", "the wrong one", "that was the wrong one", "not that one", "no not that one",
@@ -140,11 +139,17 @@ def by_command(request: Request, line: str) -> dict | None:
     if (found := _HOW_TO.fullmatch(line)) and (shown := help_about(found[1] or found[2])): return say(shown)
     if request.words[:1] == ("undo",) or " ".join(request.words) in _TAKE_BACK:
         return decline("Undo is a command of its own: /undo in the chat, or passepartout undo.")
-    if _GARDEN.fullmatch(line):
-        return decline("The gardener looks for dead links, stale tasks and notes that nothing links to, every night while the daemon runs. To have it look now: passepartout jobs run gardener")
     if request.words[:2] == ("wake", "me"):
         return decline("I can't ring. A task with a time stands in the agenda of that day: remind me tomorrow at 7 to get up")
     return None
+
+# %% ../../nbs/reflex/reasons.ipynb #c713afe6
+_GARDEN = Regex(r"(?:(?:which|what|find|show|list|check|are\s+there|do\s+i\s+have)\s+)?(?:me\s+)?(?:all\s+|any\s+|my\s+|the\s+)*(?:(?:dead|broken|dangling)\s+links|links\s+(?:are|that\s+are)\s+(?:dead|broken)|orphan(?:ed)?\s+(?:notes|pages|files)|(?:notes|pages|files)\s+without\s+(?:any\s+)?links|stale\s+tasks)(?:\s+in\s+my\s+notes)?", re.I)
+
+def to_gardener(request: Request) -> dict | None:
+    "broken links, which links are dead, orphaned notes, stale tasks"
+    if not _GARDEN.fullmatch(request.text[:200].strip().rstrip("?!. ")): return None
+    return decline("The gardener looks for dead links, stale tasks and notes that nothing links to, every night while the daemon runs. To have it look now: passepartout jobs run gardener")
 
 # %% ../../nbs/reflex/reasons.ipynb #66e117cf
 def half_said(request: Request, line: str) -> dict | None:
