@@ -166,7 +166,7 @@ def test_what_was_changed_lately_is_known(tmp_path, monkeypatch, line, found):
     assert sorted(re.findall(r"^\d+\. (\S+):1\b", answer, re.M)) == found.split() and (found or "Nothing in your notes" in answer or "No note" in answer), answer
 
 
-LINKED = {"trips/lisbon.org": "#+TITLE: Lisbon, December 2026\n* Flat\n:PROPERTIES:\n:ID: flat-7\n:END:\n", "haruka.md": "# Haruka\nLisbon, Lisbon and Lisbon.\n", "a.org": "* Bread\nfor [[file:trips/lisbon.org][them]]\n* Keys\nof the [[id:flat-7]]\n",
+LINKED = {"trips/lisbon.org": "#+TITLE: Lisbon, December 2026\n* The flat\n:PROPERTIES:\n:ID: flat-7\n:END:\n", "haruka.md": "# Haruka\nLisbon, Lisbon and Lisbon.\n", "a.org": "* Bread\nfor [[file:trips/lisbon.org][them]]\n* Keys\nof the [[id:flat-7]]\n",
           "b.md": "# Post\nto [Lisbon](trips/lisbon.org)\n", "c.md": "# Diary\nwith [[haruka]] and [[Some Day]]\n"}
 
 
