@@ -6,8 +6,9 @@ Docs: https://example.org/passepartout/health.html.md"""
 
 # %% auto #0
 __all__ = ['CHECKS', 'Finding', 'health_of', 'examine', 'chain_findings', 'clock_findings', 'sandbox_findings', 'under_way',
-           'effect_findings', 'half_findings', 'request_findings', 'done_for', 'rule_findings', 'check_gates',
-           'check_settings', 'check_start', 'check_providers', 'check_journal', 'check_clock', 'check_folders']
+           'effect_findings', 'half_findings', 'request_findings', 'happened', 'done_for', 'rule_findings',
+           'check_gates', 'check_settings', 'check_start', 'check_providers', 'check_journal', 'check_clock',
+           'check_folders']
 
 # %% ../nbs/17f_health.ipynb #127bd1f8
 import json
@@ -128,14 +129,20 @@ def request_findings(requests: Sequence[Any], most: int = 3) -> Iterator[Finding
         words = " ".join(request.text.split())
         yield Finding("An earlier run ended before it had answered a request.",
                       f"It was “{words[:80]}{'…' * (len(words) > 80)}”; {done_for(request.effects)}.",
-                      "If you still want it, ask again. How far it came: passepartout trace", "note")
+                      f"{'It may be done already, so look before you ask again.' if happened(request.effects) else 'If you still want it, ask again.'} "
+                      "How far it came: passepartout trace", "note")
+
+# %% ../nbs/17f_health.ipynb #b67f9f22
+def happened(effects: Iterable[dict]) -> list[dict]:
+    "The effects that were carried out, or may have been."
+    return [effect for effect in effects if effect["state"] != "failed"]
 
 # %% ../nbs/17f_health.ipynb #b9ef64a5
 def done_for(effects: Iterable[dict]) -> str:
     "What had been done for a request, in words."
-    happened = [effect for effect in effects if effect["state"] != "failed"]
-    paths = dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in happened if "edit" in (effect["detail"] or {}))
-    others = sum("edit" not in (effect["detail"] or {}) for effect in happened)
+    found = happened(effects)
+    paths = dict.fromkeys(shown(str(effect["detail"]["edit"]["path"])) for effect in found if "edit" in (effect["detail"] or {}))
+    others = sum("edit" not in (effect["detail"] or {}) for effect in found)
     told = ([f"{' and '.join(paths)} was changed for it"] * bool(paths)
             + [f"{others} command{'s' * (others > 1)} or call{'s' * (others > 1)} had begun for it"] * bool(others))
     return " and ".join(told) or "nothing was changed, sent or run for it"

@@ -160,7 +160,7 @@ def test_a_message_is_one_only_to_a_command_that_takes_messages(line, roots): as
 def test_a_name_that_the_line_gives_to_something_else_says_nothing(line, roots): assert level(line, roots) == DENY
 
 
-SPEAKS = ["python3 -c 'print(\"{}\")'", "python3 -Ic 'x = \"{}\"; print(x.upper())'", "python3 -c 'for n in range(3): print(n, \"{}\", sep=\": \")'", "sed -i 's#{}#x#' notes.org", "sed -n -i.bak -e 's|{}|x|g' -e 's|a|b|' a", "sed -i '\\|{}|d' a", "sed -Ei 's#(a|{})#x#' a", "logger '{}'", "wall '{}'", "notify-send 'beware' '{}'", "zenity --info --text '{}'", "curl -d '{}' https://localhost:1", "pkill -f '{}'",
+SPEAKS = ["perl -ne 'print if m#{}#' a", "perl -lne 'print unless m|{}$|i; last if /x/' a b", "perl -pe 's#{}#x#g' a | sort > b", "timeout 5 perl -n -e 'next if m!{}!; print' a", "perl -wpe 's,x,{},' a", "export LC_ALL=C X=1; grep '{}' a; touch b", "python3 -c 'print(\"{}\")'", "python3 -Ic 'x = \"{}\"; print(x.upper())'", "python3 -c 'for n in range(3): print(n, \"{}\", sep=\": \")'", "sed -i 's#{}#x#' notes.org", "sed -n -i.bak -e 's|{}|x|g' -e 's|a|b|' a", "sed -i '\\|{}|d' a", "sed -Ei 's#(a|{})#x#' a", "logger '{}'", "wall '{}'", "notify-send 'beware' '{}'", "zenity --info --text '{}'", "curl -d '{}' https://localhost:1", "pkill -f '{}'",
           "espeak '{}'", "figlet '{}'", "less +/'{}' a", "less -p '{}' a", "more +/'{}' a", "mail -s '{}' ada", "echo '{}' | logger", "echo '{}' | xclip", "xclip <<< '{}'", "echo '{}' | shellcheck -", "git stash push -m '{}'", "git -C . commit -m '{}'", "timeout 5 git commit -m '{}'", "grep -rn '{}' . | logger", "[ \"$(cat a)\" = '{}' ] && touch y", "case \"$1\" in '{}') touch x;; esac", "gh issue create -t '{}' --body '{}'"]
 
 
@@ -169,7 +169,8 @@ def test_what_shows_sends_or_compares_a_text_is_asked_about_and_not_refused(line
     for command in ["rm -rf /usr", "mkfs.ext4 /dev/sda", "chmod -R 777 /etc"]: assert READ < level(line.format(command, command), roots) < DENY, line.format(command, command)
 
 
-DOES = ["python3 -c 'import os as print; print.system(\"{}\")'", "python3 -c 'from os import system as print; print(\"{}\")'", "python3 -c 'print(__import__(\"os\").system(\"{}\"))'", "python3 -c 'print(eval(\"{}\"))'", "python3 -c 'print(1) or __builtins__.__import__(\"os\").system(\"{}\")'", "python3 -c 'print(\"{}\", file=open(\"x.sh\", \"w\"))'", "python3 -c 'print = exec; print(\"{}\")'", "python3 -c 'print(list(map(exec, [\"{}\"])))'",
+DOES = ["perl -pe 's#.*#{}#e' a", "perl -pe 's#.*#{}#' a | sh", "perl -i -pe 's#x#{}#' x.sh; sh x.sh", "perl -pie 's#x#{}#' a", "perl -ne 'print' '{}|'", "perl -ne 'print if m#@{{[`{}`]}}#' a", "perl -ne 'm#(?{{`{}`}})#' a", "perl -ne 'print if m#x# or `{}`' a", "perl -MX -pe 's#{}#x#g' a", "perl -ne 'print; `{}`' a", "perl -ne 'print if m#$x[`{}`]#' a", "perl -spe 's#x#y#' -- a '{}'", "perl -pe 's#x#y#' -e '`{}`' a",
+        "export X='{}'; grep y a; bash b.sh", "export X='{}' LC_ALL=C; bash b.sh", "export X=1; grep '{}' a | sh", "export X=1; grep '{}' a > x.sh; sh x.sh", "export X=1; grep '{}' a; eval $_", "python3 -c 'import os as print; print.system(\"{}\")'", "python3 -c 'from os import system as print; print(\"{}\")'", "python3 -c 'print(__import__(\"os\").system(\"{}\"))'", "python3 -c 'print(eval(\"{}\"))'", "python3 -c 'print(1) or __builtins__.__import__(\"os\").system(\"{}\")'", "python3 -c 'print(\"{}\", file=open(\"x.sh\", \"w\"))'", "python3 -c 'print = exec; print(\"{}\")'", "python3 -c 'print(list(map(exec, [\"{}\"])))'",
         "python3 -c 'print(\"{}\".__class__)'", "python3 -c 'print(sorted([\"{}\"], key=exec))'", "python3 -i -c 'print(1)' '{}'", "python3 -m x -c 'print(\"{}\")'", "sed -i '1e {}' a", "sed -i 's#.*#{}#e' a", "sed -i -f x.sed 's#{}#x#' a", "sed -i -e 's#a#{}#' -e e a", "sed -i 's#.*#{}#;e' a", "sed -i '/{}/e' a", "sed --expression='e {}' -i a", "less '+!{}' a", "less +/'x\n!{}' a", "less '+|$ {}' a",
         "less '+/x' '+!{}' a", "less --lesskey-content='shell {}' +/x a", "mail -E '{}' ada", "echo '{}' | mail -~ ada", "mail '|{}'", "mutt -e '{}' -s x ada", "gh alias set x '!{}'", "gh x --body '{}'", "perl -ne 'print if /{}/' a", "find . -exec logger {{}} + -exec {} \\;", "logger $({})", "xargs logger < <({})", "logger 'x' | sh -c '{}'", "echo '{}' | logger -s 2>&1 | sh", "logger -s '{}' 2>&1 | sh"]
 
@@ -177,6 +178,10 @@ DOES = ["python3 -c 'import os as print; print.system(\"{}\")'", "python3 -c 'fr
 @pytest.mark.parametrize("line", DOES)
 def test_and_what_could_carry_it_out_is_refused_as_before(line, roots):
     for command in ["rm -rf /usr", "dd if=a of=/dev/sda"]: assert level(line.format(command), roots) == DENY, line.format(command)
+
+
+@pytest.mark.parametrize("line", [r"perl -ne 'print if /rm -rf \/usr/' a", "export X=1; grep 'rm -rf /usr' log | head; sh a.sh", "grep 'rm -rf /usr' log | head; LC_ALL=C sh a.sh"])
+def test_nobody_has_to_write_it_in_one_way(line, roots): assert READ < level(line, roots) < DENY
 
 
 @pytest.fixture(scope="module")

@@ -303,7 +303,7 @@ def test_a_request_that_was_never_answered_is_told_once(tmp_path, beside):
     for times in (1, 0):
         agent = run_anywhere(Agent.boot(settings))
         told = [finding for finding in agent.diagnostics if "had answered" in finding.what]
-        assert len(told) == times and all("“note: the stove is to be swept”; inbox.org was changed" in each.why for each in told), agent.diagnostics
+        assert len(told) == times and all("“note: the stove is to be swept”; inbox.org was changed" in each.why and "look before you ask again" in each.fix for each in told), agent.diagnostics
         assert "stove" not in str(agent.log.lines())
         assert [r["body"]["status"] for r in agent.journal.records(kinds=["answer"])] == ["interrupted"] and agent.health == ("healthy" if find_bubblewrap().works else "degraded")
         run_anywhere(agent.close())

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from conftest import examples
 from passepartout.agent import Agent
 from passepartout.backends import register_backend
+from passepartout.desk import ACTIONS
 from passepartout.diary import diary_of
 from passepartout.serving.gateway import MOST_PIECES, pieces, units
 from passepartout.serving.pairing import Links
@@ -150,6 +151,22 @@ async def test_an_ask_can_be_answered_where_that_was_allowed_and_only_with_its_c
         world.links.unlink("telegram")
         world.server.says("/pending"); await world.silence()
         assert len(world.server.sent) == 4
+
+
+async def test_a_number_from_the_phone_is_about_the_question_that_stands_on_it(tmp_path):
+    async with World(tmp_path) as world:
+        tasks = tmp_path / "memex" / "tasks.org"
+        tasks.write_text("* TODO Call Ana\n* TODO Call Bob\n* TODO Paint the roof\n* TODO Paint the fence\n")
+        world.links.allow("telegram", True)
+        assert "Call Bob" in (await world.hears("done call"))[0]
+        assert "Paint the fence" in await world.agent.handle("done paint", session="telegram")       # at home, in the same conversation
+        await world.hears("2")
+        assert "* DONE Call Bob" in tasks.read_text() and "* TODO Paint the fence" in tasks.read_text()
+        assert "Paint the fence" in (await world.hears("postpone paint to friday"))[0]
+        assert "Paint the fence" in (await world.hears("done paint"))[0]
+        before = tasks.read_text()
+        await ACTIONS["rewind"](world.agent, "telegram", {"count": 1}, "cli")
+        assert "No question of mine is open" in (await world.hears("2"))[0] and tasks.read_text() == before
 
 
 @pytest.mark.parametrize("mark", FOREIGN)

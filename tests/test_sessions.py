@@ -9,6 +9,7 @@ from passepartout.agent import Agent
 from passepartout.backends import register_backend
 from passepartout.desk import ACTIONS, at_desk, find_place
 from passepartout.conditions import PassepartoutError
+from passepartout.jobs import put_forward
 from passepartout.messages import PERSON, Signal
 from passepartout.sessions import list_sessions, offered
 from passepartout.tools import Tool, pure
@@ -157,6 +158,22 @@ async def test_a_plan_of_a_request_that_was_taken_back_does_not_go_on(place):
     await agent.close()
     agent = await start()
     assert not agent.plan_rows() and paid == ["ana@example.org", "failed"] and agent.journal.verify(whole=True).ok
+    await agent.close()
+
+
+async def test_what_a_job_asked_meanwhile_is_left_alone(place):
+    agent = await Agent.boot(place)
+    async def job(title): return (await put_forward(agent, {"target": "tool", "payload": {"action": "call", "tool": "org-capture", "args": {"title": title}, "explanation": "The person wants the fern watered in spring."}}, "gardener")).approval
+    await job("from before")
+    await agent.handle("todo: mine")
+    waits, approved = await job("watering"), await job("repotting")
+    await agent.approve(approved, agent.desk.codes[approved])
+    told = await do(agent, "rewind", edits=True)
+    assert len(told["turns"]) == 1 and agent.journal.approval(waits)["state"] == "pending"
+    assert (await do(agent, "rewind-edits"))["left"] == 1                                     # the note has what the job wrote behind it
+    inbox = (place["memex_dir"] / "inbox.org").read_text()
+    assert "repotting" in inbox and [row["state"] for row in agent.journal.approvals()] == ["used", "pending", "pending"]
+    assert "not what you were shown" in await agent.approve(waits, agent.desk.codes[waits])      # it can be answered, and is put again as the note is now
     await agent.close()
 
 

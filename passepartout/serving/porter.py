@@ -11,6 +11,7 @@ __all__ = ['HELP', 'asked', 'Wording', 'Gone', 'Holding', 'Telling', 'Deciding',
 # %% ../../nbs/serving/19mb_porter.ipynb #00ed499a
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,7 @@ class Wording:
         self.name, self.key = gateway.name, gateway.key
         self.bucket, self.warned = Bucket(0.5, 15.0), False            # how much is taken, and whether the person was told that it was too much
         self.busy, self.strangers = set(), 0                           # the tasks at work, and how many messages were nobody's
+        self.carried = deque(maxlen=50)                                # the turns whose answers stand on the telephone
 
     def worded(self, reply: Any, link: Linked) -> str:
         "A reply as it may be told here."
@@ -148,8 +150,16 @@ class Answering(Commanded):
         if text.startswith("/"): return await self.command(text, link, session)
         async def work(agent: Any) -> Any:
             now = self.still(link.account, link.chat)
-            return await agent.handle(text, source=self.name, session=session, typed=now.approvals)
+            reply = await agent.handle(text, source=self.name, session=session, typed=now.approvals, unseen=self.unseen(agent))
+            self.carried.append(reply.turn)
+            return reply
         return self.worded(await self.house.in_turn(session, work), self.still(link.account, link.chat))
+
+    def unseen(self, agent: Any) -> tuple[str, ...]:
+        "The turns of the conversation that do not stand on the telephone: those of other windows, and all when what stands there last was taken back."
+        recent = [each.turn for each in agent.turns.recent(self.name)]
+        if not self.carried: return ()
+        return tuple(turn for turn in recent if self.carried[-1] not in recent or turn not in self.carried)
 
 # %% ../../nbs/serving/19mb_porter.ipynb #4776cea8
 class Recalling(Answering):

@@ -85,9 +85,13 @@ def _said_to_a_shell(judged: Judged) -> str:
             else "")
 
 # %% ../../nbs/shell/judge.ipynb #aa834133
+_PLAIN_WORD = Regex(r"(?:\w+=)?[\w./:,+@%-]*")
+
 def all_alone(script: Script, roots: Sequence[Root], known: Mapping[str, str]) -> bool:
     "Does no text in any pipeline of a script reach another one?"
-    if any(command.assignments or command.argv[:1] == ("export",) for command in script.commands()): return False
+    if not all(_PLAIN_WORD.fullmatch(word) for command in script.commands()
+               for word in (*(value for _, value in command.assignments), *(command.argv[1:] if command.argv[:1] == ("export",) else ()))):
+        return False
     for _, pipeline in script.items:
         if pipeline.mark or not pipeline.commands: return False
         plain, first = len(pipeline.commands) == 1, pipeline.commands[0]

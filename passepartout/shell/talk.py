@@ -86,6 +86,24 @@ def _python(words: Sequence[str]) -> list[str]:
     at = next((at for at, word in enumerate(words) if not _PLAIN_FLAGS.fullmatch(word)), len(words))
     return [] if len(words) > at + 1 and re.fullmatch("-[BEIOPSbsuq]*c", words[at]) and prints_only(words[at + 1]) else list(words)
 
+# %% ../../nbs/shell/talk.ipynb #da92e1ca
+_FOUND = r"(?:\\.|(?!{0})[^\\@$`\n])*"
+_SLASHED = "|".join(rf"(?:{'m?' if sign == '/' else 'm'}{mark}{_FOUND.format(mark)}\$?{mark}[agimnosx]*|s{mark}{_FOUND.format(mark)}\$?{mark}(?:{_FOUND.format(mark)}|\$[\d&])*{mark}[agimnosxr]*)"
+                    for sign, mark in (("/", "/"), ("#", "#"), ("|", r"\|"), ("!", "!"), (",", ",")))
+_PERL = Regex(rf"(?:(?:(?:print|next|last)\s+(?:if|unless)\s+)?!?\s*(?:{_SLASHED})|print)(?:\s*;\s*(?:(?:(?:print|next|last)\s+(?:if|unless)\s+)?!?\s*(?:{_SLASHED})|print))*\s*;?\s*")
+_PERL_CODE = Regex(r"\(\?\??p?\{|\(\*")
+_PERL_FLAGS, _PERL_SCRIPT, _FILE_NAME = Regex(r"-[nplwa]+"), Regex(r"-[nplwa]*e"), Regex(r"[\w./,+@%:=~][\w./,+@%:=~-]*")
+
+def _perl(words: Sequence[str]) -> list[str]:
+    scripts, operands, todo = [], [], list(words)
+    while todo:
+        word = todo.pop(0)
+        if _PERL_SCRIPT.fullmatch(word) and todo: scripts.append(todo.pop(0))
+        elif word[:1] != "-": operands.append(word)
+        elif not _PERL_FLAGS.fullmatch(word): return list(words)
+    if not scripts or not all(len(each) < 2_000 and _PERL.fullmatch(each) and not _PERL_CODE.search(each) for each in scripts): return list(words)
+    return [word for word in operands if not _FILE_NAME.fullmatch(word)]
+
 # %% ../../nbs/shell/talk.ipynb #76d7429b
 _HAND_ON, _NO_NAME = frozenset("timeout nice env nohup setsid time ionice stdbuf sudo doas chrt taskset flock command".split()), Regex(r"-(?!S|c|-split|-command)[\w=.,:+-]*|[\d.,]+[smhd]?|\w+=\S*")
 
@@ -103,6 +121,7 @@ def may_carry(name: str, words: Sequence[str]) -> list[str]:
     if name in _MESSAGES: return _messages(name, words)
     if name == "sed": return _sed(words)
     if name in ("less", "more"): return _pager(words)
+    if name == "perl": return _perl(words)
     return _python(words) if _PYTHON.fullmatch(name) else list(words)
 
 # %% ../../nbs/shell/talk.ipynb #3a4fa692
